@@ -1,0 +1,1 @@
+"""One engine for first-order logic under uncertainty."""

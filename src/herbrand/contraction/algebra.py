@@ -1,0 +1,109 @@
+"""What an algebra is: the meaning of ⊕ and ⊗ on torch tensors.
+
+Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the ``ALGEBRA``
+of the module ``algebras/log.py``, so a new member is one new file.
+
+>>> import torch
+>>> log = algebra_named("log")
+>>> log.sum(torch.zeros(3, 4), dims=(0,))
+tensor([1.0986, 1.0986, 1.0986, 1.0986])
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Algebra(ABC):
+    """A commutative semiring over tensors. Members hold no state."""
+
+    name: ClassVar[str]
+    zero: ClassVar[float]
+    one: ClassVar[float]
+    has_subtraction: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
+    """Whether sums of products can be had from ordinary arithmetic; then :meth:`through_numbers` says how."""
+    dtypes: ClassVar[tuple[torch.dtype, ...]] = (torch.float64, torch.float32)
+    """What values may be; the first is what a constant is made of."""
+
+    @abstractmethod
+    def add(self, left: Tensor, right: Tensor) -> Tensor:
+        """left ⊕ right, broadcast."""
+
+    @abstractmethod
+    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+        """left ⊗ right, broadcast."""
+
+    @abstractmethod
+    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+        """⊕ over dimensions, none of them empty."""
+
+    @abstractmethod
+    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
+        """⊕ of the rows of ``values`` [n, ...] that share a segment, [count, ...]; ``zero`` where none does."""
+
+    def product(self, tensors: Sequence[Tensor]) -> Tensor:
+        """⊗ of broadcastable tensors, from left to right."""
+        result = tensors[0]
+        for tensor in tensors[1:]:
+            result = self.multiply(result, tensor)
+        return result
+
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        """⊗ over the first dimension."""
+        return self.product(tensor.unbind(0))
+
+    def repeat(self, tensor: Tensor, times: int) -> Tensor:
+        """The ⊕ of ``times`` equal copies, at least one."""
+        if self.idempotent:
+            return tensor
+        raise NotImplementedError
+
+    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
+        """⊕ over the first ``leading`` dimensions of the ⊗ of operands aligned for broadcasting.
+
+        Operands come smallest first, so that partial products stay small.
+        """
+        product = self.product(operands)
+        return self.sum(product, tuple(range(leading))) if leading else product
+
+    def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
+        """Run a kernel that adds and multiplies ordinary numbers so that it adds and multiplies in this algebra."""
+        raise NotImplementedError
+
+    def full(self, shape: Sequence[int], value: float, like: Tensor | None = None) -> Tensor:
+        """A constant of the dtype and device of ``like``."""
+        dtype, device = (self.dtypes[0], None) if like is None else (like.dtype, like.device)
+        return torch.full(tuple(shape), value, dtype=dtype, device=device)
+
+
+def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
+    """The sum of products over ordinary numbers, by matrix products where there are two factors or more."""
+    if not leading:
+        return math.prod(operands[1:], start=operands[0])
+    if len(operands) == 1:
+        return operands[0].sum(tuple(range(leading)))
+    partial = math.prod(operands[1:-1], start=operands[0])
+    return torch.einsum(_equation(partial.dim(), leading), partial, operands[-1])
+
+
+@lru_cache(maxsize=256)
+def _equation(rank: int, leading: int) -> str:
+    return f"{LETTERS[:rank]},{LETTERS[:rank]}->{LETTERS[leading:rank]}"
+
+
+@lru_cache
+def algebra_named(name: str) -> Algebra:
+    """The member that ``algebras/<name>.py`` defines."""
+    return importlib.import_module(f"herbrand.contraction.algebras.{name}").ALGEBRA

@@ -1,0 +1,5 @@
+"""The algebras that sums of products can be computed in: one module a member, each defining ``ALGEBRA``.
+
+`real` (+, ×) · `log` (log-sum-exp, +) · `maximum` (max, + of log weights) · `max_product` (max, ×) ·
+`boolean` (or, and) · `counting` (+, × of int64, exact or refused)
+"""

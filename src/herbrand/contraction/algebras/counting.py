@@ -1,0 +1,74 @@
+"""Exact counts: + and × of int64, refused where a count could leave the range.
+
+A sum of products is first computed in float64 on absolute values. Below 2⁵³ that is already exact; up to 2⁶³ it
+proves that the same computation in int64 cannot overflow; above, the count is refused.
+
+>>> import torch
+>>> ALGEBRA.multiply(torch.tensor(2**40), torch.tensor(2**20)) == 2**60
+tensor(True)
+>>> ALGEBRA.multiply(torch.tensor(2**40), torch.tensor(2**30))
+Traceback (most recent call last):
+    ...
+herbrand.errors.UnsupportedError: a count of about 1.2e+21 does not fit in 64 bits
+  use the real algebra, which rounds to 16 digits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra, linear_eliminate
+from herbrand.errors import UnsupportedError
+
+EXACT_FLOATS = 2.0**53
+SAFE_INTEGERS = 2.0**63 * (1 - 1e-9)
+"""2⁶³ less the rounding of any float64 sum that this library can hold."""
+
+
+class Counting(Algebra):
+    name = "counting"
+    zero, one = 0, 1
+    has_subtraction = True
+    linear = True
+    dtypes = (torch.int64,)
+
+    def add(self, left: Tensor, right: Tensor) -> Tensor:
+        return self.through_numbers(torch.add, left, right)
+
+    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+        return self.through_numbers(torch.mul, left, right)
+
+    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+        return self.through_numbers(lambda numbers: numbers.sum(dims), tensor)
+
+    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
+        def kernel(numbers: Tensor) -> Tensor:
+            return numbers.new_zeros((count, *numbers.shape[1:])).index_add(0, segments, numbers)
+
+        return self.through_numbers(kernel, values)
+
+    def repeat(self, tensor: Tensor, times: int) -> Tensor:
+        return self.through_numbers(lambda numbers: numbers * times, tensor)
+
+    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
+        return self.through_numbers(lambda *numbers: linear_eliminate(numbers, leading), *operands)
+
+    def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
+        bounds = kernel(*(operand.abs().to(torch.float64) for operand in operands))
+        largest = bounds.max().item() if bounds.numel() else 0.0
+        if largest < EXACT_FLOATS:
+            if not any((operand < 0).any() for operand in operands):
+                return bounds.to(torch.int64)
+            return kernel(*(operand.to(torch.float64) for operand in operands)).to(torch.int64)
+        if largest < SAFE_INTEGERS:
+            return kernel(*operands)
+        raise UnsupportedError(
+            f"a count of about {largest:.1e} does not fit in 64 bits",
+            hint="use the real algebra, which rounds to 16 digits",
+        )
+
+
+ALGEBRA = Counting()

@@ -1,0 +1,75 @@
+"""Log weights: ⊕ is log-sum-exp and ⊗ is +; -inf is the weight of the impossible.
+
+Safe for entries of -inf: the sum of impossible terms is -inf, and its gradient is zero, never NaN.
+
+>>> import torch
+>>> impossible = torch.full((2,), -torch.inf, requires_grad=True)
+>>> total = ALGEBRA.sum(impossible, (0,))
+>>> total.backward()
+>>> total.item(), impossible.grad
+(-inf, tensor([0., 0.]))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra
+from herbrand.contraction.blocks import Eliminate, Softmax, eliminate
+
+MOST_PAIRWISE = 4
+"""Up to this many terms, adding pair by pair beats torch.logsumexp (no temporaries)."""
+
+
+class Log(Algebra, Softmax):
+    name = "log"
+    zero, one = -math.inf, 0.0
+
+    def add(self, left: Tensor, right: Tensor) -> Tensor:
+        left, right = torch.broadcast_tensors(left, right)
+        return self.sum(torch.stack((left, right)), (0,))
+
+    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+        return left + right
+
+    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+        return torch.logsumexp(tensor, dims)
+
+    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
+        peaks = values.new_full((count, *values.shape[1:]), -math.inf)
+        peaks = peaks.index_reduce(0, segments, values.detach(), "amax")
+        peaks = peaks.masked_fill(peaks == -math.inf, 0)
+        total = torch.zeros_like(peaks).index_add(0, segments, (values - peaks[segments]).exp())
+        empty = total == 0
+        return (total.masked_fill(empty, 1).log() + peaks).masked_fill(empty, -math.inf)
+
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        return tensor.sum(0)
+
+    def repeat(self, tensor: Tensor, times: int) -> Tensor:
+        return tensor + math.log(times)
+
+    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
+        if not leading:
+            return self.product(operands)
+        if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
+            return Eliminate.apply(self, leading, *operands)
+        return eliminate(self, leading, operands)
+
+    def total(self, joint: Tensor, leading: int) -> Tensor:
+        if leading == 1 and joint.shape[0] <= MOST_PAIRWISE and not joint.requires_grad:
+            result = joint[0]
+            for index in range(1, joint.shape[0]):
+                result = torch.logaddexp(result, joint[index])
+            return result
+        return torch.logsumexp(joint, tuple(range(leading)))
+
+    def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
+        return (joint - total.clamp_min(torch.finfo(total.dtype).min)).exp()
+
+
+ALGEBRA = Log()

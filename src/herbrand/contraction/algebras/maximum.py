@@ -1,0 +1,84 @@
+"""The heaviest term: ⊕ is max and ⊗ is + of log weights.
+
+The gradient is one choice: the first of equal maxima takes all of it, so the gradient of a maximum over
+assignments with respect to unary log-potentials is a most probable assignment, one-hot.
+
+>>> import torch
+>>> weights = torch.tensor([1.0, 3.0, 3.0], requires_grad=True)
+>>> ALGEBRA.sum(weights, (0,)).backward()
+>>> weights.grad
+tensor([0., 1., 0.])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra
+from herbrand.contraction.blocks import Eliminate, Softmax, eliminate
+
+
+class Maximum(Algebra, Softmax):
+    name = "maximum"
+    zero, one = -math.inf, 0.0
+    idempotent = True
+
+    def add(self, left: Tensor, right: Tensor) -> Tensor:
+        left, right = torch.broadcast_tensors(left, right)
+        return self.sum(torch.stack((left, right)), (0,))
+
+    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+        return left + right
+
+    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+        return first_maximum(tensor, dims)
+
+    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
+        return segment_maximum(values, segments, count, self.zero)
+
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        return tensor.sum(0)
+
+    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
+        if not leading:
+            return self.product(operands)
+        if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
+            return Eliminate.apply(self, leading, *operands)
+        return eliminate(self, leading, operands)
+
+    def total(self, joint: Tensor, leading: int) -> Tensor:
+        if leading == 1 and joint.shape[0] == 2:
+            return torch.maximum(joint[0], joint[1])
+        return joint.amax(tuple(range(leading)))
+
+    def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
+        terms = joint.detach().flatten(0, leading - 1)
+        chosen = terms.argmax(0, keepdim=True)
+        feasible = (total > self.zero).to(joint.dtype)
+        return torch.zeros_like(terms).scatter_(0, chosen, feasible.unsqueeze(0)).view(joint.shape)
+
+
+def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """The maximum over dimensions; its gradient goes to the first entry that attains it."""
+    kept = [dim for dim in range(tensor.dim()) if dim not in dims]
+    terms = tensor.permute(*dims, *kept).reshape(-1, *(tensor.shape[dim] for dim in kept))
+    return terms.gather(0, terms.detach().argmax(0, keepdim=True)).squeeze(0)
+
+
+def segment_maximum(values: Tensor, segments: Tensor, count: int, zero: float) -> Tensor:
+    """The maximum of the rows of each segment; its gradient goes to the first row that attains it."""
+    fixed, shape = values.detach(), (count, *values.shape[1:])
+    peaks = fixed.new_full(shape, zero).index_reduce(0, segments, fixed, "amax")
+    rows = torch.arange(len(fixed), device=fixed.device).view(-1, *[1] * (fixed.dim() - 1))
+    candidates = torch.where(fixed == peaks[segments], rows, len(fixed))
+    first = torch.full(shape, len(fixed), device=fixed.device)
+    first = first.index_reduce(0, segments, candidates, "amin")
+    padded = torch.cat((values, values.new_full((1, *values.shape[1:]), zero)))
+    return padded.gather(0, first)
+
+
+ALGEBRA = Maximum()

@@ -1,0 +1,48 @@
+"""Ordinary arithmetic: sums of products of float64 or float32 numbers.
+
+>>> import torch
+>>> ALGEBRA.eliminate([torch.ones(3, 2), torch.full((3, 1), 0.5)], leading=1)
+tensor([1.5000, 1.5000])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra, linear_eliminate
+
+
+class Real(Algebra):
+    name = "real"
+    zero, one = 0.0, 1.0
+    has_subtraction = True
+    linear = True
+
+    def add(self, left: Tensor, right: Tensor) -> Tensor:
+        return left + right
+
+    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+        return left * right
+
+    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+        return tensor.sum(dims)
+
+    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
+        return values.new_zeros((count, *values.shape[1:])).index_add(0, segments, values)
+
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        return tensor.prod(0)
+
+    def repeat(self, tensor: Tensor, times: int) -> Tensor:
+        return tensor * times
+
+    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
+        return linear_eliminate(operands, leading)
+
+    def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
+        return kernel(*operands)
+
+
+ALGEBRA = Real()

@@ -1,0 +1,130 @@
+"""Broadcast tables, block by block: how the algebras without matrix products avoid building them whole.
+
+Owns the walk over a large joint table in pieces that stay in cache, and :class:`Eliminate`, the differentiable
+"⊗ the operands, ⊕ the leading dimensions out" of algebras whose ⊗ is +. Only operands and result are kept for the
+backward pass; the joint table is built again, block by block.
+
+>>> [len(list(blocks((2, 4, 1000), leading=1, entries=size))) for size in (10_000, 4_000, 100)]
+[1, 2, 80]
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+BLOCK_ENTRIES = 1 << 17
+"""Entries of a joint table built at once: 1 MB of float64, what stays in a core's cache."""
+
+Block = tuple[slice, ...]
+WHOLE = slice(None)
+
+
+def blocks(shape: Sequence[int], leading: int, entries: int = BLOCK_ENTRIES) -> Iterator[Block]:
+    """Slices of the dimensions after the ``leading`` ones, each covering about ``entries`` entries of ``shape``."""
+    cuts: list[list[slice]] = []
+    inner = math.prod(shape)
+    for size in shape[leading:]:
+        if inner <= entries:
+            break
+        inner //= size
+        width = min(size, max(1, entries // inner))
+        cuts.append([slice(start, start + width) for start in range(0, size, width)])
+    yield from product(*cuts)
+
+
+class Softmax(ABC):
+    """How an algebra whose ⊗ is + adds over dimensions, and how its result depends on each term."""
+
+    @abstractmethod
+    def total(self, joint: Tensor, leading: int) -> Tensor:
+        """⊕ over the first ``leading`` dimensions."""
+
+    @abstractmethod
+    def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
+        """The derivative of ``total`` with respect to each entry of ``joint``."""
+
+
+class Eliminate(torch.autograd.Function):
+    """⊕ over the first ``leading`` dimensions of the sum of aligned operands."""
+
+    @staticmethod
+    def forward(ctx: Any, algebra: Softmax, leading: int, *operands: Tensor) -> Tensor:
+        result = eliminate(algebra, leading, operands)
+        ctx.algebra, ctx.leading = algebra, leading
+        ctx.save_for_backward(result, *operands)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        result, *operands = ctx.saved_tensors
+        wanted = ctx.needs_input_grad[2:]
+        return None, None, *_pull_back(ctx.algebra, ctx.leading, operands, result, gradients[0], wanted)
+
+
+def eliminate(algebra: Softmax, leading: int, operands: Sequence[Tensor]) -> Tensor:
+    """The forward pass alone."""
+    shape = _joint_shape(operands)
+    if math.prod(shape) <= BLOCK_ENTRIES:
+        return algebra.total(_sum(operands), leading)
+    result = operands[0].new_empty(shape[leading:])
+    for block in blocks(shape, leading):
+        joint = _sum([_cut(operand, block, leading) for operand in operands])
+        result[block] = algebra.total(joint, leading)
+    return result
+
+
+def _pull_back(
+    algebra: Softmax,
+    leading: int,
+    operands: Sequence[Tensor],
+    result: Tensor,
+    gradient: Tensor,
+    wanted: Sequence[bool],
+) -> list[Tensor | None]:
+    shape = _joint_shape(operands)
+    if math.prod(shape) <= BLOCK_ENTRIES:
+        return _shared_out(gradient * algebra.shares(_sum(operands), result, leading), operands, wanted)
+    pulled = [torch.zeros_like(one) if wants else None for one, wants in zip(operands, wanted, strict=True)]
+    for block in blocks(shape, leading):
+        pieces = [_cut(operand, block, leading) for operand in operands]
+        weights = gradient[block] * algebra.shares(_sum(pieces), result[block], leading)
+        for whole, part in zip(pulled, _shared_out(weights, pieces, wanted), strict=True):
+            if whole is not None and part is not None:
+                _cut(whole, block, leading).add_(part)
+    return pulled
+
+
+def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bool]) -> list[Tensor | None]:
+    """Sum ``weights`` over what each operand does not have, from the largest operand down."""
+    shapes = [operands[0].shape]
+    for operand in operands[1:]:
+        shapes.append(torch.broadcast_shapes(shapes[-1], operand.shape))
+    gradients: list[Tensor | None] = []
+    for operand, shape, wants in zip(reversed(operands), reversed(shapes), reversed(wanted), strict=True):
+        if weights.shape != shape:
+            weights = weights.sum_to_size(shape)
+        gradients.append(weights.sum_to_size(operand.shape) if wants else None)
+    return gradients[::-1]
+
+
+def _joint_shape(operands: Sequence[Tensor]) -> torch.Size:
+    return operands[0].shape if len(operands) == 1 else torch.broadcast_shapes(*(one.shape for one in operands))
+
+
+def _sum(operands: Sequence[Tensor]) -> Tensor:
+    joint = operands[0]
+    for operand in operands[1:]:
+        joint = joint + operand
+    return joint
+
+
+def _cut(operand: Tensor, block: Block, leading: int) -> Tensor:
+    cuts = (part if size > 1 else WHOLE for part, size in zip(block, operand.shape[leading:], strict=False))
+    return operand[(WHOLE,) * leading + tuple(cuts)]

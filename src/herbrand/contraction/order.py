@@ -1,0 +1,268 @@
+"""In which order to contract: which operands meet, one group after the other.
+
+Takes axes and sizes only; returns :class:`Join` values in single-assignment form, the inputs being slots
+``0 .. n-1`` and each join one slot more. Two regimes:
+
+* few operands: the cheapest sequence of pairs, by opt_einsum;
+* many: one axis after the other is summed out of all operands that have it (bucket elimination), in the cheapest
+  of several greedy orders; near-linear in the number of axes, so tens of thousands of them are no burden.
+
+Before either, every axis that one operand alone has is summed out: opt_einsum's cost model misses that.
+
+>>> sizes = {"h": 10, "k": 10, "j": 10, "i": 10}
+>>> for join in contraction_order([("h", "k"), ("k", "j"), ("j", "i")], ("i",), sizes):
+...     print(join.slots, "->", *join.axes)
+(0,) -> k
+(1, 3) -> j
+(2, 4) -> i
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from opt_einsum import paths
+
+from herbrand.contraction.expression import Axes
+
+FEW_OPERANDS = 10
+"""Up to this many, the search over pairs takes milliseconds."""
+
+RESCORED_DEGREE = 64
+"""Axes with more neighbours are scored again only when they come up, which keeps hubs from costing n²."""
+
+COSTLY = 1e7
+"""Above this estimated cost, more orders are tried, with ties broken at random."""
+RESTARTS = 8
+RESTART_EFFORT = 40_000
+"""Restarts stop when axes × restarts passes this: about a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Multiply some slots and keep ``axes`` of the product."""
+
+    slots: tuple[int, ...]
+    axes: Axes
+
+
+def contraction_order(operands: Sequence[Axes], output: Axes, sizes: Mapping[str, int]) -> tuple[Join, ...]:
+    """Joins that leave one slot, whose axes are those of the output that some operand has.
+
+    ``operands`` name no axis twice; there is at least one. No join is made where there is nothing to do.
+    """
+    joins = _sum_lone_axes(operands, output)
+    live = _live_slots(len(operands), joins)
+    axes_of = [*operands, *(join.axes for join in joins)]
+    inputs = [axes_of[slot] for slot in live]
+    if len(live) <= FEW_OPERANDS:
+        rest = _pairwise(inputs, output, sizes)
+    else:
+        rest = _by_elimination(inputs, output, elimination_order(inputs, output, sizes))
+    joins += _renumbered(rest, live, len(axes_of))
+    return tuple(_depth_first(joins, operands, sizes))
+
+
+def elimination_order(operands: Sequence[Axes], output: Collection[str], sizes: Mapping[str, int]) -> list[str]:
+    """All axes but the output's, in the cheapest greedy order found."""
+    graph = _Graph(operands, output, sizes)
+    trials = [graph.eliminate(graph.weight), graph.eliminate(graph.fill)]
+    restarts = min(RESTARTS, RESTART_EFFORT // max(1, len(graph.names)))
+    for seed in range(restarts if min(cost for cost, _ in trials) > COSTLY else 0):
+        trials += [graph.eliminate(score, random.Random(seed)) for score in (graph.weight, graph.fill)]
+    _, order = min(trials, key=lambda trial: trial[0])
+    return order
+
+
+class _Graph:
+    """Axes that meet in an operand, as adjacency sets over integers."""
+
+    def __init__(self, operands: Iterable[Axes], output: Collection[str], sizes: Mapping[str, int]) -> None:
+        self.names = list(dict.fromkeys(chain.from_iterable(operands)))
+        number = {name: index for index, name in enumerate(self.names)}
+        self.kept = {number[axis] for axis in output if axis in number}
+        self.log_sizes = [math.log2(sizes[name]) for name in self.names]
+        self.binary = all(size == 1.0 for size in self.log_sizes)
+        self.edges: list[set[int]] = [set() for _ in self.names]
+        for axes in operands:
+            members = {number[axis] for axis in axes}
+            for axis in members:
+                self.edges[axis] |= members
+        for axis, neighbours in enumerate(self.edges):
+            neighbours.discard(axis)
+
+    def weight(self, axis: int, edges: list[set[int]]) -> tuple[float, ...]:
+        """The logarithm of the size of the table that eliminating ``axis`` visits."""
+        if self.binary:
+            return (len(edges[axis]) + 1.0,)
+        return (self.log_sizes[axis] + sum(map(self.log_sizes.__getitem__, edges[axis])),)
+
+    def fill(self, axis: int, edges: list[set[int]]) -> tuple[float, ...]:
+        """How many pairs of neighbours would meet for the first time; then the weight."""
+        around = edges[axis]
+        missing = sum(len(around - edges[neighbour]) - 1 for neighbour in around)
+        return (float(missing), *self.weight(axis, edges))
+
+    def eliminate(
+        self, score: Callable[[int, list[set[int]]], tuple[float, ...]], ties: random.Random | None = None
+    ) -> tuple[float, list[str]]:
+        """Greedily, lowest score first; the summed size of all tables visited, and the order."""
+        edges = [set(neighbours) for neighbours in self.edges]
+        rank = list(range(len(edges)))
+        if ties is not None:
+            ties.shuffle(rank)
+        scores: dict[int, tuple[float, ...]] = {
+            axis: score(axis, edges) for axis in range(len(edges)) if axis not in self.kept
+        }
+        heap = [(value, rank[axis], axis) for axis, value in scores.items()]
+        heapq.heapify(heap)
+        stale: set[int] = set()
+        cost, order = 0.0, []
+        while heap:
+            value, _, axis = heapq.heappop(heap)
+            if scores.get(axis) != value:
+                continue
+            if axis in stale:
+                stale.discard(axis)
+                scores[axis] = score(axis, edges)
+                if scores[axis] > value:
+                    heapq.heappush(heap, (scores[axis], rank[axis], axis))
+                    continue
+            del scores[axis]
+            cost += 2.0 ** self.weight(axis, edges)[0]
+            order.append(self.names[axis])
+            for neighbour in _connect(edges, axis):
+                if neighbour not in scores:
+                    continue
+                if len(edges[neighbour]) > RESCORED_DEGREE:
+                    stale.add(neighbour)
+                    continue
+                renewed = score(neighbour, edges)
+                if renewed != scores[neighbour]:
+                    scores[neighbour] = renewed
+                    heapq.heappush(heap, (renewed, rank[neighbour], neighbour))
+        return cost, order
+
+
+def _connect(edges: list[set[int]], axis: int) -> set[int]:
+    """Take ``axis`` out of the graph and join all its neighbours, which are returned."""
+    around = edges[axis]
+    for neighbour in around:
+        others = edges[neighbour]
+        others |= around
+        others.discard(neighbour)
+        others.discard(axis)
+    return around
+
+
+def _sum_lone_axes(operands: Sequence[Axes], output: Axes) -> list[Join]:
+    counts = Counter(chain(output, *operands))
+    reduced = [(slot, axes, tuple(axis for axis in axes if counts[axis] > 1)) for slot, axes in enumerate(operands)]
+    return [Join((slot,), kept) for slot, axes, kept in reduced if kept != axes]
+
+
+def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> list[Join]:
+    if len(operands) < 2:
+        return []
+    inputs = [frozenset(axes) for axes in operands]
+    bound = frozenset(output).intersection(*[frozenset(chain(*operands))])
+    search = paths.optimal if len(operands) <= 4 else paths.dp
+    path = paths.linear_to_ssa(search(inputs, bound, dict(sizes), None))
+    return _joins(operands, output, path)
+
+
+def _by_elimination(operands: list[Axes], output: Axes, order: Iterable[str]) -> list[Join]:
+    """All operands of an axis meet when its turn comes; at the end, what is left."""
+    axes_of: list[Axes] = list(operands)
+    holders: dict[str, set[int]] = {}
+    for slot, axes in enumerate(operands):
+        for axis in axes:
+            holders.setdefault(axis, set()).add(slot)
+    live = dict.fromkeys(range(len(operands)))
+    joins, wanted = [], set(output)
+
+    def join(slots: list[int]) -> None:
+        union = Counter(chain.from_iterable(axes_of[slot] for slot in slots))
+        kept = tuple(axis for axis, count in union.items() if axis in wanted or len(holders[axis]) > count)
+        new = len(axes_of)
+        for slot in slots:
+            del live[slot]
+            for axis in axes_of[slot]:
+                holders[axis].discard(slot)
+        for axis in kept:
+            holders[axis].add(new)
+        axes_of.append(kept)
+        live[new] = None
+        joins.append(Join(tuple(slots), kept))
+
+    for axis in order:
+        if holders[axis]:
+            join(sorted(holders[axis]))
+    if len(live) > 1:
+        join(list(live))
+    return joins
+
+
+def _joins(operands: list[Axes], output: Axes, path: Iterable[Collection[int]]) -> list[Join]:
+    """A path of slot numbers, with the axes each join must keep because something else needs them."""
+    axes_of: list[Axes] = list(operands)
+    needed = Counter(chain(output, *operands))
+    joins = []
+    for slots in path:
+        union = Counter(chain.from_iterable(axes_of[slot] for slot in slots))
+        needed.subtract(union)
+        kept = tuple(axis for axis in union if needed[axis] > 0)
+        needed.update(kept)
+        axes_of.append(kept)
+        joins.append(Join(tuple(sorted(slots)), kept))
+    return joins
+
+
+def _live_slots(inputs: int, joins: Sequence[Join]) -> list[int]:
+    used = set(chain.from_iterable(join.slots for join in joins))
+    return [slot for slot in range(inputs + len(joins)) if slot not in used]
+
+
+def _renumbered(joins: Iterable[Join], live: Sequence[int], start: int) -> list[Join]:
+    """Joins over the slots ``live``, where they are but a part of ``start`` slots."""
+
+    def number(slot: int) -> int:
+        return live[slot] if slot < len(live) else start + slot - len(live)
+
+    return [Join(tuple(map(number, join.slots)), join.axes) for join in joins]
+
+
+def _depth_first(joins: Sequence[Join], operands: Sequence[Axes], sizes: Mapping[str, int]) -> list[Join]:
+    """The same joins, each subtree finished before the next begins, so that few results wait at a time.
+
+    Of several subtrees, the one that needs the most memory beyond its own result goes first.
+    """
+    inputs = len(operands)
+    kept = [math.prod(sizes[axis] for axis in join.axes) for join in joins]
+    children = [[slot - inputs for slot in join.slots if slot >= inputs] for join in joins]
+    peak = [0] * len(joins)
+    for join, below in enumerate(children):
+        below.sort(key=lambda child: kept[child] - peak[child])
+        waiting = 0
+        for child in below:
+            peak[join] = max(peak[join], waiting + peak[child])
+            waiting += kept[child]
+        peak[join] = max(peak[join], waiting + kept[join])
+    used = set(chain.from_iterable(children))
+    order, stack = [], [join for join in range(len(joins)) if join not in used]
+    while stack:
+        join = stack.pop()
+        order.append(join)
+        stack += children[join]
+    order.reverse()
+    place = {inputs + join: inputs + index for index, join in enumerate(order)}
+    return [
+        Join(tuple(sorted(place.get(slot, slot) for slot in joins[join].slots)), joins[join].axes)
+        for join in order
+    ]

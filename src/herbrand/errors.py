@@ -1,0 +1,148 @@
+"""What can go wrong for a user, said in the user's own words.
+
+Owns the one family of errors and the two values a message is made of: a :class:`Span` (where in which text)
+and a :class:`Mistake` (what was given, what was expected, the likely next move). A reader collects mistakes
+and raises them together, so that a file is mended in one go.
+
+>>> text = Source("smokers.hb", "smokes(x) ->")
+>>> mistake = Mistake("'->' is not a connective", Span(text, 10, 12), hint="write '=>'")
+>>> print(LanguageError([mistake]))
+smokers.hb:1:11: '->' is not a connective
+  smokes(x) ->
+            ^^
+  write '=>'
+"""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+MOST_SHOWN = 20
+WIDEST_LINE = 120
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named text that statements were read from."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts, position = [0], self.text.find("\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = self.text.find("\n", position + 1)
+        return starts
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Both counted from 1."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line_text(self, line: int) -> str:
+        start = self._line_starts[line - 1]
+        end = self._line_starts[line] - 1 if line < len(self._line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` to ``end`` of a source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.source.line_and_column(self.start)[0]
+
+    @property
+    def place(self) -> str:
+        line, column = self.source.line_and_column(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def underlined(self) -> str:
+        """The line with a caret under the span; a long line is cut around it."""
+        line, column = self.source.line_and_column(self.start)
+        text = self.source.line_text(line)
+        width = max(1, min(self.end - self.start, len(text) - column + 1))
+        left = max(0, column - 1 - WIDEST_LINE // 2) if len(text) > WIDEST_LINE else 0
+        shown = text[left : left + WIDEST_LINE].replace("\t", " ")
+        printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+        carets = "^" * max(1, min(width, WIDEST_LINE - (column - 1 - left)))
+        return f"  {printable}\n  {' ' * (column - 1 - left)}{carets}"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing that is wrong: what was given, where, and what to do about it."""
+
+    message: str
+    span: Span | None = None
+    hint: str = ""
+    related: tuple[tuple[str, Span], ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.message if self.span is None else f"{self.span.place}: {self.message}"]
+        if self.span is not None:
+            lines.append(self.span.underlined())
+        lines += [f"  {note}: {span.place}" for note, span in self.related]
+        if self.hint:
+            lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+
+class HerbrandError(Exception):
+    """Something in the input is wrong, or cannot be done with it; the text is meant for the user."""
+
+    def __init__(
+        self, mistakes: str | Mistake | Iterable[Mistake], *, span: Span | None = None, hint: str = ""
+    ) -> None:
+        if isinstance(mistakes, str):
+            mistakes = Mistake(mistakes, span, hint)
+        self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
+        super().__init__(_shown(self.mistakes))
+
+
+class LanguageError(HerbrandError):
+    """A theory, formula or dialect file that cannot be read, or does not fit together."""
+
+
+class FactsError(HerbrandError):
+    """A table of facts that cannot be taken as it stands."""
+
+
+class ContradictionError(HerbrandError):
+    """Statements that no world satisfies together."""
+
+
+class BudgetError(HerbrandError):
+    """Work that would exceed the memory or the cost allowed; told before it begins."""
+
+
+class UnsupportedError(HerbrandError):
+    """A statement or an option that the chosen command or engine cannot serve."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like ``name``, as an ending for a hint, or nothing."""
+    close = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
+    return f"did you mean '{close[0]}'?" if close else ""
+
+
+def _shown(mistakes: Sequence[Mistake]) -> str:
+    shown = [str(mistake) for mistake in mistakes[:MOST_SHOWN]]
+    if len(mistakes) > MOST_SHOWN:
+        shown.append(f"... and {len(mistakes) - MOST_SHOWN} more mistakes")
+    return "\n".join(shown)

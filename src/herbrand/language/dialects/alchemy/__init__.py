@@ -1,0 +1,1 @@
+"""Alchemy's formats: theories in ``.mln`` files, ground facts in ``.db`` files."""

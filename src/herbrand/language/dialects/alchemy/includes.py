@@ -1,0 +1,42 @@
+"""Which files an ``#include`` may bring in: those of the including file's own folder, each once.
+
+>>> Includes("smokers.mln", None).path_of("more.mln")
+Traceback (most recent call last):
+herbrand.errors.LanguageError: a text that is no file cannot include 'more.mln'
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from herbrand.errors import LanguageError
+
+
+class Includes:
+    """The files read so far, and the folder of the one being read."""
+
+    def __init__(self, name: str, folder: Path | None) -> None:
+        self.folder = folder
+        self._read = {Path(name).resolve()} if folder is not None else set()
+
+    def path_of(self, written: str) -> Path:
+        """The file that an include names; each file can be asked for once."""
+        if self.folder is None:
+            raise LanguageError(f"a text that is no file cannot include '{written}'")
+        if _is_absolute(written) or ".." in PurePosixPath(written.replace("\\", "/")).parts:
+            raise LanguageError(_outside(written))
+        path = (self.folder / written).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise LanguageError(_outside(written))
+        if path in self._read:
+            raise LanguageError(f"'{written}' has already been read", hint="include each file once")
+        self._read.add(path)
+        return self.folder / written
+
+
+def _is_absolute(written: str) -> bool:
+    return PurePosixPath(written).is_absolute() or PureWindowsPath(written).is_absolute()
+
+
+def _outside(written: str) -> str:
+    return f"'{written}' lies outside the folder of the including file"

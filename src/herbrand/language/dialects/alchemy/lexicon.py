@@ -1,0 +1,64 @@
+"""The words of Alchemy's files: tokens, and which terms are constants.
+
+>>> is_constant_name("Anna"), is_constant_name("x"), written_constant("Anna"), written_constant("New York")
+(True, False, 'Anna', '"New York"')
+"""
+
+from __future__ import annotations
+
+import re
+
+from herbrand.language.syntax import Value
+
+NAME = r"[^\W\d](?:['\w]|-(?=\w))*"
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+COMMENT = r"//[^\n]*|/\*.*?\*/|\#(?![^\W\d])[^\n]*"
+TOKENS = re.compile(
+    rf"""(?P<comment>{COMMENT})
+    |(?P<newline>\n)
+    |(?P<blank>[^\S\n]+)
+    |(?P<string>{STRING})
+    |(?P<dots>\.\.\.)
+    |(?P<number>-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<directive>\#\w+)
+    |(?P<name>{NAME})
+    |(?P<sign><=>|=>|=/=|!=|<=|>=|:=|[()\[\]{{}}^!=<>,.:+*?@/])
+    |(?P<unknown>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+EXISTS_WORDS = {"exist", "exists"}
+FORALL_WORDS = {"forall"}
+QUANTIFIERS = EXISTS_WORDS | FORALL_WORDS
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
+_BARE_CONSTANT = re.compile(rf"{NAME}|-?\d+(?:\.\d+)?")
+_PLAIN_NAME = re.compile(NAME)
+
+
+def is_constant_name(name: str) -> bool:
+    """A name that begins with a capital is a constant; any other is a variable."""
+    return name[0].isupper()
+
+
+def text_of_string(literal: str) -> str:
+    """What a quoted constant stands for."""
+    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), literal[1:-1])
+
+
+def written_constant(value: Value) -> str:
+    """The constant as a file has it: bare where it reads back as a constant, else quoted."""
+    text = str(value)
+    bare = _BARE_CONSTANT.fullmatch(text) and (text[0].isupper() or not text[0].isalpha() and text[0] != "_")
+    return text if bare and text.lower() not in QUANTIFIERS else _quoted(text)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a predicate, type or variable of this name can be written."""
+    return bool(_PLAIN_NAME.fullmatch(name)) and name != "v" and name.lower() not in QUANTIFIERS
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    for letter, character in _ESCAPES.items():
+        escaped = escaped.replace(character, f"\\{letter}")
+    return f'"{escaped}"'

@@ -1,0 +1,140 @@
+"""Formulas with infix connectives: one reader and one writer for every dialect's table of signs.
+
+A :class:`Connective` says how tightly it binds and what formula it makes; a dialect is a table from signs to
+connectives. Reading and writing are each one short function over such a table.
+
+>>> import re
+>>> from herbrand.errors import Source
+>>> from herbrand.language.syntax import And, Atom, Or
+>>> cursor = Cursor(Source("t", "a v b ^ c"), re.compile(r"(?P<name>[a-z]+|\\^)|(?P<blank> )"))
+>>> signs = {"v": Connective(1, Or), "^": Connective(2, And)}
+>>> formula = read_formula(cursor, signs, lambda: Atom(cursor.take().text))
+>>> write_formula(formula, {Or: Sign(1, " v "), And: Sign(2, " ^ ")}, lambda atom: atom.predicate)
+'a v b ^ c'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from herbrand.errors import LanguageError, Span
+from herbrand.language.dialects.scanner import NEWLINE, Cursor
+from herbrand.language.syntax import (
+    DEEPEST_NESTING,
+    And,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Leaf,
+    Not,
+    Or,
+    Xor,
+    children,
+)
+
+
+@dataclass(frozen=True)
+class Connective:
+    """``strength``: the larger, the tighter. ``make`` builds the formula of the operands of one chain."""
+
+    strength: int
+    make: Callable[[tuple[Formula, ...], Span | None], Formula]
+
+
+def grouped_left(
+    pair: Callable[[Formula, Formula, Span | None], Formula],
+) -> Callable[[tuple[Formula, ...], Span | None], Formula]:
+    """``a o b o c`` as ``(a o b) o c``, for a connective of two operands."""
+
+    def make(operands: tuple[Formula, ...], span: Span | None) -> Formula:
+        grouped = operands[0]
+        for operand in operands[1:]:
+            grouped = pair(grouped, operand, spanning(grouped, operand) or span)
+        return grouped
+
+    return make
+
+
+def spanning(first: Formula, last: Formula) -> Span | None:
+    if first.span is None or last.span is None:
+        return None
+    return Span(first.span.source, first.span.start, last.span.end)
+
+
+def read_formula(
+    cursor: Cursor,
+    connectives: Mapping[str, Connective],
+    read_operand: Callable[[], Formula],
+    weakest: int = 0,
+) -> Formula:
+    """The formula at the cursor, of connectives at least ``weakest`` strong. A line may end behind a connective."""
+    left = read_operand()
+    while (connective := connectives.get(cursor.here.text)) and connective.strength >= weakest:
+        operands = [left]
+        while connectives.get(cursor.here.text) is connective:
+            cursor.take()
+            cursor.skip(NEWLINE)
+            operands.append(read_formula(cursor, connectives, read_operand, connective.strength + 1))
+        left = connective.make(tuple(operands), spanning(left, operands[-1]))
+    return left
+
+
+def refuse_deep(formula: Formula, span: Span) -> None:
+    """Refuse a formula that a long chain of grouped connectives made deeper than later stages can walk."""
+    level, depth = [formula], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST_NESTING:
+            raise LanguageError(f"this formula is nested more than {DEEPEST_NESTING} deep", span=span)
+        level = [child for parent in level for child in children(parent)]
+
+
+@dataclass(frozen=True)
+class Sign:
+    """How a dialect writes a connective or quantifier: between its operands, or before its only one."""
+
+    strength: int
+    text: str
+
+
+def write_formula(
+    formula: Formula, signs: Mapping[type, Sign], write_leaf: Callable[[Leaf], str], above: int = 0
+) -> str:
+    """The formula in a dialect's signs, bracketed so that it reads back to the same tree.
+
+    Connectives without a sign must have been rewritten before.
+    """
+    sign = signs.get(type(formula))
+    if sign is None:
+        return write_leaf(formula)  # type: ignore[arg-type]
+    if isinstance(formula, Not):
+        return sign.text + write_formula(formula.operand, signs, write_leaf, sign.strength)
+    if isinstance(formula, Exists | Forall):
+        names = ",".join(variable.name for variable in formula.variables)
+        inside = f"{sign.text}{names} {write_formula(formula.body, signs, write_leaf)}"
+    else:
+        inside = sign.text.join(
+            write_formula(child, signs, write_leaf, sign.strength + 1) for child in children(formula)
+        )
+    return f"({inside})" if sign.strength < above else inside
+
+
+def rewritten(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """The formula with ``change`` done to every part, innermost first."""
+    match formula:
+        case Not(operand=operand):
+            formula = Not(rewritten(operand, change), formula.span)
+        case And(operands=parts) | Or(operands=parts) | Xor(operands=parts):
+            formula = type(formula)(_each(parts, change), formula.span)
+        case Implies(premise=left, conclusion=right) | Iff(left=left, right=right):
+            formula = type(formula)(rewritten(left, change), rewritten(right, change), formula.span)
+        case Exists(variables=variables, body=body) | Forall(variables=variables, body=body):
+            formula = type(formula)(variables, rewritten(body, change), formula.span)
+    return change(formula)
+
+
+def _each(parts: Iterable[Formula], change: Callable[[Formula], Formula]) -> tuple[Formula, ...]:
+    return tuple(rewritten(part, change) for part in parts)

@@ -1,0 +1,139 @@
+"""Tokens of a text and a cursor that walks along them; what the readers of the small languages share.
+
+Takes a source and a regular expression with one named group a kind of token (``blank`` and ``comment`` are left
+out); gives tokens that know their place. A character that no group takes becomes a token of kind ``unknown``, so
+that the reader that meets it can say what it expected there.
+
+>>> import re
+>>> pattern = re.compile(r"(?P<name>\\w+)|(?P<sign>[(),])|(?P<blank>\\s+)|(?P<unknown>.)")
+>>> cursor = Cursor(Source("t", "p (x"), pattern)
+>>> cursor.take().text, cursor.expect("(").text, cursor.take().text
+('p', '(', 'x')
+>>> cursor.expect(")")
+Traceback (most recent call last):
+herbrand.errors.LanguageError: t:1:5: expected ')', found the end of the text
+  p (x
+      ^
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from herbrand.errors import LanguageError, Source, Span
+from herbrand.language.syntax import DEEPEST_NESTING
+
+NEWLINE = "newline"
+END = "end"
+_LEFT_OUT = {"blank", "comment"}
+_SHOWN_KINDS = {NEWLINE: "the end of the line", END: "the end of the text"}
+_LONGEST_SHOWN = 40
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def shown(self) -> str:
+        """The token as a message names it."""
+        short = self.text if len(self.text) <= _LONGEST_SHOWN else self.text[:_LONGEST_SHOWN] + "..."
+        return _SHOWN_KINDS.get(self.kind) or (short if self.kind == "string" else f"'{short}'")
+
+
+def tokens_of(source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None) -> list[Token]:
+    """All tokens from ``start`` to ``end``, closed by one of kind ``end``."""
+    last = len(source.text) if end is None else end
+    found = [
+        Token(kind, match.group(), match.start(), match.end())
+        for match in pattern.finditer(source.text, start, last)
+        if (kind := match.lastgroup or "unknown") not in _LEFT_OUT
+    ]
+    return [*found, Token(END, "", last, last)]
+
+
+class Cursor:
+    """A place among the tokens of a source. Whatever it refuses, it refuses with line and caret."""
+
+    def __init__(
+        self, source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None
+    ) -> None:
+        self.source = source
+        self.tokens = tokens_of(source, pattern, start, end)
+        self.position = 0
+        self._depth = 0
+
+    @property
+    def here(self) -> Token:
+        return self.tokens[self.position]
+
+    @property
+    def after(self) -> Token:
+        """The token behind the one that stands here."""
+        return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+
+    @property
+    def at_end(self) -> bool:
+        return self.here.kind == END
+
+    def at(self, *texts: str) -> bool:
+        return self.here.text in texts
+
+    def take(self) -> Token:
+        token = self.tokens[self.position]
+        if token.kind != END:
+            self.position += 1
+        return token
+
+    def accept(self, text: str) -> Token | None:
+        return self.take() if self.here.text == text else None
+
+    def expect(self, text: str, hint: str = "") -> Token:
+        if self.here.text != text:
+            raise self.expected(f"'{text}'", hint)
+        return self.take()
+
+    def expect_kind(self, kind: str, what: str, hint: str = "") -> Token:
+        if self.here.kind != kind:
+            raise self.expected(what, hint)
+        return self.take()
+
+    def expected(self, what: str, hint: str = "") -> LanguageError:
+        """The error that something else stands here than was expected."""
+        return self.refusal(f"expected {what}, found {self.here.shown}", hint=hint)
+
+    def refusal(self, message: str, token: Token | None = None, hint: str = "") -> LanguageError:
+        return LanguageError(message, span=self.span_of(token or self.here), hint=hint)
+
+    def span_of(self, token: Token) -> Span:
+        return Span(self.source, token.start, token.end)
+
+    def span_from(self, start: int) -> Span:
+        """From a character to the end of the last token taken."""
+        return Span(self.source, start, max(start, self.tokens[self.position - 1].end if self.position else start))
+
+    def skip(self, kind: str) -> None:
+        while self.here.kind == kind:
+            self.position += 1
+
+    def skip_past(self, *texts: str) -> None:
+        """Go behind the next token that reads like one of these, or to the end."""
+        while not self.at_end:
+            if self.take().text in texts:
+                return
+
+    def enter(self) -> None:
+        """One bracket, negation or quantifier deeper. The readers recurse, so depth has a limit."""
+        self._depth += 1
+        if self._depth > DEEPEST_NESTING:
+            raise self.refusal(f"this formula is nested more than {DEEPEST_NESTING} deep")
+
+    def leave(self) -> None:
+        self._depth -= 1
+
+    def surface(self) -> None:
+        """Begin a new statement."""
+        self._depth = 0

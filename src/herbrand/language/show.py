@@ -1,0 +1,204 @@
+"""Theory to text: the printer, such that ``parse_theory(show(theory)) == theory``.
+
+Its text of atoms and formulas is the canonical one: result rows, messages and ``convert`` all use it.
+
+>>> from herbrand.language.parse import parse_formula
+>>> show_formula(parse_formula("not (a and b) or c=>d"))
+'not (a and b) or c => d'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from herbrand.language.names import shown_constant, shown_name, shown_number
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    Comparison,
+    Constant,
+    Exists,
+    FactRows,
+    Forall,
+    Formula,
+    Hard,
+    Iff,
+    Implies,
+    Learned,
+    Not,
+    Or,
+    PredicateDeclaration,
+    Rule,
+    Statement,
+    Term,
+    Theory,
+    Truth,
+    TypeDeclaration,
+    Value,
+    ValueIn,
+    ValueIs,
+    Variable,
+    Weight,
+    WeightedFormula,
+    Xor,
+)
+
+_IFF, _IMPLIES, _OR, _XOR, _AND, _NOT, _LEAF = range(7)
+
+
+def show(theory: Theory) -> str:
+    """The text of a theory, one statement a line."""
+    return "".join(f"{line}\n" for statement in theory.statements for line in show_statement(statement))
+
+
+def show_statement(statement: Statement) -> Iterator[str]:
+    """The lines of a statement: one, or one a row for a run of facts."""
+    label = "" if statement.label is None else f"[{_shown_label(statement.label)}] "
+    match statement:
+        case FactRows():
+            lines = _fact_lines(statement)
+        case TypeDeclaration():
+            lines = iter([_type_line(statement)])
+        case PredicateDeclaration():
+            lines = iter([_predicate_line(statement)])
+        case WeightedFormula(weight=weight, formula=formula, where=where):
+            conditions = " and ".join(map(show_formula, where))
+            suffix = f" where {conditions}" if where else ""
+            lines = iter([f"{show_weight(weight)}: {show_formula(formula)}{suffix}"])
+        case Bound():
+            lines = iter([_bound_line(statement)])
+        case Rule():
+            lines = iter([_rule_line(statement)])
+    return (label + line for line in lines)
+
+
+def show_formula(formula: Formula) -> str:
+    """The canonical text of a formula."""
+    return _shown(formula)[0]
+
+
+def show_probability(event: Formula, given: Formula | None = None) -> str:
+    """The text inside ``P( )``."""
+    return show_formula(event) if given is None else f"{show_formula(event)} | {show_formula(given)}"
+
+
+def show_term(term: Term) -> str:
+    return shown_constant(term.value) if isinstance(term, Constant) else shown_name(term.name)
+
+
+def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
+    """The text of a ground atom."""
+    if not arguments:
+        return shown_name(predicate)
+    return f"{shown_name(predicate)}({', '.join(map(shown_constant, arguments))})"
+
+
+def show_weight(weight: Weight) -> str:
+    match weight:
+        case Hard():
+            return "hard"
+        case Learned(by=by):
+            return f"?[{', '.join(map(show_term, by))}]" if by else "?"
+    return shown_number(weight)
+
+
+def _shown(formula: Formula) -> tuple[str, int]:
+    """The text and how tightly its outermost connective binds."""
+    match formula:
+        case Atom(predicate=predicate, arguments=arguments):
+            terms = f"({', '.join(map(show_term, arguments))})" if arguments else ""
+            return shown_name(predicate) + terms, _LEAF
+        case ValueIs(atom=atom, value=value):
+            return f"{show_formula(atom)} = {show_term(value)}", _LEAF
+        case ValueIn(atom=atom, values=values):
+            return f"{show_formula(atom)} in {_constant_set(values)}", _LEAF
+        case Comparison(operator=operator, left=left, right=right):
+            return f"{show_term(left)} {operator} {show_term(right)}", _LEAF
+        case Truth(value=value):
+            return "true" if value else "false", _LEAF
+        case Not(operand=operand):
+            return f"not {_inside(operand, _NOT)}", _NOT
+        case And(operands=operands):
+            return " and ".join(_inside(part, _AND + 1) for part in operands), _AND
+        case Xor(operands=operands):
+            return " xor ".join(_inside(part, _XOR + 1) for part in operands), _XOR
+        case Or(operands=operands):
+            return " or ".join(_inside(part, _OR + 1) for part in operands), _OR
+        case Implies(premise=premise, conclusion=conclusion):
+            return f"{_inside(premise, _IMPLIES + 1)} => {_inside(conclusion, _IMPLIES)}", _IMPLIES
+        case Iff(left=left, right=right):
+            return f"{_inside(left, _IFF + 1)} <=> {_inside(right, _IFF + 1)}", _IFF
+        case Exists(variables=variables, body=body):
+            return _quantified("exists", variables, body), _IFF
+        case Forall(variables=variables, body=body):
+            return _quantified("forall", variables, body), _IFF
+
+
+def _inside(part: Formula, tightness: int) -> str:
+    """An operand, in brackets unless it binds at least this tightly."""
+    text, own = _shown(part)
+    return text if own >= tightness else f"({text})"
+
+
+def _quantified(word: str, variables: tuple[Variable, ...], body: Formula) -> str:
+    return f"{word} {', '.join(map(show_term, variables))}: {show_formula(body)}"
+
+
+def _constant_set(values: tuple[Constant, ...]) -> str:
+    return f"{{{', '.join(map(show_term, values))}}}"
+
+
+def _shown_label(label: str) -> str:
+    name = shown_name(label)
+    return shown_constant(label) if name.startswith("`") else name
+
+
+def _type_line(declaration: TypeDeclaration) -> str:
+    line = f"type {shown_name(declaration.name)}"
+    if declaration.values is not None:
+        return f"{line} = {_constant_set(declaration.values)}"
+    if declaration.bounds is not None:
+        return f"{line} = {declaration.bounds[0]}..{declaration.bounds[1]}"
+    return f"{line} = number" if declaration.numeric else line
+
+
+def _predicate_line(declaration: PredicateDeclaration) -> str:
+    types = f"({', '.join(map(shown_name, declaration.types))})" if declaration.types else ""
+    values = declaration.values
+    if values is None:
+        value_set = ""
+    else:
+        value_set = f" in {shown_name(values) if isinstance(values, str) else _constant_set(values)}"
+    role = "" if declaration.role is None else f": {declaration.role}"
+    return f"predicate {shown_name(declaration.name)}{types}{value_set}{role}"
+
+
+def _bound_line(bound: Bound) -> str:
+    if bound.lower == bound.upper:
+        interval = f"= {shown_number(bound.lower)}"
+    elif bound.upper == 1:
+        interval = f">= {shown_number(bound.lower)}"
+    elif bound.lower == 0:
+        interval = f"<= {shown_number(bound.upper)}"
+    else:
+        interval = f"in [{shown_number(bound.lower)}, {shown_number(bound.upper)}]"
+    suffix = " independent" if bound.independent else ""
+    return f"P({show_probability(bound.event, bound.given)}) {interval}{suffix}"
+
+
+def _rule_line(rule: Rule) -> str:
+    body = ", ".join(map(show_formula, rule.body))
+    weight = "" if rule.weight is None else f" @ {show_weight(rule.weight)}"
+    return f"{show_formula(rule.head)} :- {body}{weight}"
+
+
+def _fact_lines(rows: FactRows) -> Iterator[str]:
+    before = "not " if rows.kind == "false" else ""
+    sign = {"soft": " ~ ", "weighted": " @ "}.get(rows.kind)
+    for index in range(rows.row_count):
+        values = rows.row(index)
+        value = f" = {shown_constant(values[-1])}" if rows.valued else ""
+        arguments = values[:-1] if rows.valued else values
+        number = f"{sign}{shown_number(rows.numbers[index])}" if sign else ""
+        yield f"{before}{show_atom(rows.predicate, arguments)}{value}{number}"

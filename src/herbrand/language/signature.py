@@ -1,0 +1,89 @@
+"""The vocabulary of a theory: its types and predicates, declared or inferred.
+
+Made by :func:`herbrand.language.check.check`; read by everything that must know what a name stands for.
+
+>>> person = Type("person")
+>>> smokes = Predicate("smokes", ("person",))
+>>> Signature({"person": person}, {"smokes": smokes}).predicate("smokes").arity
+1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from herbrand.errors import LanguageError, Span, nearest
+from herbrand.language.syntax import Role, Value
+
+Kind = Literal["text", "number"]
+
+
+@dataclass(frozen=True)
+class Type:
+    """A sort of constants. ``values`` lists a closed domain in order; an open one holds what is seen.
+
+    ``kind`` is what its constants are; ``None`` while nothing tells (no declaration and no constant).
+    """
+
+    name: str
+    values: tuple[Value, ...] | None = None
+    kind: Kind | None = None
+    declared: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued."""
+
+    name: str
+    types: tuple[str, ...] = ()
+    value_type: str | None = None
+    role: Role | None = None
+    declared: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def arity(self) -> int:
+        return len(self.types)
+
+    @property
+    def column_types(self) -> tuple[str, ...]:
+        """The types of a fact table's columns: the arguments, then the value if there is one."""
+        return self.types if self.value_type is None else (*self.types, self.value_type)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.types)})" if self.types else self.name
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All types and predicates of a theory.
+
+    ``strict``: some predicate is declared, so all must be. ``mentioned``: constants that formulas and rules
+    name, by type; they belong to an open type whether or not a fact has them.
+    """
+
+    types: Mapping[str, Type]
+    predicates: Mapping[str, Predicate]
+    strict: bool = False
+    mentioned: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+
+    def predicate(self, name: str, span: Span | None = None) -> Predicate:
+        if name not in self.predicates:
+            raise LanguageError(
+                f"there is no predicate '{name}'", span=span, hint=nearest(name, self.predicates)
+            )
+        return self.predicates[name]
+
+    def with_predicate(self, predicate: Predicate, types: Mapping[str, Type]) -> Signature:
+        """The same vocabulary and one more predicate, such as one found only among the tables."""
+        predicates = {**self.predicates, predicate.name: predicate}
+        return replace(self, types={**self.types, **types}, predicates=predicates)
+
+    @property
+    def valued_names(self) -> frozenset[str]:
+        """Many-valued predicates without arguments: their names look like variables before ``=``."""
+        return frozenset(p.name for p in self.predicates.values() if p.value_type and not p.types)

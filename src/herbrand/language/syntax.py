@@ -1,0 +1,444 @@
+"""What a theory is made of: terms, formulas and statements, as frozen values with the place they came from.
+
+Knows no data and no arrays. Spans do not take part in equality, so a theory that was printed and read again
+equals the first one. Build theories with :func:`herbrand.language.parse.parse_theory` or directly:
+
+>>> smokes = Atom("smokes", (Variable("x"),))
+>>> WeightedFormula(1.5, smokes).weight
+1.5
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
+from typing import Literal
+
+from herbrand.errors import Span
+
+Value = str | int | float
+"""A constant: text or a number; ``1`` and ``"1"`` differ."""
+
+DEEPEST_NESTING = 200
+"""Formulas nested deeper than this are refused by the reader, so that everything after it may recurse."""
+
+
+# Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def anonymous(self) -> bool:
+        """``_`` stands for a new variable at each place."""
+        return self.name == "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: Value
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and same_value(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash((isinstance(self.value, str), self.value))
+
+
+def same_value(left: Value, right: Value) -> bool:
+    """Equal constants; ``1`` and ``1.0`` are one number, ``1`` and ``"1"`` are not equal."""
+    return isinstance(left, str) == isinstance(right, str) and left == right
+
+
+Term = Variable | Constant
+
+
+# Formulas
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    predicate: str
+    arguments: tuple[Term, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueIs:
+    """``area(p) = "ai"``: the many-valued atom has this value."""
+
+    atom: Atom
+    value: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueIn:
+    """``area(p) in {"ai", "theory"}``: the many-valued atom has one of these values."""
+
+    atom: Atom
+    values: tuple[Constant, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    operator: Operator
+    left: Term
+    right: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    value: bool
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Xor:
+    """True when an odd number of operands is."""
+
+    operands: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Implies:
+    premise: Formula
+    conclusion: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Iff:
+    left: Formula
+    right: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    variables: tuple[Variable, ...]
+    body: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Forall:
+    variables: tuple[Variable, ...]
+    body: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Leaf = Atom | ValueIs | ValueIn | Comparison | Truth
+Formula = Leaf | Not | And | Or | Xor | Implies | Iff | Exists | Forall
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly inside this one."""
+    match formula:
+        case Not(operand=operand):
+            return (operand,)
+        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
+            return operands
+        case Implies(premise=left, conclusion=right) | Iff(left=left, right=right):
+            return (left, right)
+        case Exists(body=body) | Forall(body=body):
+            return (body,)
+    return ()
+
+
+def walk(formula: Formula) -> Iterator[Formula]:
+    """The formula and everything inside it, outermost first, left to right."""
+    waiting = [formula]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(children(current)))
+
+
+def with_children(formula: Formula, parts: Sequence[Formula]) -> Formula:
+    """The same connective or quantifier over other formulas."""
+    match formula:
+        case Not(span=span):
+            return Not(parts[0], span)
+        case And(span=span):
+            return And(tuple(parts), span)
+        case Or(span=span):
+            return Or(tuple(parts), span)
+        case Xor(span=span):
+            return Xor(tuple(parts), span)
+        case Implies(span=span):
+            return Implies(parts[0], parts[1], span)
+        case Iff(span=span):
+            return Iff(parts[0], parts[1], span)
+        case Exists(variables=variables, span=span):
+            return Exists(variables, parts[0], span)
+        case Forall(variables=variables, span=span):
+            return Forall(variables, parts[0], span)
+    return formula
+
+
+def replace_leaves(formula: Formula, change: Callable[[Leaf], Formula]) -> Formula:
+    """The formula with every atom, comparison and truth value changed."""
+    if isinstance(formula, Leaf):
+        return change(formula)
+    return with_children(formula, [replace_leaves(part, change) for part in children(formula)])
+
+
+def leaf_terms(leaf: Formula) -> tuple[Term, ...]:
+    """The terms written directly in an atom or a comparison."""
+    match leaf:
+        case Atom(arguments=arguments):
+            return arguments
+        case ValueIs(atom=atom, value=value):
+            return (*atom.arguments, value)
+        case ValueIn(atom=atom):
+            return atom.arguments
+        case Comparison(left=left, right=right):
+            return (left, right)
+    return ()
+
+
+# Statements
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDeclaration:
+    """``type level = {"junior", "senior"}``, ``type year = 1990..2030``, ``type age = number`` or open text."""
+
+    name: str
+    values: tuple[Constant, ...] | None = None
+    bounds: tuple[int, int] | None = None
+    numeric: bool = False
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Role = Literal["observed", "learned"]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateDeclaration:
+    """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type."""
+
+    name: str
+    types: tuple[str, ...] = ()
+    values: tuple[Constant, ...] | str | None = None
+    role: Role | None = None
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+FactKind = Literal["true", "false", "soft", "weighted"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactRows:
+    """A run of ground facts of one predicate, all said in the same way, kept as columns.
+
+    ``true``: ``friends("anna", "bob")``; ``false``: ``not smokes("carl")``; ``soft``: ``smokes("dora") ~ 0.7``;
+    ``weighted``: ``edge("a", "b") @ 2.5``. ``numbers`` holds the probabilities or weights of the last two.
+    For a many-valued predicate (``valued``) the last column is the value. ``starts`` tells where each row
+    begins in the source.
+    """
+
+    predicate: str
+    columns: tuple[tuple[Value, ...], ...]
+    row_count: int
+    kind: FactKind = "true"
+    numbers: tuple[float, ...] = ()
+    valued: bool = False
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+    starts: Sequence[int] = field(default=(), compare=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FactRows) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key()[:5])
+
+    def _key(self) -> tuple[object, ...]:
+        kinds = tuple(tuple(map(_is_text, column)) for column in self.columns)
+        return (
+            self.predicate, self.kind, self.valued, self.label, self.row_count,
+            self.columns, self.numbers, kinds,
+        )  # fmt: skip
+
+    def row(self, index: int) -> tuple[Value, ...]:
+        return tuple(column[index] for column in self.columns)
+
+    def row_span(self, index: int) -> Span | None:
+        """Where a row stands; the reader notes every start, a built statement has none."""
+        if self.span is None or not len(self.starts):
+            return self.span
+        start, text = self.starts[index], self.span.source.text
+        newline = text.find("\n", start)
+        return Span(self.span.source, start, len(text) if newline < 0 else newline)
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """``?``: a weight to be learned; ``?[w]``: one for each value of ``w``. It starts at 0."""
+
+    by: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hard:
+    """``hard``: always true."""
+
+
+Weight = float | Learned | Hard
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedFormula:
+    weight: Weight
+    formula: Formula
+    where: tuple[Comparison, ...] = ()
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """``P(event | given) in [lower, upper]``; ``independent``: the event's atoms are not linked."""
+
+    event: Formula
+    given: Formula | None
+    lower: float
+    upper: float
+    independent: bool = False
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Not | Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``head :- body @ weight``; a weight of ``None`` counts proofs."""
+
+    head: Atom
+    body: tuple[BodyLiteral, ...]
+    weight: float | Learned | None = None
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Statement = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule
+
+
+def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements with neighbouring facts of the same shape put into one run."""
+    for key, group in groupby(statements, _run_key):
+        if key is None:
+            yield from group
+        else:
+            yield _joined([rows for rows in group if isinstance(rows, FactRows)])
+
+
+def _run_key(statement: Statement) -> tuple[object, ...] | None:
+    if not isinstance(statement, FactRows) or statement.label is not None:
+        return None
+    source = statement.span.source.name if statement.span else None
+    return statement.predicate, statement.kind, statement.valued, len(statement.columns), source
+
+
+def _joined(runs: list[FactRows]) -> FactRows:
+    if len(runs) == 1:
+        return runs[0]
+    first, last = runs[0].span, runs[-1].span
+    located = first is not None and last is not None and all(run.starts for run in runs)
+    return replace(
+        runs[0],
+        columns=tuple(
+            tuple(chain.from_iterable(run.columns[i] for run in runs)) for i in range(len(runs[0].columns))
+        ),
+        row_count=sum(run.row_count for run in runs),
+        numbers=tuple(chain.from_iterable(run.numbers for run in runs)),
+        span=Span(first.source, first.start, last.end) if located and first and last else first,
+        starts=array("q", chain.from_iterable(run.starts for run in runs)) if located else (),
+    )
+
+
+@dataclass(frozen=True)
+class Theory:
+    """Statements in the order they were written. ``a + b`` is the theory that says both.
+
+    Where one run of facts ends and the next begins makes no difference to equality.
+    """
+
+    statements: tuple[Statement, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Theory) and self._canonical() == other._canonical()
+
+    def __hash__(self) -> int:
+        return hash(self._canonical())
+
+    def _canonical(self) -> tuple[Statement, ...]:
+        unlocated = (replace(s, span=None) if isinstance(s, FactRows) else s for s in self.statements)
+        return tuple(merged(unlocated))
+
+    def __add__(self, other: Theory) -> Theory:
+        return Theory(self.statements + other.statements)
+
+    @property
+    def types(self) -> tuple[TypeDeclaration, ...]:
+        return tuple(s for s in self.statements if isinstance(s, TypeDeclaration))
+
+    @property
+    def predicates(self) -> tuple[PredicateDeclaration, ...]:
+        return tuple(s for s in self.statements if isinstance(s, PredicateDeclaration))
+
+    @property
+    def facts(self) -> tuple[FactRows, ...]:
+        return tuple(s for s in self.statements if isinstance(s, FactRows))
+
+    @property
+    def formulas(self) -> tuple[WeightedFormula, ...]:
+        return tuple(s for s in self.statements if isinstance(s, WeightedFormula))
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        return tuple(s for s in self.statements if isinstance(s, Bound))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(s for s in self.statements if isinstance(s, Rule))
