@@ -1,1 +1,45 @@
-"""One engine for first-order logic under uncertainty."""
+"""One engine for first-order logic under uncertainty.
+
+>>> import herbrand as hb
+>>> theory = hb.parse("1.5: rain => wet")
+>>> round(hb.Model(theory).infer(given=["rain"])["wet"], 3)
+0.818
+
+Names are imported when first used, so that ``import herbrand`` costs little.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from herbrand.errors import HerbrandError
+
+if TYPE_CHECKING:
+    from herbrand.language.files import read
+    from herbrand.language.parse import parse_theory as parse
+    from herbrand.language.show import show
+    from herbrand.model import Model
+    from herbrand.reports.compare import compare
+    from herbrand.reports.sizes import size_report
+
+__all__ = ["HerbrandError", "Model", "compare", "parse", "read", "show", "size_report"]
+__version__ = version("herbrand")
+
+_HOMES = {
+    "Model": ("herbrand.model", "Model"),
+    "parse": ("herbrand.language.parse", "parse_theory"),
+    "read": ("herbrand.language.files", "read"),
+    "compare": ("herbrand.reports.compare", "compare"),
+    "size_report": ("herbrand.reports.sizes", "size_report"),
+    "show": ("herbrand.language.show", "show"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'herbrand' has no attribute '{name}'")
+    module, member = _HOMES[name]
+    globals()[name] = getattr(importlib.import_module(module), member)
+    return globals()[name]

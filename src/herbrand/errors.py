@@ -16,12 +16,14 @@ smokers.hb:1:11: '->' is not a connective
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 MOST_SHOWN = 20
+MOST_LISTED = 1000
 WIDEST_LINE = 120
 
 
@@ -79,9 +81,23 @@ class Span:
         width = max(1, min(self.end - self.start, len(text) - column + 1))
         left = max(0, column - 1 - WIDEST_LINE // 2) if len(text) > WIDEST_LINE else 0
         shown = text[left : left + WIDEST_LINE].replace("\t", " ")
-        printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
-        carets = "^" * max(1, min(width, WIDEST_LINE - (column - 1 - left)))
-        return f"  {printable}\n  {' ' * (column - 1 - left)}{carets}"
+        printable = "".join(map(_printable, shown))
+        before, marked = printable[: column - 1 - left], printable[column - 1 - left :][:width]
+        return f"  {printable}\n  {' ' * _columns(before)}{'^' * max(1, _columns(marked))}"
+
+
+def _printable(character: str) -> str:
+    shown = character.isprintable() or unicodedata.category(character).startswith("M")
+    return character if shown else "\N{REPLACEMENT CHARACTER}"
+
+
+def _columns(text: str) -> int:
+    """How many columns a terminal gives the text, so that a caret stands under what it means."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    combining = sum(unicodedata.combining(character) > 0 for character in text)
+    return len(text) + wide - combining
 
 
 @dataclass(frozen=True)
@@ -107,12 +123,18 @@ class HerbrandError(Exception):
     """Something in the input is wrong, or cannot be done with it; the text is meant for the user."""
 
     def __init__(
-        self, mistakes: str | Mistake | Iterable[Mistake], *, span: Span | None = None, hint: str = ""
+        self,
+        mistakes: str | Mistake | Iterable[Mistake],
+        *,
+        span: Span | None = None,
+        hint: str = "",
+        unlisted: int = 0,
     ) -> None:
         if isinstance(mistakes, str):
             mistakes = Mistake(mistakes, span, hint)
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
-        super().__init__(_shown(self.mistakes))
+        self.unlisted = unlisted
+        super().__init__(_shown(self.mistakes, unlisted))
 
 
 class LanguageError(HerbrandError):
@@ -135,14 +157,69 @@ class UnsupportedError(HerbrandError):
     """A statement or an option that the chosen command or engine cannot serve."""
 
 
+class Mistakes:
+    """Gathers mistakes while reading goes on. After the first thousand the others are only counted.
+
+    >>> mistakes = Mistakes()
+    >>> mistakes.add(Mistake("no such file"))
+    >>> mistakes.raise_any(FactsError)
+    Traceback (most recent call last):
+    herbrand.errors.FactsError: no such file
+    """
+
+    def __init__(self) -> None:
+        self.listed: list[Mistake] = []
+        self.unlisted = 0
+
+    def __len__(self) -> int:
+        return len(self.listed) + self.unlisted
+
+    @property
+    def full(self) -> bool:
+        """No further mistake will be listed, so none need be worded."""
+        return len(self.listed) >= MOST_LISTED
+
+    def add(self, mistake: Mistake) -> None:
+        if self.full:
+            self.unlisted += 1
+        else:
+            self.listed.append(mistake)
+
+    def add_all(self, error: HerbrandError) -> None:
+        for mistake in error.mistakes:
+            self.add(mistake)
+        self.unlisted += error.unlisted
+
+    def raise_any(self, kind: type[HerbrandError] = LanguageError) -> None:
+        """Raise all mistakes as one error, file by file in the order of lines, if there is any."""
+        if len(self):
+            raise kind(in_order(self.listed), unlisted=self.unlisted)
+
+
+def in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:
+    """Mistakes file by file, as files were first named, each in the order of lines; placeless ones first."""
+    mistakes = list(mistakes)
+    files: dict[str, int] = {}
+    for mistake in mistakes:
+        if mistake.span is not None:
+            files.setdefault(mistake.span.source.name, len(files))
+
+    def place(mistake: Mistake) -> tuple[int, int]:
+        span = mistake.span
+        return (-1, 0) if span is None else (files[span.source.name], span.start)
+
+    return sorted(mistakes, key=place)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most like ``name``, as an ending for a hint, or nothing."""
     close = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else ""
 
 
-def _shown(mistakes: Sequence[Mistake]) -> str:
+def _shown(mistakes: Sequence[Mistake], unlisted: int) -> str:
     shown = [str(mistake) for mistake in mistakes[:MOST_SHOWN]]
-    if len(mistakes) > MOST_SHOWN:
-        shown.append(f"... and {len(mistakes) - MOST_SHOWN} more mistakes")
+    more = len(mistakes) + unlisted - len(shown)
+    if more:
+        shown.append(f"... and {more:,} more mistake{'s' if more > 1 else ''}")
     return "\n".join(shown)

@@ -1,7 +1,7 @@
 """What an algebra is: the meaning of ⊕ and ⊗ on torch tensors.
 
-Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the ``ALGEBRA``
-of the module ``algebras/log.py``, so a new member is one new file.
+Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the
+``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file.
 
 >>> import torch
 >>> log = algebra_named("log")
@@ -20,6 +20,11 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+
+Shapes = Sequence[tuple[int, ...]]
+
+MANY = 3
+"""More factors of one shape than this are stacked and multiplied at once."""
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -51,18 +56,20 @@ class Algebra(ABC):
 
     @abstractmethod
     def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
-        """⊕ of the rows of ``values`` [n, ...] that share a segment, [count, ...]; ``zero`` where none does."""
+        """⊕ of the rows of ``values`` [n, ...] of each segment, [count, ...]; ``zero`` for an empty one."""
 
     def product(self, tensors: Sequence[Tensor]) -> Tensor:
         """⊗ of broadcastable tensors, from left to right."""
+        if len(tensors) > MANY and all(tensor.shape == tensors[0].shape for tensor in tensors):
+            return self.product_of_rows(torch.stack(tuple(tensors)))
         result = tensors[0]
         for tensor in tensors[1:]:
             result = self.multiply(result, tensor)
         return result
 
+    @abstractmethod
     def product_of_rows(self, tensor: Tensor) -> Tensor:
         """⊗ over the first dimension."""
-        return self.product(tensor.unbind(0))
 
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
         """The ⊕ of ``times`` equal copies, at least one."""
@@ -70,22 +77,37 @@ class Algebra(ABC):
             return tensor
         raise NotImplementedError
 
-    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
-        """⊕ over the first ``leading`` dimensions of the ⊗ of operands aligned for broadcasting.
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+        """⊕ over the first ``leading`` dimensions of the ⊗ of operands, viewed in ``shapes`` that broadcast.
 
         Operands come smallest first, so that partial products stay small.
         """
-        product = self.product(operands)
+        product = self.product(viewed(operands, shapes))
         return self.sum(product, tuple(range(leading))) if leading else product
 
+    def workspace(self, joint: int, factors: int) -> int:
+        """Entries that :meth:`eliminate` needs beside its result, for a joint table of that many."""
+        return joint if factors == 1 else 2 * joint
+
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-        """Run a kernel that adds and multiplies ordinary numbers so that it adds and multiplies in this algebra."""
+        """Run a kernel made of + and × of ordinary numbers so that it means ⊕ and ⊗ of this algebra."""
         raise NotImplementedError
 
     def full(self, shape: Sequence[int], value: float, like: Tensor | None = None) -> Tensor:
         """A constant of the dtype and device of ``like``."""
         dtype, device = (self.dtypes[0], None) if like is None else (like.dtype, like.device)
         return torch.full(tuple(shape), value, dtype=dtype, device=device)
+
+
+def viewed(operands: Sequence[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The operands in the given shapes, without a copy."""
+    return [operand.view(shape) for operand, shape in zip(operands, shapes, strict=True)]
+
+
+def segment_extreme(values: Tensor, segments: Tensor, count: int, start: float, which: str) -> Tensor:
+    """The "amax" or "amin" of ``start`` and the rows of ``values`` [n, ...] of each segment, [count, ...]."""
+    places = segments.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    return values.new_full((count, *values.shape[1:]), start).scatter_reduce(0, places, values, which)
 
 
 def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:

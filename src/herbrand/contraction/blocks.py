@@ -1,8 +1,8 @@
 """Broadcast tables, block by block: how the algebras without matrix products avoid building them whole.
 
-Owns the walk over a large joint table in pieces that stay in cache, and :class:`Eliminate`, the differentiable
-"⊗ the operands, ⊕ the leading dimensions out" of algebras whose ⊗ is +. Only operands and result are kept for the
-backward pass; the joint table is built again, block by block.
+Owns the walk over a large joint table in pieces that stay in cache, and :class:`Eliminate`, the
+differentiable "⊗ the operands, ⊕ the leading dimensions out" of algebras whose ⊗ is +. Only operands and
+result are kept for the backward pass; the joint table is built again, block by block.
 
 >>> [len(list(blocks((2, 4, 1000), leading=1, entries=size))) for size in (10_000, 4_000, 100)]
 [1, 2, 80]
@@ -19,6 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from herbrand.contraction.algebra import Shapes, viewed
+
 BLOCK_ENTRIES = 1 << 17
 """Entries of a joint table built at once: 1 MB of float64, what stays in a core's cache."""
 
@@ -27,7 +29,7 @@ WHOLE = slice(None)
 
 
 def blocks(shape: Sequence[int], leading: int, entries: int = BLOCK_ENTRIES) -> Iterator[Block]:
-    """Slices of the dimensions after the ``leading`` ones, each covering about ``entries`` entries of ``shape``."""
+    """Slices of the dimensions after the ``leading`` ones, each covering about ``entries`` of ``shape``."""
     cuts: list[list[slice]] = []
     inner = math.prod(shape)
     for size in shape[leading:]:
@@ -52,24 +54,44 @@ class Softmax(ABC):
 
 
 class Eliminate(torch.autograd.Function):
-    """⊕ over the first ``leading`` dimensions of the sum of aligned operands."""
+    """⊕ over the first ``leading`` dimensions of the sum of operands viewed in ``shapes``."""
 
     @staticmethod
-    def forward(ctx: Any, algebra: Softmax, leading: int, *operands: Tensor) -> Tensor:
-        result = eliminate(algebra, leading, operands)
-        ctx.algebra, ctx.leading = algebra, leading
+    def forward(ctx: Any, algebra: Softmax, shapes: Shapes, leading: int, *operands: Tensor) -> Tensor:
+        result = _push_forward(algebra, leading, viewed(operands, shapes))
+        ctx.algebra, ctx.shapes, ctx.leading = algebra, shapes, leading
         ctx.save_for_backward(result, *operands)
         return result
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         result, *operands = ctx.saved_tensors
-        wanted = ctx.needs_input_grad[2:]
-        return None, None, *_pull_back(ctx.algebra, ctx.leading, operands, result, gradients[0], wanted)
+        aligned, wanted = viewed(operands, ctx.shapes), ctx.needs_input_grad[3:]
+        pulled = _pull_back(ctx.algebra, ctx.leading, aligned, result, gradients[0], wanted)
+        back = [None if one is None else one.view(to.shape) for one, to in zip(pulled, operands, strict=True)]
+        return None, None, None, *back
 
 
-def eliminate(algebra: Softmax, leading: int, operands: Sequence[Tensor]) -> Tensor:
-    """The forward pass alone."""
+def eliminate(algebra: Softmax, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+    """⊕ over the first ``leading`` dimensions of the sum of operands, viewed in shapes that broadcast."""
+    if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
+        return Eliminate.apply(algebra, shapes, leading, *operands)
+    return _push_forward(algebra, leading, viewed(operands, shapes))
+
+
+def leading_dims(tensor: Tensor, dims: tuple[int, ...]) -> tuple[list[Tensor], list[tuple[int, ...]], int]:
+    """Arguments for :func:`eliminate` that sum one tensor over ``dims``."""
+    kept = [dim for dim in range(tensor.dim()) if dim not in dims]
+    arranged = tensor.permute(*dims, *kept)
+    return [arranged], [tuple(arranged.shape)], len(dims)
+
+
+def block_workspace(joint: int) -> int:
+    """How many entries a step over a joint table of ``joint`` entries needs beside its result."""
+    return 3 * min(joint, 2 * BLOCK_ENTRIES)
+
+
+def _push_forward(algebra: Softmax, leading: int, operands: Sequence[Tensor]) -> Tensor:
     shape = _joint_shape(operands)
     if math.prod(shape) <= BLOCK_ENTRIES:
         return algebra.total(_sum(operands), leading)
@@ -115,7 +137,9 @@ def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bo
 
 
 def _joint_shape(operands: Sequence[Tensor]) -> torch.Size:
-    return operands[0].shape if len(operands) == 1 else torch.broadcast_shapes(*(one.shape for one in operands))
+    return (
+        operands[0].shape if len(operands) == 1 else torch.broadcast_shapes(*(one.shape for one in operands))
+    )
 
 
 def _sum(operands: Sequence[Tensor]) -> Tensor:

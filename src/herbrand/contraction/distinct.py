@@ -1,13 +1,14 @@
 """``x ≠ y`` between axes, rewritten away: one constrained contraction becomes unconstrained terms.
 
-Takes a :class:`Contraction` with distinct pairs; returns :class:`Term` values whose signed sum is the same result
-and which name no pairs any more. A pair is settled in the cheapest way that is open to it:
+Takes a :class:`Contraction` with distinct pairs; returns :class:`Term` values whose signed sum is the same
+result and which name no pairs any more. A pair is settled in the cheapest way that is open to it:
 
 1. both axes within one operand: the diagonal of that operand is set to zero;
 2. both axes in the output: the diagonal of the result is set to zero;
 3. otherwise, where the algebra has subtraction, all assignments minus those where the two axes agree
-   (deletion and contraction on the graph of the pairs, which is Möbius inversion over the set partitions that the
-   pairs can tell apart); without subtraction, by one more operand that is zero on its diagonal and one elsewhere.
+   (deletion and contraction on the graph of the pairs, which is Möbius inversion over the set partitions that
+   the pairs can tell apart); without subtraction, by one more operand that is zero on its diagonal and one
+   elsewhere.
 
 >>> edges = Contraction.parse("a b, b c -> a", {"a": 5, "b": 5, "c": 5}, distinct=[("a", "c"), ("a", "b")])
 >>> for term in expand(edges, has_subtraction=True):
@@ -42,18 +43,23 @@ class Term:
     """Axes of further operands that are one off the diagonal and zero on it."""
 
 
-def expand(contraction: Contraction, has_subtraction: bool) -> tuple[Term, ...]:
-    """The terms whose signed sum is ``contraction``; most terms of like structure are merged."""
+def expand(
+    contraction: Contraction, has_subtraction: bool, unmaskable: frozenset[int] = frozenset()
+) -> tuple[Term, ...]:
+    """The terms whose signed sum is ``contraction``; like terms are merged.
+
+    ``unmaskable`` operands cannot have their diagonals set to zero (their background would have to change).
+    """
     if not contraction.distinct:
         return (Term(1, contraction),)
     signs: Counter[Term] = Counter()
-    for term in _terms(Term(1, contraction), has_subtraction):
+    for term in _terms(Term(1, contraction), has_subtraction, unmaskable):
         signs[replace(term, sign=1)] += term.sign
     return tuple(replace(term, sign=sign) for term, sign in signs.items() if sign)
 
 
-def _terms(term: Term, has_subtraction: bool) -> Iterator[Term]:
-    term = _settle_locally(term)
+def _terms(term: Term, has_subtraction: bool, unmaskable: frozenset[int]) -> Iterator[Term]:
+    term = _settle_locally(term, unmaskable)
     pairs = sorted(term.contraction.distinct)
     if not pairs:
         yield term
@@ -63,17 +69,21 @@ def _terms(term: Term, has_subtraction: bool) -> Iterator[Term]:
     else:
         pair = pairs[0]
         without = replace(term.contraction, distinct=term.contraction.distinct - {pair})
-        yield from _terms(replace(term, contraction=without), True)
+        yield from _terms(replace(term, contraction=without), True, unmaskable)
         merged = _merge(replace(term, contraction=without), pair)
         if merged is not None:
-            yield from _terms(replace(merged, sign=-merged.sign), True)
+            yield from _terms(replace(merged, sign=-merged.sign), True, unmaskable)
 
 
-def _settle_locally(term: Term) -> Term:
+def _settle_locally(term: Term, unmaskable: frozenset[int]) -> Term:
     """Turn pairs that lie within one operand, or within the output, into zero diagonals."""
     contraction, hollow, apart, left = term.contraction, list(term.hollow), list(term.apart), []
     for pair in sorted(contraction.distinct):
-        holders = [operand for operand, axes in enumerate(contraction.operands) if set(pair) <= set(axes)]
+        holders = [
+            operand
+            for operand, axes in enumerate(contraction.operands)
+            if set(pair) <= set(axes) and operand not in unmaskable
+        ]
         if holders:
             smallest = min(holders, key=lambda one: math.prod(contraction.shape(contraction.operands[one])))
             axes = contraction.operands[smallest]
@@ -93,11 +103,11 @@ def _merge(term: Term, pair: Pair) -> Term | None:
     contraction = term.contraction
     kept, gone = sorted(pair, key=lambda axis: (axis not in contraction.output, axis))
 
-    def renamed(axes: Axes) -> Axes:
-        return tuple(kept if axis == gone else axis for axis in axes)
+    def swapped(axis: str) -> str:
+        return kept if axis == gone else axis
 
-    operands = tuple(map(renamed, contraction.operands))
-    distinct = {renamed(other) for other in contraction.distinct}
+    operands = tuple(tuple(map(swapped, axes)) for axes in contraction.operands)
+    distinct = [(swapped(left), swapped(right)) for left, right in contraction.distinct]
     if any(left == right for left, right in distinct):
         return None
     if any(operands[operand][left] == operands[operand][right] for operand, left, right in term.hollow):

@@ -4,9 +4,9 @@ Owns :class:`Contraction`, the value every plan is made from. It says
 
     result[output] = ⊕ over all other axes of ⊗ over i of operand_i[operands_i]
 
-where ⊕ and ⊗ are those of an algebra, an axis repeated within one operand means its diagonal, an axis that only
-``sizes`` names is summed over (a factor), an output axis that no operand binds is broadcast, and the two axes of a
-``distinct`` pair never take the same value. Batches are a shared axis that the output keeps.
+where ⊕ and ⊗ are those of an algebra, an axis repeated within one operand means its diagonal, an axis that
+only ``sizes`` names is summed over (a factor), an output axis that no operand binds is broadcast, and the two
+axes of a ``distinct`` pair never take the same value. Batches are a shared axis that the output keeps.
 
 >>> Contraction.parse("person friend, friend -> person", {"person": 3, "friend": 3})
 Contraction.parse('person friend, friend -> person', {'person': 3, 'friend': 3}, algebra='real')
@@ -84,7 +84,7 @@ class Contraction:
     def parse(
         cls, text: str, sizes: Mapping[str, int], *, distinct: Iterable[Pair] = (), algebra: str = "real"
     ) -> Contraction:
-        """``"h k, k j -> h j"``: operands apart by commas, axes by spaces; nothing between commas is a scalar."""
+        """From ``"h k, k j -> h j"``; nothing between two commas is a scalar."""
         left, arrow, right = text.partition("->")
         if not arrow:
             raise ValueError(f"{text!r} has no '->' between the operands and the output")
@@ -142,4 +142,6 @@ class Contraction:
 
 @lru_cache
 def _algebra_exists(name: str) -> bool:
-    return name.isidentifier() and importlib.util.find_spec(f"herbrand.contraction.algebras.{name}") is not None
+    return (
+        name.isidentifier() and importlib.util.find_spec(f"herbrand.contraction.algebras.{name}") is not None
+    )

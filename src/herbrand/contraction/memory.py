@@ -9,11 +9,16 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 
+from herbrand.errors import UnsupportedError
+
 SHARE = 0.7
 """The part of the machine's memory that a plan may use unless it is told otherwise."""
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT]?i?[bB]|[kKMGT]|%)?")
 
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -32,22 +37,20 @@ def machine_memory() -> int:
 
 def readable(amount: float) -> str:
     """Bytes as people write them."""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if amount < 1024 or unit == "TB":
-            break
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1024:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
-    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}" if amount < 1e6 else f"{amount:.1e} {unit}"
+    return f"{amount:.1f} TB" if amount < 1e4 else f"{amount:.1e} TB"
 
 
 def _cgroup_limits(root: Path, membership: Path) -> list[int]:
-    """The limits of the process's own group and of every group around it, in either version of the interface."""
-    limits = []
-    for group in _own_groups(membership):
-        for folder, file in ((root, "memory.max"), (root / "memory", "memory.limit_in_bytes")):
-            own = folder / group
-            limits += [limit for path in (own, *own.parents) if path.is_relative_to(folder)
-                       if (limit := _limit(path / file)) is not None]
-    return limits
+    """The limits of the process's own group and those around it, in either version of the interface."""
+    folders = [root / group for group in _own_groups(membership)]
+    folders += [root / "memory" / group for group in _own_groups(membership)]
+    around = {path for folder in folders for path in (folder, *folder.parents) if path.is_relative_to(root)}
+    files = [path / name for path in around for name in ("memory.max", "memory.limit_in_bytes")]
+    return [limit for file in files if (limit := _limit(file)) is not None]
 
 
 def _own_groups(membership: Path) -> list[str]:
@@ -65,3 +68,20 @@ def _limit(path: Path) -> int | None:
     except OSError:
         return None
     return int(text) if text.isdigit() else None
+
+
+def bytes_of(amount: int | str) -> int:
+    """An amount of memory as people write it: bytes, ``"500MB"``, ``"2 GB"``, or a share such as ``"50%"``.
+
+    >>> bytes_of("1.5kB")
+    1536
+    """
+    if isinstance(amount, int):
+        return amount
+    found = _AMOUNT.fullmatch(amount.strip())
+    if found is None:
+        raise UnsupportedError(f"'{amount}' is not an amount of memory", hint="such as 500MB, 4GB or 50%")
+    number, unit = float(found[1]), (found[2] or "B").upper()
+    if unit == "%":
+        return int(machine_memory() * number / 100)
+    return int(number * 1024 ** "BKMGT".index(unit[0]))

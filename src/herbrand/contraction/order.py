@@ -4,8 +4,9 @@ Takes axes and sizes only; returns :class:`Join` values in single-assignment for
 ``0 .. n-1`` and each join one slot more. Two regimes:
 
 * few operands: the cheapest sequence of pairs, by opt_einsum;
-* many: one axis after the other is summed out of all operands that have it (bucket elimination), in the cheapest
-  of several greedy orders; near-linear in the number of axes, so tens of thousands of them are no burden.
+* many: one axis after the other is summed out of all operands that have it (bucket elimination), in the
+  cheapest of several greedy orders; near-linear in the number of axes, so tens of thousands of them are no
+  burden.
 
 Before either, every axis that one operand alone has is summed out: opt_einsum's cost model misses that.
 
@@ -69,7 +70,9 @@ def contraction_order(operands: Sequence[Axes], output: Axes, sizes: Mapping[str
     return tuple(_depth_first(joins, operands, sizes))
 
 
-def elimination_order(operands: Sequence[Axes], output: Collection[str], sizes: Mapping[str, int]) -> list[str]:
+def elimination_order(
+    operands: Sequence[Axes], output: Collection[str], sizes: Mapping[str, int]
+) -> list[str]:
     """All axes but the output's, in the cheapest greedy order found."""
     graph = _Graph(operands, output, sizes)
     trials = [graph.eliminate(graph.weight), graph.eliminate(graph.fill)]
@@ -163,8 +166,8 @@ def _connect(edges: list[set[int]], axis: int) -> set[int]:
 
 def _sum_lone_axes(operands: Sequence[Axes], output: Axes) -> list[Join]:
     counts = Counter(chain(output, *operands))
-    reduced = [(slot, axes, tuple(axis for axis in axes if counts[axis] > 1)) for slot, axes in enumerate(operands)]
-    return [Join((slot,), kept) for slot, axes, kept in reduced if kept != axes]
+    shared = [tuple(axis for axis in axes if counts[axis] > 1) for axes in operands]
+    return [Join((slot,), kept) for slot, kept in enumerate(shared) if kept != operands[slot]]
 
 
 def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> list[Join]:
@@ -172,9 +175,9 @@ def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> l
         return []
     inputs = [frozenset(axes) for axes in operands]
     bound = frozenset(output).intersection(*[frozenset(chain(*operands))])
-    search = paths.optimal if len(operands) <= 4 else paths.dp
-    path = paths.linear_to_ssa(search(inputs, bound, dict(sizes), None))
-    return _joins(operands, output, path)
+    search = paths.optimal if len(operands) <= 4 else paths.DynamicProgramming(minimize="flops")
+    pairs = search(inputs, bound, dict(sizes), None)
+    return _joins(operands, output, paths.linear_to_ssa(pairs))
 
 
 def _by_elimination(operands: list[Axes], output: Axes, order: Iterable[str]) -> list[Join]:
@@ -262,7 +265,7 @@ def _depth_first(joins: Sequence[Join], operands: Sequence[Axes], sizes: Mapping
         stack += children[join]
     order.reverse()
     place = {inputs + join: inputs + index for index, join in enumerate(order)}
+    place |= {slot: slot for slot in range(inputs)}
     return [
-        Join(tuple(sorted(place.get(slot, slot) for slot in joins[join].slots)), joins[join].axes)
-        for join in order
+        Join(tuple(sorted(place[slot] for slot in joins[join].slots)), joins[join].axes) for join in order
     ]

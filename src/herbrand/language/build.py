@@ -1,18 +1,20 @@
 """From the grammar's derivations to syntax: one method a production.
 
-Used by :mod:`herbrand.language.parse` while the parser runs, so no tree is ever stored. What the grammar cannot
-refuse (a fact with a variable, a bound above 1) is noted as a mistake with its place, and reading goes on.
+Used by :mod:`herbrand.language.parse` while the parser runs, so no tree is ever stored. What the grammar
+cannot refuse (a fact with a variable, a bound above 1) is noted as a mistake with its place, and reading goes
+on.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from lark import Token, Transformer
 
 from herbrand.errors import Mistake, Source, Span
+from herbrand.language.expectations import shortened
+from herbrand.language.names import number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -20,6 +22,7 @@ from herbrand.language.syntax import (
     Comparison,
     Constant,
     Exists,
+    FactKind,
     FactRows,
     Forall,
     Formula,
@@ -35,7 +38,6 @@ from herbrand.language.syntax import (
     Term,
     Truth,
     TypeDeclaration,
-    Value,
     ValueIn,
     ValueIs,
     Variable,
@@ -43,8 +45,15 @@ from herbrand.language.syntax import (
     Xor,
 )
 
-LARGEST_NUMBER = 2**63 - 1
 LONGEST_RANGE = 10_000_000
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_BODY_HINTS: dict[type, str] = {
+    And: "separate them by commas",
+    Or: "write one rule for each alternative",
+    Exists: "variables that the head does not name are bound by 'exists' already",
+}
+_LIKE_P = {"p", "pr", "prob", "probability"}
+_NUMBERED = {"soft": "probability", "weighted": "weight"}
 
 
 class Builder(Transformer[Token, Any]):
@@ -56,6 +65,7 @@ class Builder(Transformer[Token, Any]):
 
     def begin(self, source: Source, start: int, end: int) -> None:
         self.source = source
+        self.offset = start
         self.whole = Span(source, start, end)
         self.label_text: str | None = None
         self.mistakes: list[Mistake] = []
@@ -66,38 +76,42 @@ class Builder(Transformer[Token, Any]):
         self.mistakes.append(Mistake(message, span, hint))
 
     def at(self, token: Token) -> Span:
-        start = token.start_pos or 0
+        start = self.offset + (token.start_pos or 0)
         return Span(self.source, start, start + len(token))
 
     def between(self, first: Any, last: Any) -> Span:
-        start = first.start_pos if isinstance(first, Token) else first.span.start
-        end = last.end_pos if isinstance(last, Token) else last.span.end
-        return Span(self.source, start, end)
+        begin = self.at(first) if isinstance(first, Token) else first.span
+        end = self.at(last) if isinstance(last, Token) else last.span
+        return Span(self.source, begin.start, end.end)
 
     def name(self, token: Token) -> str:
         return token[1:-1] if token[0] == "`" else str(token)
 
     def string(self, token: Token) -> str:
-        if "\\" not in token:
-            return token[1:-1]
         try:
-            text = json.loads(token, strict=False)
-            text.encode()
-        except (ValueError, UnicodeEncodeError):
-            self.refuse(f"{token} is not a valid string", self.at(token), "escapes are those of JSON")
-            return ""
-        return text
+            return text_from(token)
+        except UnicodeEncodeError:
+            message, hint = "holds half a character", "these escapes come in pairs: \\ud83d\\ude00"
+        except ValueError:
+            message, hint = (
+                "is not a valid string",
+                'escapes are those of JSON: \\" \\\\ \\n \\t \\u00e9; a backslash is written \\\\',
+            )
+        self.refuse(f"{shortened(token)} {message}", self.at(token), hint)
+        return ""
 
     def float_of(self, token: Token) -> float:
         number = float(token)
         if math.isinf(number):
-            self.refuse(f"the number {token[:40]} is too large", self.at(token))
+            self.refuse(f"the number {shortened(token)} is too large", self.at(token))
+            return 0.0
         return number
 
     def probability_of(self, token: Token) -> float:
         number = self.float_of(token)
         if not 0 <= number <= 1:
-            self.refuse(f"{token} is not a probability", self.at(token), "expected a number from 0 to 1")
+            hint = "expected a number from 0 to 1"
+            self.refuse(f"{shortened(token)} is not a probability", self.at(token), hint)
         return number
 
     # Statements
@@ -119,7 +133,12 @@ class Builder(Transformer[Token, Any]):
     def range(self, parts: list[Token]) -> dict[str, Any]:
         first, last = (self.number([token]).value for token in parts)
         if not isinstance(first, int) or not isinstance(last, int):
-            self.refuse("a range is between two whole numbers", self.between(*parts))
+            self.refuse(
+                "a range is between two whole numbers",
+                self.between(*parts),
+                "a type of any numbers is declared as '= number'",
+            )
+            first, last = 0, 0
         elif first > last:
             self.refuse(
                 f"the range {first}..{last} is empty", self.between(*parts), "write the smaller first"
@@ -154,7 +173,8 @@ class Builder(Transformer[Token, Any]):
         seen: set[Constant] = set()
         for constant in parts:
             if constant in seen:
-                self.refuse(f"{constant.value!r} stands twice in the set", constant.span)
+                shown = shortened(shown_constant(constant.value))
+                self.refuse(f"{shown} stands twice in the set", constant.span)
             seen.add(constant)
         return tuple(parts)
 
@@ -167,7 +187,8 @@ class Builder(Transformer[Token, Any]):
         parts = where.operands if isinstance(where, And) else (where,)
         for part in parts:
             if not isinstance(part, Comparison) or part.operator not in ("=", "!="):
-                self.refuse("'where' takes = and != between terms, joined by 'and'", part.span)
+                hint = "write x != y" if isinstance(part, Not) else ""
+                self.refuse("'where' takes = and != between terms, joined by 'and'", part.span, hint)
         return tuple(part for part in parts if isinstance(part, Comparison))
 
     def number_weight(self, parts: list[Token]) -> float:
@@ -206,7 +227,7 @@ class Builder(Transformer[Token, Any]):
     def rule(self, parts: list[Any]) -> Rule:
         head, *body, weight = parts
         if not isinstance(head, Atom):
-            self.refuse("the head of a rule is one atom", head.span)
+            self.refuse("the head of a rule is one atom, without a value", head.span)
             head = Atom("", span=head.span)
         for literal in body:
             self.check_body_literal(literal)
@@ -214,38 +235,37 @@ class Builder(Transformer[Token, Any]):
 
     def check_body_literal(self, literal: Formula) -> None:
         inner = literal.operand if isinstance(literal, Not) else literal
-        if isinstance(inner, Atom | ValueIs | ValueIn | Truth):
+        if isinstance(inner, Atom | ValueIs | ValueIn | Truth) or isinstance(literal, Comparison):
             return
-        if isinstance(inner, Comparison) and inner is literal:
-            return
-        hint = "separate them by commas" if isinstance(inner, And) else "write one rule for each alternative"
-        self.refuse(
-            "a rule's body holds atoms, 'not' before an atom, and comparisons",
-            literal.span,
-            hint if isinstance(inner, And | Or) else "",
-        )
+        hint = _BODY_HINTS.get(type(inner), "")
+        if isinstance(inner, Comparison):
+            hint = f"write its opposite: {_OPPOSITE[inner.operator]} instead of {inner.operator}"
+        message = "a rule's body holds atoms, 'not' before an atom, and comparisons"
+        self.refuse(message, literal.span, hint)
 
-    def soft(self, parts: list[Token]) -> tuple[str, float]:
-        return "soft", self.probability_of(parts[0])
+    def soft(self, parts: list[Token]) -> tuple[FactKind, tuple[float]]:
+        return "soft", (self.probability_of(parts[0]),)
 
-    def fact_weight(self, parts: list[Token]) -> tuple[str, float]:
-        return "weighted", self.float_of(parts[0])
+    def fact_weight(self, parts: list[Token]) -> tuple[FactKind, tuple[float]]:
+        return "weighted", (self.float_of(parts[0]),)
 
     def fact(self, parts: list[Any]) -> FactRows:
+        return self.fact_rows(parts, "give it a weight: 'hard: ...' or '1.5: ...'")
+
+    def fact_rows(self, parts: list[Any], formula_hint: str) -> FactRows:
         said, number = parts
-        kind, numbers = ("true", ()) if number is None else (number[0], (number[1],))
-        stated = said
-        if isinstance(said, Not):
-            stated, kind = said.operand, "false" if number is None else kind
-            if number is not None:
-                self.refuse("'not' and a number do not go together", said.span, "turn the number round")
-        atom, value = self.fact_parts(stated)
+        negated = isinstance(said, Not)
+        atom, value = self.fact_parts(said.operand if isinstance(said, Not) else said, formula_hint)
         terms = (*atom.arguments, *(() if value is None else (value,)))
+        kind, numbers = self.said_plainly(negated) if number is None else number
+        self.check_ground(atom, value, terms)
+        if negated and number is not None:
+            self.check_negated(kind, numbers[0], said)
         return FactRows(
             atom.predicate,
-            tuple((self.ground(term),) for term in terms),
+            tuple((term.value if isinstance(term, Constant) else "",) for term in terms),
             1,
-            kind,  # type: ignore[arg-type]
+            kind,
             numbers,
             value is not None,
             self.label_text,
@@ -253,31 +273,38 @@ class Builder(Transformer[Token, Any]):
             (self.whole.start,),
         )
 
-    def fact_parts(self, said: Formula) -> tuple[Atom, Term | None]:
+    def said_plainly(self, negated: bool) -> tuple[FactKind, tuple[float, ...]]:
+        return ("false" if negated else "true"), ()
+
+    def fact_parts(self, said: Formula, formula_hint: str) -> tuple[Atom, Term | None]:
         """The atom of a fact and the value it has, if it is many-valued."""
         match said:
             case Atom():
                 return said, None
             case ValueIs(atom=atom, value=value):
                 return atom, value
-            case Comparison(operator="=", left=Variable(name=name), right=value):
-                return Atom(name, (), said.left.span), value
-        self.refuse(
-            "this is a formula, not a fact",
-            said.span,
-            "give it a weight: 'hard: ...' or '1.5: ...'",
-        )
+            case Comparison(operator="=", left=Variable(name=name) as left, right=value):
+                return Atom(name, (), left.span), value
+        self.refuse("this is a formula, not a fact", said.span, formula_hint)
         return Atom("", (), said.span), None
 
-    def ground(self, term: Term) -> Value:
-        if isinstance(term, Constant):
-            return term.value
-        self.refuse(
-            f"a fact has constants only, and {term.name} is a variable",
-            term.span,
-            f'constants stand in quotes: "{term.name}"',
+    def check_ground(self, atom: Atom, value: Term | None, terms: tuple[Term, ...]) -> None:
+        variables = [term for term in terms if isinstance(term, Variable)]
+        if not variables:
+            return
+        names = " and ".join(shown_name(term.name) for term in variables)
+        are = "is a variable" if len(variables) == 1 else "are variables"
+        quoted = ", ".join(f'"{term.name}"' for term in variables)
+        hint = (
+            f"constants stand in quotes: {quoted}; a formula begins with a weight: 'hard: ...' or '1.5: ...'"
         )
-        return ""
+        if atom.predicate.lower() in _LIKE_P and isinstance(value, Constant):
+            hint = "a probability bound is written P(...) = 0.5"
+        self.refuse(f"a fact holds constants only, and {names} {are}", variables[0].span, hint)
+
+    def check_negated(self, kind: str, number: float, said: Not) -> None:
+        hint = f"write ~ {shown_number(round(1 - number, 12))} without 'not'" if kind == "soft" else ""
+        self.refuse(f"a fact with a {_NUMBERED[kind]} cannot be negated", said.span, hint)
 
     # Formulas
 
@@ -317,7 +344,7 @@ class Builder(Transformer[Token, Any]):
     def atom(self, parts: list[Any]) -> Atom:
         name, *terms = parts
         end = self.source.text.find(")", terms[-1].span.end) + 1
-        return Atom(self.name(name), tuple(terms), Span(self.source, name.start_pos, end))
+        return Atom(self.name(name), tuple(terms), Span(self.source, self.at(name).start, end))
 
     def nullary(self, parts: list[Token]) -> Atom:
         return Atom(self.name(parts[0]), (), self.at(parts[0]))
@@ -362,22 +389,20 @@ class Builder(Transformer[Token, Any]):
 
     def number(self, parts: list[Token]) -> Constant:
         token = parts[0]
-        if token.lstrip("-").isdigit() and len(token) < 20:
-            number: int | float = int(token)
-        else:
-            number = self.float_of(token)
-            number = int(number) if math.isfinite(number) and number.is_integer() else number
-        if abs(number) > LARGEST_NUMBER:
-            self.refuse(f"the number {token[:40]} is too large for a constant", self.at(token))
-        return Constant(number, self.at(token))
+        try:
+            return Constant(number_from(token), self.at(token))
+        except OverflowError:
+            hint = "a whole number has up to 18 digits; longer ones are kept as text, in quotes"
+            self.refuse(f"the number {shortened(token)} is too large for a constant", self.at(token), hint)
+        return Constant(0, self.at(token))
 
     # Queries
 
     def query_formula(self, parts: list[Formula]) -> Formula:
         return parts[0]
 
-    def query_probability(self, parts: list[Formula | None]) -> tuple[Formula | None, Formula | None]:
-        return parts[0], parts[1]
+    def query_probability(self, parts: list[Any]) -> tuple[Formula, Formula | None]:
+        return (parts[0], parts[1]) if len(parts) == 2 else parts[0]
 
     def query_literal(self, parts: list[Any]) -> FactRows:
-        return self.fact(parts)
+        return self.fact_rows(parts, 'evidence is a fact, such as smokes("anna") or not smokes("anna")')

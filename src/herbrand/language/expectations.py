@@ -1,26 +1,28 @@
-"""What to tell a user when the grammar cannot go on: what was found, what was expected, what was likely meant.
+"""What to tell a user when the grammar cannot go on: what was found, and what was expected.
 
-Takes the parser's own exception; gives a :class:`~herbrand.errors.Mistake`.
+Takes the parser's own exception; gives a :class:`~herbrand.errors.Mistake`. The likely meaning comes from
+:mod:`herbrand.language.suggestions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from herbrand.errors import Mistake, Source, Span
-from herbrand.language.names import is_reserved
+from herbrand.language.layout import Stretch, open_quote
+from herbrand.language.suggestions import Failure, foreign_spelling, suggestion
 
 _CONNECTIVES = {"AND", "OR", "XOR", "IMPLIES", "IFF"}
 _COMPARISONS = {"EQUALS", "DIFFERS", "LESS", "AT_MOST", "MORE", "AT_LEAST"}
 _FORMULA_STARTS = {"NOT", "EXISTS", "FORALL", "TRUE", "FALSE", "LPAR", "NAME"}
+_ENDINGS = ["COMMA", "RPAR", "VBAR", "AT", "WHERE", "INDEPENDENT", "$END"]
 _TERMINALS = {
     "NAME": "a name",
     "STRING": "text in double quotes",
     "NUMBER": "a number",
     "ROLE": "'observed' or 'learned'",
-    "$END": "the end of the statement",
     "LPAR": "'('",
     "RPAR": "')'",
     "LSQB": "'['",
@@ -35,121 +37,106 @@ _TERMINALS = {
     "AT": "'@'",
     "IF": "':-'",
     "TO": "'..'",
-    "IN": "'in'",
-    "WHERE": "'where'",
-    "TYPE": "'type'",
-    "PREDICATE": "'predicate'",
-    "HARD": "'hard'",
-    "P": "'P('",
     "NUMERIC": "'number'",
-    "INDEPENDENT": "'independent'",
     "EQUALS": "'='",
     "AT_LEAST": "'>='",
     "AT_MOST": "'<='",
-    "NOT": "'not'",
+    "P": "'P('",
 }
-_OTHER_SPELLINGS = [
-    ("<->", "write <=> for 'if and only if'"),
-    ("-->", "write => for 'implies'"),
-    ("->", "write => for 'implies'"),
-    ("<-", "write :- for a rule, => for 'implies'"),
-    ("==", "write = for equality"),
-    ("<>", "write != for inequality"),
-    ("\\=", "write != for inequality"),
-    ("&", "write 'and'"),
-    ("∧", "write 'and'"),
-    ("^", "write 'and'"),
-    ("||", "write 'or'"),
-    ("|", "write 'or'; a single | means 'given' inside P( | )"),
-    ("∨", "write 'or'"),
-    ("v ", "write 'or'"),
-    ("!", "write 'not'"),
-    ("¬", "write 'not'"),
-    ("∃", "write 'exists x: ...'"),
-    ("∀", "write 'forall x: ...'"),
-    ("'", "constants stand in double quotes"),
-    ("//", "comments begin with #"),
-    ("%", "comments begin with #"),
-    ("/*", "comments begin with #"),
-    (";", "a statement ends with its line"),
-    (".", "a statement ends with its line; no full stop is needed"),
-    ("@", "'@ weight' ends a fact or a rule; a formula's weight stands before it: 'weight: formula'"),
-]
+_WHOLES = {
+    "statement": "statement",
+    "query_formula": "formula",
+    "query_probability": "query",
+    "query_literal": "fact",
+}
+_LONGEST_SHOWN = 40
 
 
-def mistake(error: UnexpectedInput, source: Source, start: int, end: int) -> Mistake:
-    """The user's view of a syntax error in ``source[start:end]``."""
+def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str) -> Mistake:
+    """The user's view of a syntax error in a stretch of the source, to which its positions are relative."""
     if isinstance(error, UnexpectedCharacters):
-        return _unknown_character(error, source)
-    if not isinstance(error, UnexpectedToken):
-        return Mistake("the statement cannot be read", Span(source, start, end))
+        return _unknown_character(source, stretch, stretch.start + error.pos_in_stream)
+    assert isinstance(error, UnexpectedToken)
     accepted = frozenset(error.accepts or error.expected)
-    token: Token = error.token
-    if token.type == "$END":
-        message = f"the statement ends too early; expected {_either(_names(accepted))}"
-        return Mistake(message, Span(source, max(start, end - 1), end), _hint_at_end(source.text[start:end]))
-    span = Span(source, token.start_pos or start, token.end_pos or end)
-    message = f"unexpected '{_shortened(token)}'; expected {_either(_names(accepted))}"
-    return Mistake(message, span, _hint(token, accepted, source, start))
-
-
-def unclosed_string(source: Source, at: int) -> Mistake:
-    return Mistake("a string that is not closed on its line", Span(source, at, at + 1), 'expected: "..."')
-
-
-def _unknown_character(error: UnexpectedCharacters, source: Source) -> Mistake:
-    at = error.pos_in_stream
-    character = source.text[at]
-    if character == '"':
-        return unclosed_string(source, at)
-    if character == "`":
-        return Mistake("a back-quoted name that is not closed", Span(source, at, at + 1), "expected: `name`")
+    ended = error.token.type == "$END"
+    at = stretch.end if ended else stretch.start + (error.token.start_pos or 0)
+    failure = Failure(
+        source.text, stretch.start, at, stretch.end, error.token.type, str(error.token), accepted
+    )
+    whole = _WHOLES[rule]
+    expected = _either(_names(accepted, whole))
+    if ended:
+        last = Span(source, max(stretch.start, at - 1), at)
+        message = f"the {whole} ends too early; expected {expected}" if at > stretch.start else f"no {whole}"
+        return Mistake(message, last, suggestion(failure))
+    begin, end = foreign_spelling(failure) or (at, at + len(error.token))
+    shown = shortened(source.text[begin:end])
     return Mistake(
-        f"unexpected character {character!r}", Span(source, at, at + 1), _other_spelling(source.text, at)
+        f"unexpected '{shown}'; expected {expected}", Span(source, begin, end), suggestion(failure)
     )
 
 
-def _hint(token: Token, accepted: Collection[str], source: Source, start: int) -> str:
-    if is_reserved(token) and "NAME" in accepted:
-        return f"'{token}' is a reserved word; as a name it stands in back-quotes: `{token}`"
-    if token.type == "IFF":
-        return "<=> is not chained: use brackets"
-    if token.type in _COMPARISONS and "TILDE" not in accepted and "EQUALS" not in accepted:
-        return _other_spelling(source.text, token.start_pos or 0)
-    if token.type == "NAME" and source.text[start : token.start_pos].strip() in ("pred", "relation"):
-        return "a predicate is declared with 'predicate'"
-    return _other_spelling(source.text, token.start_pos or 0)
+def never_closed(source: Source, stretch: Stretch) -> Mistake:
+    """A statement with an open bracket, or a string that swallowed the closing one."""
+    quote = open_quote(source.text, stretch.start, stretch.end)
+    if quote is not None:
+        return _unclosed_string(source, quote)
+    at = stretch.unclosed or stretch.start
+    return Mistake(f"this '{source.text[at]}' is never closed", Span(source, at, at + 1))
 
 
-def _hint_at_end(statement: str) -> str:
-    if statement.startswith("[") and statement.endswith("]"):
-        return "a label stands before the statement, on the same line"
-    return ""
+def shortened(text: str) -> str:
+    """The text, or its beginning where it is long."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
-def _other_spelling(text: str, at: int) -> str:
-    return next((hint for spelling, hint in _OTHER_SPELLINGS if text.startswith(spelling, at)), "")
+def _unclosed_string(source: Source, at: int) -> Mistake:
+    return Mistake("a string that is not closed on its line", Span(source, at, at + 1), 'expected: "..."')
 
 
-def _names(accepted: Collection[str]) -> Iterator[str]:
-    """Terminals in words; those that always come together are told as one."""
+def _unknown_character(source: Source, stretch: Stretch, at: int) -> Mistake:
+    character = source.text[at]
+    if character == '"':
+        return _unclosed_string(source, at)
+    if character == "`":
+        what = (
+            "an empty name" if source.text.startswith("``", at) else "a back-quoted name that is not closed"
+        )
+        return Mistake(what, Span(source, at, at + 1), "expected: `name`")
+    failure = Failure(source.text, stretch.start, at, stretch.end, "", character, frozenset())
+    begin, end = foreign_spelling(failure) or (at, at + 1)
+    shown = source.text[begin:end]
+    named = f"'{shown}'" if shown != "'" and shown.isprintable() else f"character {shown!r}"
+    return Mistake(f"unexpected {named}", Span(source, begin, end), suggestion(failure))
+
+
+def _names(accepted: Collection[str], whole: str) -> Iterator[str]:
+    """Terminals in words: those that come together are told as one, the least likely ones are left out."""
     rest = set(accepted)
+    if {"TYPE", "PREDICATE"} <= rest:
+        yield "a statement"
+        return
     if rest >= _FORMULA_STARTS:
         yield "a formula"
-        rest -= _FORMULA_STARTS | {"STRING", "NUMBER"}
+        rest -= _FORMULA_STARTS | {"STRING", "NUMBER", "P"}
     if rest >= _CONNECTIVES - {"IFF"}:
-        yield "a connective (and, or, xor, =>, <=>)"
-        rest -= _CONNECTIVES
+        in_rule = {"COMMA", "AT"} <= rest
+        if not in_rule:
+            yield "a connective (and, or, xor, =>, <=>)"
+        rest &= set(_ENDINGS) if in_rule else set(_ENDINGS) - {"AT"}
+    if rest == _COMPARISONS | {"COLON"}:
+        rest -= _COMPARISONS
     if rest >= _COMPARISONS:
         yield "a comparison (=, != ...)"
         rest -= _COMPARISONS
-    yield from (_TERMINALS.get(name, f"'{name.lower()}'") for name in sorted(rest))
+    names = {"$END": f"the end of the {whole}"} | _TERMINALS
+    yield from (names.get(name, f"'{name.lower()}'") for name in sorted(rest, key=_order))
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (_ENDINGS.index(name) + 1 if name in _ENDINGS else 0), name
 
 
 def _either(names: Iterator[str]) -> str:
     known = list(names)
     return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
-
-
-def _shortened(token: str) -> str:
-    return token if len(token) <= 40 else f"{token[:37]}..."

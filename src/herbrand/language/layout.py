@@ -1,7 +1,7 @@
 """Where each statement of a theory text begins and ends.
 
-Takes a text; gives the stretches that hold one statement each. A statement ends with its line unless a bracket
-is open or the line's last token asks for more, so one broken statement never hides the next.
+Takes a text; gives the stretches that hold one statement each. A statement ends with its line unless a
+bracket is open or the line's last token asks for more, so one broken statement never hides the next.
 
 >>> text = "1.5: smokes(x) =>\\n     cancer(x)  # why not\\nsmokes(\\"anna\\")\\n"
 >>> [text[s.start:s.end] for s in stretches(text)]
@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_MARKS = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`\n]*`|#[^\n]*|[\n()\[\]{}]')
+STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+_MARKS = re.compile(STRING + r"|`[^`\n]*`|#[^\n]*|[\n()\[\]{}]")
 _MARKS_OR_QUOTE = re.compile(_MARKS.pattern + '|"')
-_ASKS_FOR_MORE = re.compile(r"(?:[,:|@~]|:-|=>|<=>|(?<![<>])=|(?<!\w)(?:and|or|xor|not|in|where))$")
-_BLANK = re.compile(r"(?:[ \t\f\n]|#[^\n]*)*")
+_ASKS_FOR_MORE = re.compile(r"(?:[,:|@~]|:-|=>|(?<![<>])=|(?<!\w)(?:and|or|xor|not|in|where))$")
+_BLANK = re.compile(r"(?:[ \t\f\n]+|#[^\n]*)*")
 _PLAINLY_A_NEW_STATEMENT = re.compile(
-    r"[ \t]*(?:(?:type|predicate)[ \t]+[^\W\d]|(?:hard|-?\d[\d.eE+-]*|\?)[ \t]*:(?!-)|P[ \t]*\()"
+    r"[ \t]*(?:(?:type|predicate)[ \t]+[^\W\d]|(?:hard|-?[0-9][0-9.eE+-]*|\?)[ \t]*:(?!-)|P[ \t]*\()"
 )
 _LONGEST_ENDING = 8
 
@@ -41,39 +42,56 @@ def skip_blank(text: str, position: int) -> int:
 
 def stretches(text: str) -> Iterator[Stretch]:
     """All statements of a text, in order."""
+    layout = Layout(text)
     position = skip_blank(text, 0)
     while position < len(text):
-        stretch = next_stretch(text, position)
+        stretch = layout.stretch(position)
         yield stretch
         position = skip_blank(text, stretch.end)
 
 
-def next_stretch(text: str, start: int) -> Stretch:
-    """The statement that begins at ``start``."""
-    open_brackets: list[int] = []
-    said_until = start
-    for mark in _MARKS.finditer(text, start):
-        character = text[mark.start()]
-        if character in "([{":
-            open_brackets.append(mark.start())
-        elif character in ")]}":
-            if open_brackets:
-                open_brackets.pop()
-        elif character == "#":
-            said_until = _rstripped(text, said_until, mark.start())
-            continue
-        elif character == "\n":
-            said_until = _rstripped(text, said_until, mark.start())
-            if open_brackets:
-                if _PLAINLY_A_NEW_STATEMENT.match(text, mark.end()):
-                    return _cut_at_line(text, start, open_brackets[0])
-            elif not _ASKS_FOR_MORE.search(text, max(start, said_until - _LONGEST_ENDING), said_until):
-                return Stretch(start, said_until)
-            continue
-        said_until = mark.end()
-    if open_brackets:
-        return _cut_at_line(text, start, open_brackets[0])
-    return Stretch(start, _rstripped(text, said_until, len(text)))
+class Layout:
+    """Finds where a statement ends. Asked from the front of a text to its back, it reads it once or twice.
+
+    A bracket that is never closed would swallow all that follows, so its statement ends with the bracket's
+    own line. The brackets found open at that time stay so however often they are passed again; they are
+    remembered, or a file of unclosed brackets would be read to its end once for each.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._never_closed: set[int] = set()
+
+    def stretch(self, start: int) -> Stretch:
+        """The statement that begins at ``start``."""
+        text = self._text
+        open_brackets: list[int] = []
+        said_until = passed = start
+        for mark in _MARKS.finditer(text, start):
+            at, character = mark.start(), text[mark.start()]
+            said_until = _end_of_words(text, passed, at) or said_until
+            passed = mark.end()
+            if character == "\n":
+                if open_brackets:
+                    if open_brackets[0] in self._never_closed or _PLAINLY_A_NEW_STATEMENT.match(text, passed):
+                        return self._cut_short(start, open_brackets)
+                elif not _asks_for_more(text, start, said_until):
+                    return Stretch(start, said_until)
+            elif character != "#":
+                said_until = passed
+                if character in "([{":
+                    open_brackets.append(at)
+                elif character in ")]}" and open_brackets:
+                    open_brackets.pop()
+        if open_brackets:
+            return self._cut_short(start, open_brackets)
+        return Stretch(start, _end_of_words(text, passed, len(text)) or said_until)
+
+    def _cut_short(self, start: int, open_brackets: list[int]) -> Stretch:
+        """Give up on a bracket that is never closed: its statement ends with its line."""
+        self._never_closed.update(open_brackets)
+        newline = self._text.find("\n", open_brackets[0])
+        return Stretch(start, len(self._text) if newline < 0 else newline, unclosed=open_brackets[0])
 
 
 def open_quote(text: str, start: int, end: int) -> int | None:
@@ -81,17 +99,11 @@ def open_quote(text: str, start: int, end: int) -> int | None:
     return next((m.start() for m in _MARKS_OR_QUOTE.finditer(text, start, end) if m[0] == '"'), None)
 
 
-def _rstripped(text: str, said_until: int, end: int) -> int:
-    """The end of what is said before ``end``, trailing space and comments left out."""
-    tail = text[said_until:end].rstrip()
-    hash_at = tail.find("#")
-    if hash_at >= 0:
-        tail = tail[:hash_at].rstrip()
-    return said_until + len(tail)
+def _end_of_words(text: str, start: int, end: int) -> int:
+    """The end of what stands between two marks, trailing space left out; 0 if nothing does."""
+    words = text[start:end].rstrip()
+    return start + len(words) if words else 0
 
 
-def _cut_at_line(text: str, start: int, bracket: int) -> Stretch:
-    """Give up on a bracket that is never closed: its statement ends with its line."""
-    newline = text.find("\n", bracket)
-    end = len(text) if newline < 0 else newline
-    return Stretch(start, end, unclosed=bracket)
+def _asks_for_more(text: str, start: int, end: int) -> bool:
+    return _ASKS_FOR_MORE.search(text, max(start, end - _LONGEST_ENDING), end) is not None

@@ -1,21 +1,28 @@
-"""Names of the language: what is reserved, what must stand in back-quotes, how constants are written.
+"""Names and constants of the language: what is reserved or quoted, how each is written and read.
 
 >>> shown_name("smokes"), shown_name("P"), shown_constant('say "hi"')
 ('smokes', '`P`', '"say \\\\"hi\\\\""')
+>>> shown_constant(1.0), shown_constant(number_from("2.50"))
+('1', '2.5')
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 
 from herbrand.language.syntax import Value
 
 RESERVED = frozenset(
-    ["type", "predicate", "hard", "where", "exists", "forall", "and", "or", "xor", "not", "in"]
-    + ["true", "false", "P"]
+    {"type", "predicate", "hard", "where", "exists", "forall"}
+    | {"and", "or", "xor", "not", "in", "true", "false", "P"}
 )
+LARGEST_NUMBER = 2**63 - 1
 _PLAIN = re.compile(r"[^\W\d]\w*")
+_WHOLE = re.compile(r"-?[0-9]+")
+_LONGEST_WHOLE = 20
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def is_reserved(name: str) -> bool:
@@ -28,10 +35,41 @@ def shown_name(name: str) -> str:
 
 
 def shown_constant(value: Value) -> str:
-    """The constant as a theory file has it: quoted text or a number."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    """The constant as a theory file has it: quoted text or a number; equal numbers are written alike."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and _fits(value) else repr(float(value))
+    return str(int(value))
 
 
 def shown_number(number: float) -> str:
     """A weight or a probability, shortest form that reads back to the same float."""
     return repr(float(number))
+
+
+def number_from(text: str) -> int | float:
+    """The constant that a number stands for; an ``OverflowError`` where 64 bits would not hold it."""
+    if _WHOLE.fullmatch(text):
+        number = int(text) if len(text) <= _LONGEST_WHOLE else LARGEST_NUMBER + 1
+        if not _fits(number):
+            raise OverflowError
+        return number
+    number = float(text)
+    if math.isinf(number):
+        raise OverflowError
+    return int(number) if number.is_integer() and _fits(number) else number
+
+
+def _fits(number: float) -> bool:
+    """A whole number that a table's 64 bits can hold."""
+    return -LARGEST_NUMBER - 1 <= number <= LARGEST_NUMBER
+
+
+def text_from(token: str) -> str:
+    """The text between quotes, JSON escapes undone; a ``ValueError`` where it is none."""
+    if "\\" not in token:
+        return token[1:-1]
+    text = json.loads(token, strict=False)
+    text.encode()
+    return text

@@ -5,77 +5,98 @@
 1.5
 >>> parse_theory("1.5: smokes(x) -> smokes(y)")
 Traceback (most recent call last):
-herbrand.errors.LanguageError: <text>:1:16: unexpected character '-'
+herbrand.errors.LanguageError: <text>:1:16: unexpected '->'
   1.5: smokes(x) -> smokes(y)
-                 ^
+                 ^^
   write => for 'implies'
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lark import Lark, TextSlice, UnexpectedInput
+from lark import Lark, UnexpectedInput
 
-from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.build import Builder
-from herbrand.language.expectations import mistake, unclosed_string
-from herbrand.language.layout import Stretch, next_stretch, open_quote, skip_blank
-from herbrand.language.rows import read_run
+from herbrand.language.expectations import mistake, never_closed
+from herbrand.language.layout import Layout, Stretch, skip_blank
+from herbrand.language.rows import read_block
 from herbrand.language.syntax import (
-    DEEPEST_NESTING,
-    Atom,
-    Bound,
-    Comparison,
     FactRows,
     Formula,
-    Leaf,
-    Not,
-    Rule,
     Statement,
     Theory,
-    ValueIs,
-    Variable,
-    WeightedFormula,
-    children,
     merged,
-    replace_leaves,
+    refuse_deep,
+    with_valued_names,
 )
 
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 _STARTS = ["statement", "query_formula", "query_probability", "query_literal"]
+_NAMES = re.compile(r"`([^`\n]+)`|([^\W\d]\w*)")
 _one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What could be read of a text; ``unread`` holds the names in statements that could not, ``None``: all.
+
+    Made so that several files can be read to their ends and all their mistakes be told together, by
+    :func:`herbrand.language.check.check_all`.
+    """
+
+    theory: Theory
+    mistakes: tuple[Mistake, ...] = ()
+    unlisted: int = 0
+    unread: frozenset[str] | None = frozenset()
+
+    @staticmethod
+    def failed(error: LanguageError) -> Reading:
+        """Nothing could be read."""
+        return Reading(Theory(), error.mistakes, error.unlisted, None)
 
 
 def parse_theory(text: str, name: str = "<text>") -> Theory:
     """The theory a text states; all its mistakes are raised together as one ``LanguageError``."""
-    source = plain_source(text, name)
-    mistakes: list[Mistake] = []
-    statements = list(merged(_statements(source, mistakes)))
-    if mistakes:
-        raise LanguageError(mistakes)
-    valued = frozenset(
-        s.name for s in Theory(tuple(statements)).predicates if s.values is not None and not s.types
-    )
-    return Theory(tuple(_with_valued_names(s, valued) for s in statements) if valued else tuple(statements))
+    reading = read_theory(text, name)
+    if reading.mistakes:
+        raise LanguageError(reading.mistakes, unlisted=reading.unlisted)
+    return reading.theory
+
+
+def read_theory(text: str, name: str = "<text>") -> Reading:
+    """What a text states as far as it can be read, and what is wrong with the rest."""
+    try:
+        source = plain_source(text, name)
+    except LanguageError as error:
+        return Reading.failed(error)
+    mistakes = Mistakes()
+    unread: set[str] = set()
+    statements = tuple(merged(_statements(source, mistakes, unread)))
+    return Reading(Theory(statements), tuple(mistakes.listed), mistakes.unlisted, frozenset(unread))
 
 
 def parse_formula(text: str, name: str = "<query>", valued: Collection[str] = ()) -> Formula:
-    """One formula. ``valued`` names the many-valued predicates without arguments, which look like variables."""
-    return _resolved(_fragment(text, name, "query_formula"), valued)
+    """One formula. ``valued`` names many-valued predicates without arguments, which look like variables."""
+    formula = with_valued_names(_fragment(text, name, "query_formula"), valued)
+    refuse_deep(formula)
+    return formula
 
 
 def parse_probability(
     text: str, name: str = "<query>", valued: Collection[str] = ()
 ) -> tuple[Formula, Formula | None]:
-    """What stands inside ``P( )``: an event and, after a bar, what is given."""
+    """An event and, after a bar, what is given, with or without ``P( )`` around them."""
     event, given = _fragment(text, name, "query_probability")
-    return _resolved(event, valued), None if given is None else _resolved(given, valued)
+    refuse_deep(event, given)
+    return with_valued_names(event, valued), None if given is None else with_valued_names(given, valued)
 
 
 def parse_literal(text: str, name: str = "<given>") -> FactRows:
@@ -89,62 +110,71 @@ def plain_source(text: str, name: str) -> Source:
     nul = source.text.find("\0")
     if nul >= 0:
         raise LanguageError("a NUL byte: this is not a text file", span=Span(source, nul, nul + 1))
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as error:
+        span = Span(source, error.start, error.start + 1)
+        raise LanguageError("half a character: this is not valid Unicode", span=span) from None
     return source
 
 
-def _statements(source: Source, mistakes: list[Mistake]) -> Iterator[Statement]:
+def _statements(source: Source, mistakes: Mistakes, unread: set[str]) -> Iterator[Statement]:
+    layout = Layout(source.text)
     position = skip_blank(source.text, 0)
     while position < len(source.text):
-        run = read_run(source, position)
-        if run is not None:
-            yield run.rows
-            position = run.end
+        block = read_block(source, position)
+        if block is not None:
+            yield from block.rows
+            position = block.end
         else:
-            stretch = next_stretch(source.text, position)
+            stretch = layout.stretch(position)
             statement = _statement(source, stretch, mistakes)
             if statement is not None:
                 yield statement
+            else:
+                names = _NAMES.findall(source.text, stretch.start, stretch.end)
+                unread.update(quoted or plain for quoted, plain in names)
             position = stretch.end
         position = skip_blank(source.text, position)
 
 
-def _statement(source: Source, stretch: Stretch, mistakes: list[Mistake]) -> Statement | None:
+def _statement(source: Source, stretch: Stretch, mistakes: Mistakes) -> Statement | None:
     if stretch.unclosed is not None:
-        mistakes.append(_never_closed(source, stretch))
+        mistakes.add(never_closed(source, stretch))
         return None
-    found, wrong = _parsed(source, stretch.start, stretch.end, "statement")
-    mistakes.extend(wrong)
+    found, wrong = _parsed(source, stretch, "statement", wordy=not mistakes.full)
+    for each in wrong:
+        mistakes.add(each)
     return None if wrong else found
 
 
-def _never_closed(source: Source, stretch: Stretch) -> Mistake:
-    quote = open_quote(source.text, stretch.start, stretch.end)
-    if quote is not None:
-        return unclosed_string(source, quote)
-    bracket = Span(source, stretch.unclosed or 0, (stretch.unclosed or 0) + 1)
-    return Mistake(f"this '{bracket.text}' is never closed", bracket)
-
-
-def _fragment(text: str, name: str, start: str) -> Any:
+def _fragment(text: str, name: str, rule: str) -> Any:
     source = plain_source(text, name)
     begin = skip_blank(source.text, 0)
-    found, wrong = _parsed(source, begin, max(begin, len(source.text.rstrip())), start)
+    stretch = Stretch(begin, max(begin, len(source.text.rstrip())))
+    found, wrong = _parsed(source, stretch, rule)
     if wrong:
         raise LanguageError(wrong)
     return found
 
 
-def _parsed(source: Source, start: int, end: int, rule: str) -> tuple[Any, list[Mistake]]:
-    """What the stretch says, or what is wrong with it."""
+def _parsed(source: Source, stretch: Stretch, rule: str, wordy: bool = True) -> tuple[Any, list[Mistake]]:
+    """What the stretch says, or what is wrong with it. ``wordy=False`` only tells that something is.
+
+    The parser gets a copy of the stretch, not a window on the text: lark counts all lines before a window,
+    which would make reading quadratic.
+    """
     with _one_at_a_time:
         parser, builder = _parser()
-        builder.begin(source, start, end)
+        builder.begin(source, stretch.start, stretch.end)
         try:
-            found = parser.parse(TextSlice(source.text, start, end), start=rule)
+            found = parser.parse(source.text[stretch.start : stretch.end], start=rule)
         except UnexpectedInput as error:
-            return None, [*builder.mistakes, mistake(error, source, start, end)]
-        wrong = builder.mistakes
-    return found, wrong or _nested_too_deep(found)
+            last = mistake(error, source, stretch, rule) if wordy else Mistake("cannot be read")
+            return None, [*builder.mistakes, last]
+        except LanguageError as error:
+            return None, [*builder.mistakes, *error.mistakes]
+        return found, builder.mistakes
 
 
 @cache
@@ -160,62 +190,3 @@ def _parser() -> tuple[Lark, Builder]:
         maybe_placeholders=True,
     )
     return parser, builder
-
-
-def _nested_too_deep(found: Any) -> list[Mistake]:
-    for formula in _formulas_of(found):
-        level: list[Formula] = [formula]
-        for _ in range(DEEPEST_NESTING):
-            level = [child for part in level for child in children(part)]
-            if not level:
-                break
-        else:
-            return [
-                Mistake(
-                    f"the formula is nested more than {DEEPEST_NESTING} levels deep",
-                    formula.span,
-                    "name its parts by predicates of their own",
-                )
-            ]
-    return []
-
-
-def _formulas_of(found: Any) -> tuple[Formula, ...]:
-    match found:
-        case WeightedFormula(formula=formula):
-            return (formula,)
-        case Bound(event=event, given=given):
-            return (event,) if given is None else (event, given)
-        case Rule(body=body):
-            return body
-        case tuple():
-            return tuple(part for part in found if part is not None)
-    return (found,) if isinstance(found, Formula) else ()
-
-
-def _with_valued_names(statement: Statement, valued: Collection[str]) -> Statement:
-    match statement:
-        case WeightedFormula(formula=formula):
-            return replace(statement, formula=_resolved(formula, valued))
-        case Bound(event=event, given=given):
-            resolved = None if given is None else _resolved(given, valued)
-            return replace(statement, event=_resolved(event, valued), given=resolved)
-        case Rule(body=body):
-            return replace(statement, body=tuple(_resolved(literal, valued) for literal in body))
-    return statement
-
-
-def _resolved(formula: Formula, valued: Collection[str]) -> Formula:
-    """``season = "winter"`` read as an atom where ``season`` is a many-valued predicate."""
-    if not valued:
-        return formula
-
-    def resolve(leaf: Leaf) -> Formula:
-        match leaf:
-            case Comparison(operator=("=" | "!=") as operator, left=Variable(name=name), right=right):
-                if name in valued:
-                    known = ValueIs(Atom(name, (), leaf.left.span), right, leaf.span)
-                    return known if operator == "=" else Not(known, leaf.span)
-        return leaf
-
-    return replace_leaves(formula, resolve)

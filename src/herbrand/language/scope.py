@@ -1,23 +1,25 @@
 """Which variable is which: every variable of a statement under a name of its own.
 
 A quantifier may reuse a name, and ``_`` is new at each place. After :func:`renamed_apart` neither happens, so
-the checker and the lowering can speak of a variable by its name alone. Made names hold a ``#``, which no
-written name can.
+the checker and the lowering can speak of a variable by its name alone. Made names hold a
+back-quote, which no written name can.
 
 >>> from herbrand.language.parse import parse_formula
 >>> from herbrand.language.show import show_formula
 >>> formula = parse_formula("p(x, _) and (exists x: q(x, _))")
->>> print(show_formula(Renaming().formula(formula)).replace("`", ""))
-p(x, _#1) and (exists x#2: q(x#2, _#3))
+>>> sorted(free_variables(Renaming().formula(formula)))
+['_`1', '_`3', 'x']
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
     Comparison,
+    Constant,
     Exists,
     Forall,
     Formula,
@@ -79,12 +81,12 @@ class Renaming:
 
     def _new(self, name: str) -> str:
         self._made += 1
-        return f"{name}#{self._made}"
+        return f"{name}`{self._made}"
 
 
 def written(name: str) -> str:
     """The name as the user wrote it."""
-    return name.partition("#")[0]
+    return name.partition("`")[0]
 
 
 def free_variables(formula: Formula) -> dict[str, Variable]:
@@ -101,3 +103,55 @@ def free_variables(formula: Formula) -> dict[str, Variable]:
         for term in leaf_terms(part)
         if isinstance(term, Variable) and term.name not in bound
     }
+
+
+def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[str, str]:
+    """The type of each variable of a checked, renamed statement, by the positions it stands in."""
+    types: dict[str, str] = {}
+    linked: list[tuple[str, str]] = []
+    for formula in formulas:
+        for part in walk(formula):
+            match part:
+                case Comparison(left=Variable(name=left), right=Variable(name=right)):
+                    linked.append((left, right))
+                case Atom(predicate=name) | ValueIs(atom=Atom(predicate=name)):
+                    columns = signature.predicates[name].column_types
+                    for term, column in zip(leaf_terms(part), columns, strict=False):
+                        if isinstance(term, Variable):
+                            types[term.name] = column
+                case ValueIn(atom=atom):
+                    columns = signature.predicates[atom.predicate].types
+                    for term, column in zip(atom.arguments, columns, strict=True):
+                        if isinstance(term, Variable):
+                            types[term.name] = column
+    for _ in linked:
+        for left, right in linked:
+            if known := types.get(left) or types.get(right):
+                types.setdefault(left, known)
+                types.setdefault(right, known)
+    return types
+
+
+def with_constants(formula: Formula, values: Mapping[str, Constant]) -> Formula:
+    """The formula with constants for free variables, its bound ones untouched."""
+    match formula:
+        case Exists(variables=variables) | Forall(variables=variables):
+            bound = {variable.name for variable in variables}
+            values = {name: value for name, value in values.items() if name not in bound}
+        case Atom():
+            return _atom_with_constants(formula, values)
+        case ValueIs(atom=atom, value=value, span=span):
+            return ValueIs(_atom_with_constants(atom, values), _image(value, values), span)
+        case ValueIn(atom=atom, values=allowed, span=span):
+            return ValueIn(_atom_with_constants(atom, values), allowed, span)
+        case Comparison(operator=operator, left=left, right=right, span=span):
+            return Comparison(operator, _image(left, values), _image(right, values), span)
+    return with_children(formula, [with_constants(part, values) for part in children(formula)])
+
+
+def _atom_with_constants(atom: Atom, values: Mapping[str, Constant]) -> Atom:
+    return Atom(atom.predicate, tuple(_image(term, values) for term in atom.arguments), atom.span)
+
+
+def _image(term: Term, values: Mapping[str, Constant]) -> Term:
+    return values.get(term.name, term) if isinstance(term, Variable) else term

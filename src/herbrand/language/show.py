@@ -42,14 +42,15 @@ from herbrand.language.syntax import (
     Weight,
     WeightedFormula,
     Xor,
+    merged,
 )
 
 _IFF, _IMPLIES, _OR, _XOR, _AND, _NOT, _LEAF = range(7)
 
 
 def show(theory: Theory) -> str:
-    """The text of a theory, one statement a line."""
-    return "".join(f"{line}\n" for statement in theory.statements for line in show_statement(statement))
+    """The text of a theory, one statement a line, neighbouring facts of one predicate together."""
+    return "".join(f"{line}\n" for part in merged(theory.statements) for line in show_statement(part))
 
 
 def show_statement(statement: Statement) -> Iterator[str]:
@@ -120,11 +121,11 @@ def _shown(formula: Formula) -> tuple[str, int]:
         case Not(operand=operand):
             return f"not {_inside(operand, _NOT)}", _NOT
         case And(operands=operands):
-            return " and ".join(_inside(part, _AND + 1) for part in operands), _AND
+            return _joined(" and ", operands, "true", _AND)
         case Xor(operands=operands):
-            return " xor ".join(_inside(part, _XOR + 1) for part in operands), _XOR
+            return _joined(" xor ", operands, "false", _XOR)
         case Or(operands=operands):
-            return " or ".join(_inside(part, _OR + 1) for part in operands), _OR
+            return _joined(" or ", operands, "false", _OR)
         case Implies(premise=premise, conclusion=conclusion):
             return f"{_inside(premise, _IMPLIES + 1)} => {_inside(conclusion, _IMPLIES)}", _IMPLIES
         case Iff(left=left, right=right):
@@ -133,6 +134,13 @@ def _shown(formula: Formula) -> tuple[str, int]:
             return _quantified("exists", variables, body), _IFF
         case Forall(variables=variables, body=body):
             return _quantified("forall", variables, body), _IFF
+
+
+def _joined(sign: str, operands: tuple[Formula, ...], of_none: str, tightness: int) -> tuple[str, int]:
+    """Operands with a sign between them; a formula built with fewer than two is shown as what it means."""
+    if len(operands) > 1:
+        return sign.join([_inside(part, tightness + 1) for part in operands]), tightness
+    return _shown(operands[0]) if operands else (of_none, _LEAF)
 
 
 def _inside(part: Formula, tightness: int) -> str:

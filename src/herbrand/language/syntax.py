@@ -11,18 +11,18 @@ equals the first one. Build theories with :func:`herbrand.language.parse.parse_t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from itertools import chain
 from typing import Literal
 
-from herbrand.errors import Span
+from herbrand.errors import LanguageError, Span
 
 Value = str | int | float
 """A constant: text or a number; ``1`` and ``"1"`` differ."""
 
 DEEPEST_NESTING = 200
-"""Formulas nested deeper than this are refused by the reader, so that everything after it may recurse."""
+"""Statements refuse formulas nested deeper than this, so that whatever works on them may recurse."""
 
 
 # Terms
@@ -228,12 +228,44 @@ def leaf_terms(leaf: Formula) -> tuple[Term, ...]:
     return ()
 
 
+def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
+    """``season = "winter"`` as an atom, where ``season`` names a many-valued predicate without arguments."""
+
+    def resolved(leaf: Leaf) -> Formula:
+        match leaf:
+            case Comparison(
+                operator=("=" | "!=") as operator, left=Variable(name=name) as season, right=right
+            ):
+                if name in names:
+                    known = ValueIs(Atom(name, (), season.span), right, leaf.span)
+                    return known if operator == "=" else Not(known, leaf.span)
+        return leaf
+
+    return replace_leaves(formula, resolved) if names else formula
+
+
+def refuse_deep(*formulas: Formula | None) -> None:
+    """A ``LanguageError`` if one of the formulas is nested too deep to be worked on."""
+    for formula in formulas:
+        level = [] if formula is None else [formula]
+        for _ in range(DEEPEST_NESTING):
+            if not level:
+                break
+            level = [child for part in level for child in children(part)]
+        if level:
+            raise LanguageError(
+                f"the formula is nested more than {DEEPEST_NESTING} levels deep",
+                span=formula.span if formula is not None else None,
+                hint="name its parts by predicates of their own",
+            )
+
+
 # Statements
 
 
 @dataclass(frozen=True, slots=True)
 class TypeDeclaration:
-    """``type level = {"junior", "senior"}``, ``type year = 1990..2030``, ``type age = number`` or open text."""
+    """``type level = {"a", "b"}``, ``type year = 1990..2030``, ``type age = number``, or ``type word``."""
 
     name: str
     values: tuple[Constant, ...] | None = None
@@ -265,7 +297,7 @@ FactKind = Literal["true", "false", "soft", "weighted"]
 class FactRows:
     """A run of ground facts of one predicate, all said in the same way, kept as columns.
 
-    ``true``: ``friends("anna", "bob")``; ``false``: ``not smokes("carl")``; ``soft``: ``smokes("dora") ~ 0.7``;
+    ``true``: ``friends("anna", "bob")``; ``false``: ``not smokes("carl")``; ``soft``: ``smokes("d") ~ 0.7``;
     ``weighted``: ``edge("a", "b") @ 2.5``. ``numbers`` holds the probabilities or weights of the last two.
     For a many-valued predicate (``valued``) the last column is the value. ``starts`` tells where each row
     begins in the source.
@@ -281,18 +313,24 @@ class FactRows:
     span: Span | None = field(default=None, compare=False, repr=False)
     starts: Sequence[int] = field(default=(), compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        assert all(len(column) == self.row_count for column in self.columns), "columns of one length"
+        assert len(self.numbers) == (self.row_count if self.kind in ("soft", "weighted") else 0)
+        assert self.label is None or self.row_count == 1, "a label names one fact"
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FactRows) and self._key() == other._key()
+        return (
+            isinstance(other, FactRows) and self._shape() == other._shape() and self._rows() == other._rows()
+        )
 
     def __hash__(self) -> int:
-        return hash(self._key()[:5])
+        return hash(self._shape())
 
-    def _key(self) -> tuple[object, ...]:
-        kinds = tuple(tuple(map(_is_text, column)) for column in self.columns)
-        return (
-            self.predicate, self.kind, self.valued, self.label, self.row_count,
-            self.columns, self.numbers, kinds,
-        )  # fmt: skip
+    def _shape(self) -> tuple[object, ...]:
+        return self.predicate, self.kind, self.valued, self.label, self.row_count, len(self.columns)
+
+    def _rows(self) -> tuple[object, ...]:
+        return self.columns, self.numbers, tuple(tuple(map(_is_text, column)) for column in self.columns)
 
     def row(self, index: int) -> tuple[Value, ...]:
         return tuple(column[index] for column in self.columns)
@@ -333,6 +371,9 @@ class WeightedFormula:
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        refuse_deep(self.formula)
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -345,6 +386,9 @@ class Bound:
     independent: bool = False
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        refuse_deep(self.event, self.given)
 
 
 BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Not | Truth
@@ -360,36 +404,44 @@ class Rule:
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        refuse_deep(*self.body)
+
 
 Statement = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule
 
 
 def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements with neighbouring facts of the same shape put into one run."""
-    for key, group in groupby(statements, _run_key):
-        if key is None:
-            yield from group
-        else:
-            yield _joined([rows for rows in group if isinstance(rows, FactRows)])
+    """The statements, with equally shaped facts that no other statement parts put into one run.
+
+    Files often list facts entity by entity, one predicate after the other; a run for each would cost as much
+    as the facts themselves.
+    """
+    waiting: dict[object, list[FactRows]] = {}
+    for statement in statements:
+        if isinstance(statement, FactRows) and statement.label is None:
+            waiting.setdefault(_run_key(statement), []).append(statement)
+            continue
+        yield from map(_joined, waiting.values())
+        waiting.clear()
+        yield statement
+    yield from map(_joined, waiting.values())
 
 
-def _run_key(statement: Statement) -> tuple[object, ...] | None:
-    if not isinstance(statement, FactRows) or statement.label is not None:
-        return None
-    source = statement.span.source.name if statement.span else None
-    return statement.predicate, statement.kind, statement.valued, len(statement.columns), source
+def _run_key(rows: FactRows) -> object:
+    source = rows.span.source.name if rows.span else None
+    return rows.predicate, rows.kind, rows.valued, len(rows.columns), source
 
 
 def _joined(runs: list[FactRows]) -> FactRows:
     if len(runs) == 1:
         return runs[0]
     first, last = runs[0].span, runs[-1].span
-    located = first is not None and last is not None and all(run.starts for run in runs)
+    columns = zip(*(run.columns for run in runs), strict=True)
+    located = first is not None and last is not None and all(len(run.starts) for run in runs)
     return replace(
         runs[0],
-        columns=tuple(
-            tuple(chain.from_iterable(run.columns[i] for run in runs)) for i in range(len(runs[0].columns))
-        ),
+        columns=tuple(tuple(chain.from_iterable(parts)) for parts in columns),
         row_count=sum(run.row_count for run in runs),
         numbers=tuple(chain.from_iterable(run.numbers for run in runs)),
         span=Span(first.source, first.start, last.end) if located and first and last else first,
@@ -401,10 +453,17 @@ def _joined(runs: list[FactRows]) -> FactRows:
 class Theory:
     """Statements in the order they were written. ``a + b`` is the theory that says both.
 
-    Where one run of facts ends and the next begins makes no difference to equality.
+    How facts are cut into runs makes no difference to equality. A comparison whose left side turns out to be
+    a many-valued predicate is an atom from the start, wherever that predicate is declared.
     """
 
     statements: tuple[Statement, ...] = ()
+
+    def __post_init__(self) -> None:
+        valued = frozenset(s.name for s in self.predicates if s.values is not None and not s.types)
+        if valued:
+            known = tuple(_with_valued_names(statement, valued) for statement in self.statements)
+            object.__setattr__(self, "statements", known)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Theory) and self._canonical() == other._canonical()
@@ -442,3 +501,15 @@ class Theory:
     @property
     def rules(self) -> tuple[Rule, ...]:
         return tuple(s for s in self.statements if isinstance(s, Rule))
+
+
+def _with_valued_names(statement: Statement, names: Collection[str]) -> Statement:
+    match statement:
+        case WeightedFormula(formula=formula):
+            return replace(statement, formula=with_valued_names(formula, names))
+        case Bound(event=event, given=given):
+            known = None if given is None else with_valued_names(given, names)
+            return replace(statement, event=with_valued_names(event, names), given=known)
+        case Rule(body=body):
+            return replace(statement, body=tuple(with_valued_names(literal, names) for literal in body))
+    return statement

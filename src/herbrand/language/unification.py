@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from herbrand.errors import Mistake, Span
+from herbrand.errors import Mistake, Mistakes, Span
 from herbrand.language.signature import Predicate
 
 
@@ -30,26 +30,30 @@ Key = Slot | VariableKey
 
 
 class TypeClasses:
-    """Classes of keys that must have one type."""
+    """Classes of keys that must have one type. A class is known by the key at its root."""
 
-    def __init__(self, mistakes: list[Mistake]) -> None:
+    def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
         self._parent: dict[Key, Key] = {}
         self._type: dict[Key, str] = {}
         self._witness: dict[Key, Span | None] = {}
-        self._slots: dict[Key, Slot] = {}
+        self._with_slot: set[Key] = set()
 
-    def add_slot(self, slot: Slot) -> None:
-        self._slots.setdefault(self._root(slot), slot)
+    def add_slots(self, predicate: Predicate) -> None:
+        """Argument positions whose types are to be inferred."""
+        for position in range(predicate.arity):
+            self._with_slot.add(self._root(Slot(predicate.name, position)))
 
-    def has_slot(self, key: Key) -> bool:
-        return self._root(key) in self._slots
-
-    def settle(self, key: Key, name: str, span: Span | None) -> None:
-        """This key's class has the declared type."""
-        root = self._root(key)
+    def settle(self, slot: Slot, name: str, span: Span | None) -> None:
+        """This position has the declared type."""
+        root = self._root(slot)
+        self._with_slot.add(root)
         self._type[root] = name
         self._witness[root] = span
+
+    def has_slot(self, key: Key) -> bool:
+        """Something tells what the key ranges over."""
+        return self._root(key) in self._with_slot
 
     def join(self, variable: VariableKey, other: Key, shown: str, span: Span | None) -> None:
         """A variable stands here for what the other key ranges over."""
@@ -61,29 +65,33 @@ class TypeClasses:
             self._clash(shown, ours, theirs, self._witness.get(left), span)
             return
         self._parent[left] = right
-        if theirs is None and ours is not None:
+        if ours is not None and theirs is None:
             self._type[right] = ours
             self._witness[right] = self._witness.get(left)
         else:
             self._witness[right] = span if theirs is not None else self._witness.get(right, span)
-        if left in self._slots:
-            self._slots.setdefault(right, self._slots[left])
+        if left in self._with_slot:
+            self._with_slot.add(right)
 
     def names(self, predicates: Mapping[str, Predicate]) -> dict[Slot, str]:
         """The type of every argument position; classes without a declared type get a made name."""
-        slots = [Slot(p.name, i) for p in predicates.values() for i in range(len(p.column_types))]
-        unnamed = list(dict.fromkeys(r for s in slots if (r := self._root(s)) not in self._type))
+        slots = [
+            Slot(p.name, position) for p in predicates.values() for position in range(len(p.column_types))
+        ]
+        first_slots: dict[Key, Slot] = {}
+        for slot in slots:
+            first_slots.setdefault(self._root(slot), slot)
+        unnamed = {root: slot for root, slot in first_slots.items() if root not in self._type}
         taken = set(self._type.values())
-        for root in unnamed:
-            first = next(slot for slot in slots if self._root(slot) == root)
-            made = "thing" if len(unnamed) == 1 else f"{first.predicate}_{first.position + 1}"
+        for root, slot in unnamed.items():
+            made = "thing" if len(unnamed) == 1 else f"{slot.predicate}_{slot.position + 1}"
             while made in taken:
                 made += "_"
             taken.add(made)
             self._type[root] = made
         return {slot: self._type[self._root(slot)] for slot in slots}
 
-    def name_of(self, key: Key, predicates: Mapping[str, Predicate]) -> str | None:
+    def name_of(self, key: Key) -> str | None:
         """The type of a key once all are named; ``None`` for a variable in no atom."""
         return self._type.get(self._root(key))
 
@@ -98,4 +106,4 @@ class TypeClasses:
 
     def _clash(self, shown: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
         related = ((f"as {ours}", first),) if first is not None else ()
-        self._mistakes.append(Mistake(f"{shown} stands for a {ours} and for a {theirs}", span, "", related))
+        self._mistakes.add(Mistake(f"{shown} stands for a {ours} and for a {theirs}", span, "", related))

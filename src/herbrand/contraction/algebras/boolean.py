@@ -1,12 +1,12 @@
 """Truth values: ⊕ is or, ⊗ is and.
 
-Matrix products run in floating point: a sum of non-negative terms is zero exactly when each term is, so no rounding
-can change an answer.
+Matrix products run in floating point: a sum of non-negative terms is zero exactly when each term is, so no
+rounding can change an answer.
 
 >>> import torch
->>> edges = torch.tensor([[False, True], [False, False]])
->>> ALGEBRA.eliminate([edges.unsqueeze(2), edges.T.unsqueeze(1)], leading=1)
-tensor([[False, False],
+>>> edges = torch.tensor([[False, True], [True, False]])
+>>> ALGEBRA.eliminate([edges, edges], shapes=[(2, 2, 1), (2, 1, 2)], leading=1)
+tensor([[ True, False],
         [False,  True]])
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from herbrand.contraction.algebra import Algebra, linear_eliminate
+from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 
 
 class Boolean(Algebra):
@@ -37,16 +37,21 @@ class Boolean(Algebra):
         return tensor.any(dims)
 
     def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
-        found = torch.zeros((count, *values.shape[1:]), dtype=torch.uint8, device=values.device)
-        return found.index_reduce(0, segments, values.to(torch.uint8), "amax").bool()
+        found = torch.zeros((count, *values.shape[1:]), dtype=torch.int64, device=values.device)
+        return found.index_add(0, segments, values.long()) > 0
 
     def product_of_rows(self, tensor: Tensor) -> Tensor:
         return tensor.all(0)
 
-    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
         if not leading:
-            return self.product(operands)
-        return self.through_numbers(lambda *numbers: linear_eliminate(numbers, leading), *operands)
+            return self.product(viewed(operands, shapes))
+        return self.through_numbers(
+            lambda *numbers: linear_eliminate(viewed(numbers, shapes), leading), *operands
+        )
+
+    def workspace(self, joint: int, factors: int) -> int:
+        return 4 * joint if factors > 2 else joint
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return kernel(*(operand.to(torch.float32) for operand in operands)) > 0

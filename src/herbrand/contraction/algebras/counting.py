@@ -1,7 +1,7 @@
 """Exact counts: + and × of int64, refused where a count could leave the range.
 
-A sum of products is first computed in float64 on absolute values. Below 2⁵³ that is already exact; up to 2⁶³ it
-proves that the same computation in int64 cannot overflow; above, the count is refused.
+A sum of products is first computed in float64 on absolute values. Below 2⁵³ that is already exact; up to 2⁶³
+it proves that the same computation in int64 cannot overflow; above, the count is refused.
 
 >>> import torch
 >>> ALGEBRA.multiply(torch.tensor(2**40), torch.tensor(2**20)) == 2**60
@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from herbrand.contraction.algebra import Algebra, linear_eliminate
+from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 from herbrand.errors import UnsupportedError
 
 EXACT_FLOATS = 2.0**53
@@ -53,8 +53,16 @@ class Counting(Algebra):
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
         return self.through_numbers(lambda numbers: numbers * times, tensor)
 
-    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
-        return self.through_numbers(lambda *numbers: linear_eliminate(numbers, leading), *operands)
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        return self.through_numbers(lambda numbers: numbers.prod(0), tensor)
+
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+        return self.through_numbers(
+            lambda *numbers: linear_eliminate(viewed(numbers, shapes), leading), *operands
+        )
+
+    def workspace(self, joint: int, factors: int) -> int:
+        return 2 * joint if factors > 2 else 0
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         bounds = kernel(*(operand.abs().to(torch.float64) for operand in operands))

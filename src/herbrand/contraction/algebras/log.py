@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from herbrand.contraction.algebra import Algebra
-from herbrand.contraction.blocks import Eliminate, Softmax, eliminate
+from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
+from herbrand.contraction.blocks import Softmax, block_workspace, eliminate, leading_dims
 
 MOST_PAIRWISE = 4
 """Up to this many terms, adding pair by pair beats torch.logsumexp (no temporaries)."""
@@ -37,11 +37,10 @@ class Log(Algebra, Softmax):
         return left + right
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
-        return torch.logsumexp(tensor, dims)
+        return eliminate(self, *leading_dims(tensor, dims))
 
     def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
-        peaks = values.new_full((count, *values.shape[1:]), -math.inf)
-        peaks = peaks.index_reduce(0, segments, values.detach(), "amax")
+        peaks = segment_extreme(values.detach(), segments, count, self.zero, "amax")
         peaks = peaks.masked_fill(peaks == -math.inf, 0)
         total = torch.zeros_like(peaks).index_add(0, segments, (values - peaks[segments]).exp())
         empty = total == 0
@@ -53,15 +52,16 @@ class Log(Algebra, Softmax):
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
         return tensor + math.log(times)
 
-    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
-        if not leading:
-            return self.product(operands)
-        if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
-            return Eliminate.apply(self, leading, *operands)
-        return eliminate(self, leading, operands)
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+        return (
+            eliminate(self, operands, shapes, leading) if leading else self.product(viewed(operands, shapes))
+        )
+
+    def workspace(self, joint: int, factors: int) -> int:
+        return block_workspace(joint)
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
-        if leading == 1 and joint.shape[0] <= MOST_PAIRWISE and not joint.requires_grad:
+        if leading == 1 and joint.shape[0] <= MOST_PAIRWISE:
             result = joint[0]
             for index in range(1, joint.shape[0]):
                 result = torch.logaddexp(result, joint[index])

@@ -1,7 +1,7 @@
 """The heaviest product: ⊕ is max and ⊗ is × of non-negative numbers.
 
 >>> import torch
->>> ALGEBRA.eliminate([torch.tensor([0.2, 0.5]), torch.tensor([0.9, 0.1])], leading=1)
+>>> ALGEBRA.eliminate([torch.tensor([0.2, 0.5]), torch.tensor([0.9, 0.1])], shapes=[(2,), (2,)], leading=1)
 tensor(0.1800)
 """
 

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from herbrand.contraction.algebra import Algebra
-from herbrand.contraction.blocks import Eliminate, Softmax, eliminate
+from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
+from herbrand.contraction.blocks import Softmax, block_workspace, eliminate
 
 
 class Maximum(Algebra, Softmax):
@@ -43,12 +43,13 @@ class Maximum(Algebra, Softmax):
     def product_of_rows(self, tensor: Tensor) -> Tensor:
         return tensor.sum(0)
 
-    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
-        if not leading:
-            return self.product(operands)
-        if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
-            return Eliminate.apply(self, leading, *operands)
-        return eliminate(self, leading, operands)
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+        return (
+            eliminate(self, operands, shapes, leading) if leading else self.product(viewed(operands, shapes))
+        )
+
+    def workspace(self, joint: int, factors: int) -> int:
+        return block_workspace(joint)
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
         if leading == 1 and joint.shape[0] == 2:
@@ -71,12 +72,11 @@ def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 def segment_maximum(values: Tensor, segments: Tensor, count: int, zero: float) -> Tensor:
     """The maximum of the rows of each segment; its gradient goes to the first row that attains it."""
-    fixed, shape = values.detach(), (count, *values.shape[1:])
-    peaks = fixed.new_full(shape, zero).index_reduce(0, segments, fixed, "amax")
+    fixed = values.detach()
+    peaks = segment_extreme(fixed, segments, count, zero, "amax")
     rows = torch.arange(len(fixed), device=fixed.device).view(-1, *[1] * (fixed.dim() - 1))
     candidates = torch.where(fixed == peaks[segments], rows, len(fixed))
-    first = torch.full(shape, len(fixed), device=fixed.device)
-    first = first.index_reduce(0, segments, candidates, "amin")
+    first = segment_extreme(candidates, segments, count, len(fixed), "amin")
     padded = torch.cat((values, values.new_full((1, *values.shape[1:]), zero)))
     return padded.gather(0, first)
 

@@ -1,7 +1,7 @@
 """Ordinary arithmetic: sums of products of float64 or float32 numbers.
 
 >>> import torch
->>> ALGEBRA.eliminate([torch.ones(3, 2), torch.full((3, 1), 0.5)], leading=1)
+>>> ALGEBRA.eliminate([torch.ones(3, 2), torch.full((3,), 0.5)], shapes=[(3, 2), (3, 1)], leading=1)
 tensor([1.5000, 1.5000])
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from herbrand.contraction.algebra import Algebra, linear_eliminate
+from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 
 
 class Real(Algebra):
@@ -38,8 +38,15 @@ class Real(Algebra):
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
         return tensor * times
 
-    def eliminate(self, operands: Sequence[Tensor], leading: int) -> Tensor:
-        return linear_eliminate(operands, leading)
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+        return (
+            linear_eliminate(viewed(operands, shapes), leading)
+            if leading
+            else self.product(viewed(operands, shapes))
+        )
+
+    def workspace(self, joint: int, factors: int) -> int:
+        return joint if factors > 2 else 0
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return kernel(*operands)

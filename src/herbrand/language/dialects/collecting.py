@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from herbrand.errors import LanguageError, Mistake, Span
+from herbrand.errors import HerbrandError, LanguageError, Mistake, Span
 
 
 class MistakeList:
@@ -34,18 +34,22 @@ class MistakeList:
     ) -> None:
         self._noted.append(Mistake(message, span, hint, related))
 
+    def add(self, error: HerbrandError) -> None:
+        """Keep the mistakes of an error that was caught."""
+        self._noted.extend(error.mistakes)
+
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """A LanguageError raised inside ends the block, and is kept for later."""
+        """An error raised inside ends the block, and is kept for later."""
         try:
             yield
-        except LanguageError as error:
-            self._noted.extend(error.mistakes)
+        except HerbrandError as error:
+            self.add(error)
 
-    def raise_any(self) -> None:
-        """Raise one LanguageError of all that was noted, in the order of the files' lines, if anything was."""
+    def raise_any(self, kind: type[HerbrandError] = LanguageError) -> None:
+        """Raise one error of all that was noted, in the order of the files' lines, if anything was."""
         if self._noted:
-            raise LanguageError(sorted(self._noted, key=_place))
+            raise kind(sorted(self._noted, key=_place))
 
 
 def _place(mistake: Mistake) -> tuple[str, int]:

@@ -15,24 +15,19 @@ connectives. Reading and writing are each one short function over such a table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from herbrand.errors import LanguageError, Span
+from herbrand.errors import Span
 from herbrand.language.dialects.scanner import NEWLINE, Cursor
 from herbrand.language.syntax import (
-    DEEPEST_NESTING,
-    And,
     Exists,
     Forall,
     Formula,
-    Iff,
-    Implies,
     Leaf,
     Not,
-    Or,
-    Xor,
     children,
+    with_children,
 )
 
 
@@ -70,7 +65,7 @@ def read_formula(
     read_operand: Callable[[], Formula],
     weakest: int = 0,
 ) -> Formula:
-    """The formula at the cursor, of connectives at least ``weakest`` strong. A line may end behind a connective."""
+    """The formula at the cursor, of connectives at least ``weakest`` strong; lines may end behind these."""
     left = read_operand()
     while (connective := connectives.get(cursor.here.text)) and connective.strength >= weakest:
         operands = [left]
@@ -80,16 +75,6 @@ def read_formula(
             operands.append(read_formula(cursor, connectives, read_operand, connective.strength + 1))
         left = connective.make(tuple(operands), spanning(left, operands[-1]))
     return left
-
-
-def refuse_deep(formula: Formula, span: Span) -> None:
-    """Refuse a formula that a long chain of grouped connectives made deeper than later stages can walk."""
-    level, depth = [formula], 0
-    while level:
-        depth += 1
-        if depth > DEEPEST_NESTING:
-            raise LanguageError(f"this formula is nested more than {DEEPEST_NESTING} deep", span=span)
-        level = [child for parent in level for child in children(parent)]
 
 
 @dataclass(frozen=True)
@@ -124,17 +109,5 @@ def write_formula(
 
 def rewritten(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with ``change`` done to every part, innermost first."""
-    match formula:
-        case Not(operand=operand):
-            formula = Not(rewritten(operand, change), formula.span)
-        case And(operands=parts) | Or(operands=parts) | Xor(operands=parts):
-            formula = type(formula)(_each(parts, change), formula.span)
-        case Implies(premise=left, conclusion=right) | Iff(left=left, right=right):
-            formula = type(formula)(rewritten(left, change), rewritten(right, change), formula.span)
-        case Exists(variables=variables, body=body) | Forall(variables=variables, body=body):
-            formula = type(formula)(variables, rewritten(body, change), formula.span)
-    return change(formula)
-
-
-def _each(parts: Iterable[Formula], change: Callable[[Formula], Formula]) -> tuple[Formula, ...]:
-    return tuple(rewritten(part, change) for part in parts)
+    parts = [rewritten(part, change) for part in children(formula)]
+    return change(with_children(formula, parts) if parts else formula)

@@ -1,8 +1,8 @@
 """Tokens of a text and a cursor that walks along them; what the readers of the small languages share.
 
-Takes a source and a regular expression with one named group a kind of token (``blank`` and ``comment`` are left
-out); gives tokens that know their place. A character that no group takes becomes a token of kind ``unknown``, so
-that the reader that meets it can say what it expected there.
+Takes a source and a regular expression with one named group a kind of token (``blank`` and ``comment`` are
+left out); gives tokens that know their place. A character that no group takes becomes a token of kind
+``unknown``, so that the reader that meets it can say what it expected there.
 
 >>> import re
 >>> pattern = re.compile(r"(?P<name>\\w+)|(?P<sign>[(),])|(?P<blank>\\s+)|(?P<unknown>.)")
@@ -44,7 +44,9 @@ class Token(NamedTuple):
         return _SHOWN_KINDS.get(self.kind) or (short if self.kind == "string" else f"'{short}'")
 
 
-def tokens_of(source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None) -> list[Token]:
+def tokens_of(
+    source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None
+) -> list[Token]:
     """All tokens from ``start`` to ``end``, closed by one of kind ``end``."""
     last = len(source.text) if end is None else end
     found = [
@@ -73,7 +75,10 @@ class Cursor:
     @property
     def after(self) -> Token:
         """The token behind the one that stands here."""
-        return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+        return self.token_ahead(1)
+
+    def token_ahead(self, distance: int) -> Token:
+        return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
 
     @property
     def at_end(self) -> bool:
@@ -113,7 +118,9 @@ class Cursor:
 
     def span_from(self, start: int) -> Span:
         """From a character to the end of the last token taken."""
-        return Span(self.source, start, max(start, self.tokens[self.position - 1].end if self.position else start))
+        return Span(
+            self.source, start, max(start, self.tokens[self.position - 1].end if self.position else start)
+        )
 
     def skip(self, kind: str) -> None:
         while self.here.kind == kind:
@@ -129,7 +136,7 @@ class Cursor:
         """One bracket, negation or quantifier deeper. The readers recurse, so depth has a limit."""
         self._depth += 1
         if self._depth > DEEPEST_NESTING:
-            raise self.refusal(f"this formula is nested more than {DEEPEST_NESTING} deep")
+            raise self.refusal(f"the formula is nested more than {DEEPEST_NESTING} levels deep")
 
     def leave(self) -> None:
         self._depth -= 1

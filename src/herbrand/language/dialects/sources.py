@@ -1,37 +1,21 @@
 """Text files as sources, whatever bytes they hold.
 
-Takes a path; gives a :class:`~herbrand.errors.Source` with plain ``\\n`` line ends and no byte order mark, or a
-plain error.
-
->>> unmarked("\\ufeffSmokes(Anna)\\r\\n")
-'Smokes(Anna)\\n'
+>>> read_source("no such file.mln")
+Traceback (most recent call last):
+herbrand.errors.LanguageError: there is no file 'no such file.mln'
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Source, Span
+from herbrand.errors import LanguageError, Source
+from herbrand.language.parse import plain_source
 
 
 def read_source(path: str | Path) -> Source:
-    """The file's text. Raises LanguageError where there is no such file or it is no text."""
-    return checked_source(str(path), _decoded(path, _bytes_of(Path(path))))
-
-
-def checked_source(name: str, text: str) -> Source:
-    """A source of this text; a NUL character in it is refused with its place."""
-    source = Source(name, unmarked(text))
-    nul = source.text.find("\0")
-    if nul >= 0:
-        raise LanguageError("a NUL byte stands here", span=Span(source, nul, nul + 1), hint="is this a text file?")
-    return source
-
-
-def unmarked(text: str) -> str:
-    """The text without a byte order mark, its lines ended by ``\\n`` alone."""
-    text = text.removeprefix("\ufeff")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    """The file's text, with plain line ends. Raises LanguageError where it is missing or is no text."""
+    return plain_source(_decoded(path, _bytes_of(Path(path))), str(path))
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -41,8 +25,9 @@ def _bytes_of(path: Path) -> bytes:
         raise LanguageError(f"there is no file '{path}'") from None
     except IsADirectoryError:
         raise LanguageError(f"'{path}' is a folder; expected a file") from None
-    except OSError as error:
-        raise LanguageError(f"'{path}' cannot be read: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise LanguageError(f"'{path}' cannot be read: {reason}") from None
 
 
 def _decoded(path: str | Path, data: bytes) -> str:

@@ -1,10 +1,11 @@
 """Formulas as Alchemy writes them.
 
-Takes a cursor and what is known of the names so far; gives formulas. ``<=>`` binds loosest, then ``=>``, ``v``,
-``^``, ``!``; equal connectives group to the left, ``=>`` too; a quantifier reaches as far right as it can.
-``v`` is a disjunction only where a connective can stand; elsewhere it is a name like any other.
+Takes a cursor and what is known of the names so far; gives formulas. ``<=>`` binds loosest, then ``=>``,
+``v``, ``^``, ``!``; equal connectives group to the left, ``=>`` too; a quantifier reaches as far right as
+it can. ``v`` is a disjunction only where a connective can stand; elsewhere it is a name like any other.
 
 >>> from herbrand.errors import Source
+>>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
 >>> cursor = Cursor(Source("t", "Smokes(x) ^ Friends(x, Bob) => Smokes(Bob)"), TOKENS)
 >>> FormulaReader(cursor, Names()).read().conclusion
 Atom(predicate='Smokes', arguments=(Constant(value='Bob'),))
@@ -14,17 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from herbrand.errors import Span
 from herbrand.language.dialects.alchemy.lexicon import (
     EXISTS_WORDS,
-    FORALL_WORDS,
     QUANTIFIERS,
-    TOKENS,
     is_constant_name,
     text_of_string,
 )
-from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, refuse_deep
+from herbrand.language.dialects.infix import Connective, grouped_left, read_formula
+from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import NEWLINE, Cursor, Token
 from herbrand.language.syntax import (
     And,
@@ -70,8 +71,8 @@ _LIKELY_SIGNS = {
 class Names:
     """What the file has said of its names so far.
 
-    ``many_valued`` predicates have their last argument taken as a value; ``constants`` are the lower-case names
-    that a type declaration lists; ``seen`` tells where each predicate was first declared or used.
+    ``many_valued`` predicates have their last argument taken as a value; ``constants`` are the lower-case
+    names that a type declaration lists; ``seen`` tells where each predicate was first declared or used.
     """
 
     is_constant: Callable[[str], bool] = is_constant_name
@@ -97,10 +98,7 @@ class FormulaReader:
         self._bound: list[str] = []
 
     def read(self) -> Formula:
-        start = self.cursor.here.start
-        formula = self._formula()
-        refuse_deep(formula, self.cursor.span_from(start))
-        return formula
+        return read_formula(self.cursor, CONNECTIVES, self._operand)
 
     def comparison(self) -> Comparison:
         """``x != y``, as it stands behind the colon of a formula."""
@@ -111,9 +109,6 @@ class FormulaReader:
         self.cursor.take()
         right = self._term()
         return Comparison(EQUALITIES[sign.text], left, right, _across(left, right))
-
-    def _formula(self) -> Formula:
-        return read_formula(self.cursor, CONNECTIVES, self._operand)
 
     def _operand(self) -> Formula:
         self.cursor.enter()
@@ -141,7 +136,7 @@ class FormulaReader:
 
     def _bracketed(self) -> Formula:
         opening = self.cursor.take()
-        formula = self._formula()
+        formula = self.read()
         self.cursor.expect(")" if opening.text == "(" else "]", hint=likely_sign(self.cursor.here))
         return formula
 
@@ -151,7 +146,7 @@ class FormulaReader:
         while self.cursor.accept(","):
             variables.append(self._quantified_variable())
         self._bound += [variable.name for variable in variables]
-        body = self._formula()
+        body = self.read()
         del self._bound[-len(variables) :]
         kind = Exists if word.text.lower() in EXISTS_WORDS else Forall
         return kind(tuple(variables), body, self.cursor.span_from(word.start))
@@ -162,7 +157,7 @@ class FormulaReader:
             raise self.cursor.refusal(
                 f"'{token.text}' cannot be quantified", token, "variables begin with a lower-case letter"
             )
-        return Variable(token.text, self.cursor.span_of(token))
+        return self._variable(token)
 
     def _starred(self) -> Formula:
         star = self.cursor.take()
@@ -225,7 +220,16 @@ class FormulaReader:
             return Constant(text_of_string(token.text), cursor.span_of(token))
         if token.kind == "number" or self._is_constant(token.text):
             return Constant(token.text, cursor.span_of(token))
-        return Variable(token.text, cursor.span_of(token))
+        return self._variable(token)
+
+    def _variable(self, token: Token) -> Variable:
+        """``_`` is a name like any other here, and must not become our anonymous variable."""
+        name = self._blank_name if token.text == "_" else token.text
+        return Variable(name, self.cursor.span_of(token))
+
+    @cached_property
+    def _blank_name(self) -> str:
+        return fresh_name("_0", (token.text for token in self.cursor.tokens))
 
     def _is_constant(self, name: str) -> bool:
         return name not in self._bound and (self.names.is_constant(name) or name in self.names.constants)

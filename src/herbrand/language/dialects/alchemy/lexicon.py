@@ -15,6 +15,7 @@ STRING = r'"(?:[^"\\\n]|\\.)*"'
 COMMENT = r"//[^\n]*|/\*.*?\*/|\#(?![^\W\d])[^\n]*"
 TOKENS = re.compile(
     rf"""(?P<comment>{COMMENT})
+    |(?P<unclosed>/\*.*)
     |(?P<newline>\n)
     |(?P<blank>[^\S\n]+)
     |(?P<string>{STRING})
@@ -31,7 +32,7 @@ EXISTS_WORDS = {"exist", "exists"}
 FORALL_WORDS = {"forall"}
 QUANTIFIERS = EXISTS_WORDS | FORALL_WORDS
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
-_BARE_CONSTANT = re.compile(rf"{NAME}|-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _PLAIN_NAME = re.compile(NAME)
 
 
@@ -48,8 +49,8 @@ def text_of_string(literal: str) -> str:
 def written_constant(value: Value) -> str:
     """The constant as a file has it: bare where it reads back as a constant, else quoted."""
     text = str(value)
-    bare = _BARE_CONSTANT.fullmatch(text) and (text[0].isupper() or not text[0].isalpha() and text[0] != "_")
-    return text if bare and text.lower() not in QUANTIFIERS else _quoted(text)
+    reads_back = is_constant_name(text) if _PLAIN_NAME.fullmatch(text) else _NUMBER.fullmatch(text)
+    return text if reads_back and text.lower() not in QUANTIFIERS else _quoted(text)
 
 
 def is_plain_name(name: str) -> bool:

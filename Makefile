@@ -1,0 +1,42 @@
+# Every command makes the environment it needs; each works alone in a fresh clone.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: setup demo test check check-all lint docs bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/herbrand infer examples/smokers/smokers.hb --facts examples/smokers/facts
+
+test: $(READY)
+	$(PYTEST) -n 2
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(PYTEST) tests/test_architecture.py
+
+docs: $(READY)
+	$(PYTEST) tests/docs
+
+check: test lint docs
+
+check-all: lint
+	$(PYTEST) -n 2 -m "slow or not slow"
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build

@@ -1,0 +1,251 @@
+"""Marginal probabilities of ground atoms and formulas, kept as columns until somebody looks.
+
+>>> table = AtomTable("smokes", (("anna", "bob"),), np.array([[0.4, 0.6], [0.9, 0.1]]))
+>>> answer = Marginals("exact", Guarantee.EXACT, Status(True, 1), (table,))
+>>> answer['smokes("anna")'], answer["smokes"]["bob"]
+(0.6, 0.1)
+>>> answer
+exact marginals (exact)
+atom            probability
+smokes("anna")       0.6000
+smokes("bob")        0.1000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.status import Status
+from herbrand.language.show import show_atom
+from herbrand.language.syntax import Value
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class AtomTable:
+    """The atoms of one predicate: ``columns`` of constants, ``probabilities`` [atom, value].
+
+    ``values`` names the values of a many-valued predicate. ``rows`` and ``value_rows`` say which entries are
+    reported, in which order; by default every atom's truth, or every value.
+    """
+
+    predicate: str
+    columns: tuple[tuple[Value, ...], ...]
+    probabilities: np.ndarray
+    values: tuple[Value, ...] | None = None
+    entries: np.ndarray | None = None
+
+    @cached_property
+    def reported(self) -> np.ndarray:
+        """Atom and value index of each row to report, [n, 2]."""
+        if self.entries is not None:
+            return self.entries
+        atoms, values = self.probabilities.shape
+        if self.values is None:
+            return np.stack([np.arange(atoms), np.ones(atoms, np.int64)], axis=1)
+        return np.stack([np.repeat(np.arange(atoms), values), np.tile(np.arange(values), atoms)], axis=1)
+
+    @cached_property
+    def reported_probabilities(self) -> np.ndarray:
+        return self.probabilities[self.reported[:, 0], self.reported[:, 1]]
+
+    def arguments(self, atom: int) -> tuple[Value, ...]:
+        return tuple(column[atom] for column in self.columns)
+
+    def rows(self) -> Iterator[Row]:
+        for (atom, value), probability in zip(self.reported, self.reported_probabilities, strict=True):
+            arguments = self.arguments(atom)
+            named = None if self.values is None else self.values[value]
+            yield Row(show_atom(self.predicate, arguments), self.predicate, arguments, float(probability), named)
+
+    def only(self, kept: np.ndarray) -> AtomTable:
+        """The rows at these positions, in this order."""
+        return replace(self, entries=self.reported[kept])
+
+    def __len__(self) -> int:
+        return len(self.reported)
+
+    def __getitem__(self, arguments: Value | tuple[Value, ...]) -> float | dict[Value, float]:
+        """The probability of the atom with these arguments; a dict by value where it is many-valued."""
+        wanted = arguments if isinstance(arguments, tuple) else (arguments,)
+        if wanted not in self._position:
+            raise KeyError(f"{show_atom(self.predicate, wanted)} is not among the answers")
+        found = self.probabilities[self._position[wanted]]
+        if self.values is None:
+            return float(found[1])
+        return {value: float(p) for value, p in zip(self.values, found, strict=False)}
+
+    @cached_property
+    def _position(self) -> dict[tuple[Value, ...], int]:
+        return {self.arguments(atom): atom for atom in range(len(self.probabilities))}
+
+    def __repr__(self) -> str:
+        return _table([row.cells() for row in list(self.rows())[:ROWS_SHOWN]], len(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One reported probability; ``predicate`` is ``None`` for a queried formula."""
+
+    atom: str
+    predicate: str | None
+    arguments: tuple[Value, ...]
+    probability: float
+    value: Value | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "atom": self.atom,
+            "predicate": self.predicate,
+            "arguments": list(self.arguments),
+            "probability": self.probability,
+            "value": self.value,
+        }
+
+    def cells(self) -> tuple[str, str]:
+        text = self.atom if self.value is None else f"{self.atom} = {self.value}"
+        return text, f"{self.probability:.4f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """The answer of ``infer``. ``most_probable``: the rows are the most probable world, not marginals."""
+
+    engine: str
+    guarantee: Guarantee
+    status: Status
+    tables: tuple[AtomTable, ...]
+    formulas: tuple[Row, ...] = ()
+    log_partition: float | None = None
+    log_partition_guarantee: PartitionGuarantee | None = None
+    most_probable: bool = False
+    log_weight: float | None = None
+    heaviest_first: bool = False
+
+    def rows(self) -> Iterator[Row]:
+        rows = chain(*(table.rows() for table in self.tables), self.formulas)
+        return iter(sorted(rows, key=lambda row: -row.probability)) if self.heaviest_first else rows
+
+    def __len__(self) -> int:
+        return sum(map(len, self.tables)) + len(self.formulas)
+
+    def __getitem__(self, name: str) -> Any:
+        """The table of a predicate, or the probability of an atom or a queried formula by its text."""
+        tables = {table.predicate: table for table in self.tables}
+        if name in tables:
+            return tables[name]
+        if name in self._by_text:
+            return self._by_text[name]
+        raise KeyError(f"{name} is not among the answers")
+
+    @cached_property
+    def _by_text(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for row in self.rows():
+            if row.value is None:
+                found[row.atom] = row.probability
+            else:
+                found.setdefault(row.atom, {})[row.value] = row.probability
+        return found
+
+    def filtered(self, top: int | None = None, least: float | None = None) -> Marginals:
+        """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""
+        if top is None and least is None:
+            return self
+        rows = [(row.probability, t, i) for t, table in enumerate(self.tables) for i, row in enumerate(table.rows())]
+        rows += [(row.probability, len(self.tables), i) for i, row in enumerate(self.formulas)]
+        kept = [row for row in rows if least is None or row[0] >= least]
+        if top is not None:
+            kept = sorted(kept, key=lambda row: -row[0])[:top]
+        chosen: dict[int, list[int]] = {}
+        for _, table, index in kept:
+            chosen.setdefault(table, []).append(index)
+        tables = tuple(
+            table.only(np.array(chosen[t])) for t, table in enumerate(self.tables) if t in chosen
+        )
+        formulas = tuple(self.formulas[i] for i in chosen.get(len(self.tables), []))
+        return replace(self, tables=tables, formulas=formulas, heaviest_first=top is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command line."""
+        told: dict[str, Any] = {
+            "engine": self.engine,
+            "guarantee": self.guarantee.value,
+            "converged": self.status.converged,
+            "iterations": self.status.iterations,
+            "seconds": self.status.seconds,
+            "log_partition": self.log_partition,
+            "log_partition_guarantee": self.log_partition_guarantee and self.log_partition_guarantee.value,
+        }
+        if self.most_probable:
+            told |= {"map": True, "log_weight": self.log_weight}
+        return told | {"marginals": [row.to_dict() for row in self.rows()]}
+
+    def to_arrow(self) -> pa.Table:
+        """Columns atom, predicate, arguments (as text), probability, value (as text)."""
+        rows = list(self.rows())
+        return pa.table(
+            {
+                "atom": pa.array([row.atom for row in rows], pa.string()),
+                "predicate": pa.array([row.predicate for row in rows], pa.string()),
+                "arguments": pa.array([[str(a) for a in row.arguments] for row in rows], pa.list_(pa.string())),
+                "probability": pa.array([row.probability for row in rows], pa.float64()),
+                "value": pa.array([None if row.value is None else str(row.value) for row in rows], pa.string()),
+            }
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars  # only when the user has it
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    @property
+    def title(self) -> str:
+        what = "most probable world" if self.most_probable else "marginals"
+        told = f"{self.engine} {what} ({self.guarantee.value})"
+        return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
+
+    def __repr__(self) -> str:
+        shown = [row.cells() for _, row in zip(range(ROWS_SHOWN), self.rows(), strict=False)]
+        return f"{self.title}\n{_table(shown, len(self))}"
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><td>{escape(atom)}</td><td><progress max='1' value='{probability}'></progress></td>"
+            f"<td style='text-align:right'>{probability}</td></tr>"
+            for _, (atom, probability) in zip(
+                range(ROWS_SHOWN), (row.cells() for row in self.rows()), strict=False
+            )
+        )
+        more = f"<caption>{escape(self.title)}; {len(self)} rows</caption>"
+        return f"<table>{more}<tr><th>atom</th><th></th><th>probability</th></tr>{body}</table>"
+
+
+def _table(cells: list[tuple[str, str]], total: int) -> str:
+    """Two columns, the numbers to the right."""
+    head = ("atom", "probability")
+    width = max((len(text) for text, _ in [head, *cells]), default=0)
+    lines = [f"{head[0]:{width}}  {head[1]}"]
+    lines += [f"{text:{width}}  {number:>{len(head[1])}}" for text, number in cells]
+    if total > len(cells):
+        lines.append(f"... {total - len(cells)} more rows")
+    return "\n".join(lines)

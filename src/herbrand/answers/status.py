@@ -1,0 +1,20 @@
+"""How a run ended, and how it went.
+
+>>> Status(converged=False, iterations=200, advice="raise --iterations").advice
+'raise --iterations'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Status:
+    """``advice`` says what to change where a run did not converge; ``trace`` holds the residual of each step."""
+
+    converged: bool
+    iterations: int
+    seconds: float = 0.0
+    advice: str = ""
+    trace: tuple[float, ...] = ()

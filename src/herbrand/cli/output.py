@@ -1,0 +1,148 @@
+"""Where a command's words go: results to standard output or a file, all else to standard error.
+
+A file is written under another name and moved into place, so that an interrupted command leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from herbrand.cli.options import Format
+from herbrand.errors import HerbrandError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WAIT = 1.0
+"""A progress bar appears for work over this many seconds."""
+
+
+def note(text: str) -> None:
+    """Something worth knowing that is no result."""
+    print(text, file=sys.stderr)
+
+
+def write_result(
+    format: Format,
+    output: str | None,
+    to_dict: Callable[[], dict[str, Any]],
+    to_tables: Callable[[], Sequence[Table]],
+    to_arrow: Callable[[], pa.Table],
+) -> None:
+    """A result in the chosen format, to a file or to standard output."""
+    match format:
+        case Format.json:
+            write_text(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False) + "\n", output)
+        case Format.table:
+            write_text("\n".join(_rendered(table, output) for table in to_tables()), output)
+        case Format.csv | Format.parquet:
+            _write_binary(_encoder(format, to_arrow()), output)
+
+
+def write_text(text: str, output: str | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        _write_file(output, lambda file: file.write(text.encode()))
+
+
+def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
+    """A table whose columns after the first are numbers, set to the right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if place == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _rendered(table: Table, output: str | None) -> str:
+    """Coloured and fitted on a terminal; plain and as wide as it needs elsewhere."""
+    plain = output is not None or not sys.stdout.isatty()
+    console = Console(width=10_000 if plain else None, no_color=plain or None, force_terminal=not plain)
+    with console.capture() as captured:
+        console.print(table, soft_wrap=True)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
+
+
+def _encoder(format: Format, table: pa.Table) -> Callable[[IO[bytes]], object]:
+    if format is Format.csv:
+        import pyarrow.csv  # only here
+
+        flat = table.set_column(
+            table.schema.get_field_index("arguments"),
+            "arguments",
+            [[" ".join(row.as_py()) for row in table["arguments"]]],
+        ) if "arguments" in table.schema.names else table
+        return lambda file: pyarrow.csv.write_csv(flat, file)
+    import pyarrow.parquet
+
+    return lambda file: pyarrow.parquet.write_table(table, file)
+
+
+def _write_binary(encode: Callable[[IO[bytes]], object], output: str | None) -> None:
+    if output is not None:
+        _write_file(output, encode)
+        return
+    if sys.stdout.isatty():
+        raise HerbrandError("this format is not for a terminal", hint="name a file: -o FILE")
+    encode(sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+def _write_file(output: str, write: Callable[[IO[bytes]], object]) -> None:
+    path = Path(output)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise HerbrandError(f"{output}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+class Bar:
+    """A progress bar on standard error, on a terminal only, for work that takes over a second."""
+
+    def __init__(self, title: str, began: float) -> None:
+        self._title, self._began = title, began
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def show(self, what: str, share: float) -> None:
+        """``share`` of the work is done."""
+        if not sys.stderr.isatty() or time.monotonic() - self._began < WAIT:
+            return
+        if self._progress is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task(self._title, total=1.0)
+            self._progress.start()
+        assert self._task is not None
+        self._progress.update(self._task, completed=share, description=what)
+        if share >= 1:
+            self._progress.stop()
+            self._progress = None

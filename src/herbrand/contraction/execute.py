@@ -1,0 +1,99 @@
+"""Plan and run: the one call that most users of this package need.
+
+>>> import torch
+>>> from herbrand.contraction.expression import Contraction
+>>> from herbrand.contraction.relation import Dense
+>>> sizes = {"x": 2, "y": 2}
+>>> unary = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+>>> pair = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
+>>> partition = contract(Contraction.parse("x, x y ->", sizes, algebra="log"), [Dense(unary), Dense(pair)])
+>>> partition.to_dense().backward()
+>>> unary.grad
+tensor([0.5000, 0.5000], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from herbrand.contraction.algebra import Algebra, algebra_named
+from herbrand.contraction.dense import run_dense
+from herbrand.contraction.expression import Contraction
+from herbrand.contraction.planner import Plan, plan
+from herbrand.contraction.relation import Dense, Relation, converted, has_background
+from herbrand.contraction.sparse import run_sparse
+from herbrand.contraction.steps import Statistics
+
+
+def contract(
+    contraction: Contraction,
+    relations: Sequence[Relation],
+    memory: int | None = None,
+    executor: str | None = None,
+) -> Relation:
+    """The contraction of ``relations``, by the cheapest plan that fits into ``memory`` bytes.
+
+    The plan is looked up, or made once for each structure. Raises ``BudgetError`` before anything is
+    allocated.
+    """
+    algebra = algebra_named(contraction.algebra)
+    gradient = torch.is_grad_enabled() and any(relation.requires_grad for relation in relations)
+    return run(
+        plan(contraction, [statistics(one, algebra) for one in relations], memory, gradient), relations
+    )
+
+
+def run(plan: Plan, relations: Sequence[Relation]) -> Relation:
+    """The contraction of ``relations``, as planned."""
+    _check_shapes(plan.contraction, relations)
+    asked, used = algebra_named(plan.contraction.algebra), algebra_named(plan.algebra)
+    dtype = _dtype(relations, asked)
+    inner = _inner_dtype(plan, used, dtype)
+    prepared = [converted(relation, inner) for relation in relations]
+    result = Dense(run_dense(plan, prepared)) if plan.executor == "dense" else run_sparse(plan, prepared)
+    return converted(result, dtype)
+
+
+def statistics(relation: Relation, algebra: Algebra) -> Statistics:
+    """What planning may know of ``relation``."""
+    if isinstance(relation, Dense):
+        return Statistics(itemsize=relation.dtype.itemsize)
+    return Statistics(len(relation.support), has_background(relation, algebra), relation.dtype.itemsize)
+
+
+def _dtype(relations: Sequence[Relation], algebra: Algebra) -> torch.dtype:
+    """The widest of the operands' types."""
+    for place, relation in enumerate(relations):
+        if relation.dtype not in algebra.dtypes:
+            known = " or ".join(str(dtype).removeprefix("torch.") for dtype in algebra.dtypes)
+            given = str(relation.dtype).removeprefix("torch.")
+            raise ValueError(f"operand {place} is of {given}; the {algebra.name} algebra takes {known}")
+    return max(
+        (relation.dtype for relation in relations),
+        key=lambda dtype: dtype.itemsize,
+        default=algebra.dtypes[0],
+    )
+
+
+def _inner_dtype(plan: Plan, algebra: Algebra, dtype: torch.dtype) -> torch.dtype:
+    """What the steps compute in: float64 where terms are subtracted from each other."""
+    if dtype not in algebra.dtypes or (len(plan.routes) > 1 and algebra.has_subtraction):
+        return algebra.dtypes[0]
+    return dtype
+
+
+def _check_shapes(contraction: Contraction, relations: Sequence[Relation]) -> None:
+    if len(relations) != len(contraction.operands):
+        raise ValueError(f"{len(contraction.operands)} operands, but {len(relations)} relations")
+    sizes = contraction.sizes
+    for place, (axes, relation) in enumerate(zip(contraction.operands, relations, strict=True)):
+        shape = relation.shape
+        if len(shape) != len(axes) or any(
+            sizes[axis] != size for axis, size in zip(axes, shape, strict=True)
+        ):
+            raise ValueError(
+                f"operand {place} has shape {tuple(shape)}; its axes {' '.join(axes)!r} have sizes "
+                f"{contraction.shape(axes)}"
+            )

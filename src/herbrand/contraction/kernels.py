@@ -1,0 +1,135 @@
+"""The two loops over compressed rows that neither scipy nor torch has, compiled by numba on first use.
+
+>>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1])
+>>> sampled_products(pointers, columns, np.ones((2, 1)), np.array([[2.0], [5.0]]))
+array([2., 5., 5.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+INTO_MASK, INTO_LEFT, INTO_RIGHT = 0, 1, 2
+"""Which of the three sparse matrices of a triangle a result is wanted at."""
+
+
+@numba.njit(cache=True, nogil=True)
+def sampled_products(pointers: Array, columns: Array, left: Array, right: Array) -> Array:
+    """For every entry (i, j) of a matrix in compressed rows, the inner product of left[i] and right[j]."""
+    found = np.zeros(len(columns), left.dtype)
+    for row in range(len(pointers) - 1):
+        for entry in range(pointers[row], pointers[row + 1]):
+            column = columns[entry]
+            for place in range(left.shape[1]):
+                found[entry] += left[row, place] * right[column, place]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def triangle_by_rows(
+    target: int,
+    left_pointers: Array,
+    left_columns: Array,
+    left: Array,
+    right_pointers: Array,
+    right_columns: Array,
+    right: Array,
+    mask_pointers: Array,
+    mask_columns: Array,
+    mask: Array,
+    width: int,
+    found: Array,
+) -> None:
+    """Σ over i, j, k of left[i, j] right[j, k] mask[i, k], differentiated by the values of ``target``.
+
+    Walks every product of an entry of ``left`` with a row of ``right``; ``width`` is the number of columns k.
+    """
+    place = np.full(width, -1, np.int64)
+    for row in range(len(left_pointers) - 1):
+        start, stop = mask_pointers[row], mask_pointers[row + 1]
+        if start == stop:
+            continue
+        for entry in range(start, stop):
+            place[mask_columns[entry]] = entry
+        for one in range(left_pointers[row], left_pointers[row + 1]):
+            inner = left_columns[one]
+            for other in range(right_pointers[inner], right_pointers[inner + 1]):
+                entry = place[right_columns[other]]
+                if entry >= 0:
+                    if target == INTO_MASK:
+                        found[entry] += left[one] * right[other]
+                    elif target == INTO_LEFT:
+                        found[one] += mask[entry] * right[other]
+                    else:
+                        found[other] += mask[entry] * left[one]
+        for entry in range(start, stop):
+            place[mask_columns[entry]] = -1
+
+
+@numba.njit(cache=True, nogil=True)
+def triangle_by_entries(
+    target: int,
+    left_pointers: Array,
+    left_columns: Array,
+    left: Array,
+    right_pointers: Array,
+    right_rows: Array,
+    right: Array,
+    mask_pointers: Array,
+    mask_columns: Array,
+    mask: Array,
+    found: Array,
+) -> None:
+    """As :func:`triangle_by_rows`, with ``right`` in compressed columns: for every entry of ``mask``, the row of
+    ``left`` and the column of ``right`` are intersected, the shorter one looked up in the longer where that pays.
+    """
+    for row in range(len(left_pointers) - 1):
+        left_start, left_stop = left_pointers[row], left_pointers[row + 1]
+        if left_start == left_stop:
+            continue
+        for entry in range(mask_pointers[row], mask_pointers[row + 1]):
+            column = mask_columns[entry]
+            one, other = left_start, right_pointers[column]
+            stop = right_pointers[column + 1]
+            while one < left_stop and other < stop:
+                ahead, behind = left_columns[one], right_rows[other]
+                if ahead == behind:
+                    if target == INTO_MASK:
+                        found[entry] += left[one] * right[other]
+                    elif target == INTO_LEFT:
+                        found[one] += mask[entry] * right[other]
+                    else:
+                        found[other] += mask[entry] * left[one]
+                    one += 1
+                    other += 1
+                elif ahead < behind:
+                    one += 1
+                    if one < left_stop and left_columns[one] < behind:
+                        one = _gallop(left_columns, one, left_stop, behind)
+                else:
+                    other += 1
+                    if other < stop and right_rows[other] < ahead:
+                        other = _gallop(right_rows, other, stop, ahead)
+
+
+@numba.njit(cache=True, nogil=True)
+def _gallop(sorted_values: Array, start: int, stop: int, wanted: int) -> int:
+    """The first place from ``start`` on that holds ``wanted`` or more: in growing strides, then by halving."""
+    stride = 1
+    while start + stride < stop and sorted_values[start + stride] < wanted:
+        start += stride
+        stride *= 2
+    stop = min(stop, start + stride)
+    while start < stop:
+        middle = (start + stop) // 2
+        if sorted_values[middle] < wanted:
+            start = middle + 1
+        else:
+            stop = middle
+    return start

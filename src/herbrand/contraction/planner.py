@@ -1,0 +1,226 @@
+"""How a contraction will be computed, what it costs, and whether it may start.
+
+Takes a :class:`Contraction` and what is known of its operands (:class:`Statistics`); returns a :class:`Plan`:
+deterministic steps made of names and integers, no arrays, so it can be cached, printed, and rendered for
+other machines. A plan above the memory budget is refused here, before anything is allocated.
+
+>>> print(plan(Contraction.parse("h k, k j, j i -> i", {"h": 100, "k": 100, "j": 100, "i": 100})))
+contraction  h k, k j, j i -> i  (real, float64)
+executor     dense
+operations   5.0e+04
+memory       1.6 kB
+step  contracts                                                        operations       bytes
+   1  h k -> k                                                            1.0e+04       800 B
+   2  k, k j -> j                                                         2.0e+04       800 B
+   3  j, j i -> i                                                         2.0e+04       800 B
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from herbrand.contraction.algebra import Algebra, algebra_named
+from herbrand.contraction.dense_plan import dense_route
+from herbrand.contraction.distinct import expand
+from herbrand.contraction.expression import Contraction
+from herbrand.contraction.memory import budget, readable
+from herbrand.contraction.sparse_plan import backgrounds_apart, sparse_route
+from herbrand.contraction.steps import Route, Statistics, Step, entries
+from herbrand.errors import BudgetError
+
+MOST_STEPS_SHOWN = 12
+PLANS_KEPT = 256
+
+# Measured on two cores of a 2020s server; only their ratios matter.
+SECONDS_A_DENSE_STEP, SECONDS_A_SPARSE_STEP = 2e-5, 1e-4
+SECONDS_A_FLOP, SECONDS_A_SUM = 2e-11, 2e-9
+SECONDS_A_ROW, SECONDS_A_JOINED_ROW = 5e-9, 1e-7
+SECONDS_A_BYTE = 1e-10
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A costed, deterministic way to compute a contraction; ``print`` it to see.
+
+    Its routes are run one after the other and added up, each times its sign. ``algebra`` is what they compute in.
+    """
+
+    contraction: Contraction
+    executor: str
+    algebra: str
+    routes: tuple[Route, ...]
+    dtype: str
+    itemsize: int
+    budget: int
+    gradient: bool
+    spread: int
+    """Bytes for sparse operands that are written out as dense tables."""
+
+    @cached_property
+    def operations(self) -> float:
+        """Multiplications and additions, roughly; for sparse steps, as expected of evenly spread entries."""
+        return sum(step.operations for step in self._steps())
+
+    @cached_property
+    def bytes(self) -> int:
+        """The most memory in use at a time beside the operands, what a backward pass keeps included."""
+        contraction = self.contraction
+        peak = max((route.peak for route in self.routes), default=0)
+        kept = sum(step.bytes for step in self._steps()) if self.gradient else 0
+        masks = {pair for route in self.routes for pair in route.term.unequal}
+        held = sum(entries(pair, contraction.sizes) for pair in masks) * self.itemsize
+        results = [route.steps[-1].bytes for route in self.routes if route.steps]
+        waiting = max(results, default=0) if len(self.routes) > 1 else 0
+        return peak + kept + held + waiting + self.spread
+
+    @cached_property
+    def seconds(self) -> float:
+        """A rough guess, good for choosing between executors."""
+        linear = algebra_named(self.algebra).linear
+        return sum(_seconds(step, linear) for step in self._steps()) + self.spread * SECONDS_A_BYTE
+
+    @cached_property
+    def largest(self) -> Step | None:
+        """The step with the largest result."""
+        return max(self._steps(), key=lambda step: step.bytes + step.workspace, default=None)
+
+    def __str__(self) -> str:
+        contraction = self.contraction
+        lines = [
+            f"contraction  {_summary(contraction)}  ({contraction.algebra}, {self.dtype})",
+            f"executor     {self.executor}",
+            f"operations   {self.operations:.1e}",
+            f"memory       {readable(self.bytes)}",
+            f"{'step':>4}  {'contracts':60} {'operations':>14} {'bytes':>11}",
+        ]
+        return "\n".join([*lines, *self._step_lines()])
+
+    def _step_lines(self) -> Iterator[str]:
+        for number, route in enumerate(self.routes, 1):
+            if len(self.routes) > 1:
+                yield f"term {number}: {route.term.sign:+d} × {_summary(route.term.contraction)}"
+            for index, step in enumerate(route.steps[:MOST_STEPS_SHOWN], 1):
+                text = _shortened(str(step), 60)
+                yield f"{index:4d}  {text:60} {step.operations:14.1e} {readable(step.bytes):>11}"
+            if len(route.steps) > MOST_STEPS_SHOWN:
+                yield f" ...  and {len(route.steps) - MOST_STEPS_SHOWN} more steps"
+
+    def _steps(self) -> Iterator[Step]:
+        for route in self.routes:
+            yield from route.steps
+
+
+def _seconds(step: Step, linear: bool) -> float:
+    if step.kind == "dense":
+        return SECONDS_A_DENSE_STEP + step.operations * (SECONDS_A_FLOP if linear else SECONDS_A_SUM)
+    return SECONDS_A_SPARSE_STEP + step.operations * (SECONDS_A_ROW if linear else SECONDS_A_JOINED_ROW)
+
+
+def plan(
+    contraction: Contraction,
+    operands: Sequence[Statistics] | None = None,
+    memory: int | None = None,
+    gradient: bool = False,
+    executor: str | None = None,
+) -> Plan:
+    """The cheapest plan found for ``contraction``; equal questions get the very same plan.
+
+    ``operands`` tells which relations are sparse (dense float64 if None), ``memory`` is the budget in bytes
+    (default: 70 % of the machine's), ``gradient`` whether results must be kept for a backward pass, ``executor``
+    ("dense" or "sparse") overrules the choice by estimated time. Raises ``BudgetError`` when the plan needs more.
+    """
+    statistics = tuple(operands) if operands is not None else (Statistics(),) * len(contraction.operands)
+    if len(statistics) != len(contraction.operands):
+        raise ValueError(f"{len(contraction.operands)} operands, but statistics for {len(statistics)}")
+    found = _planned(contraction, statistics, budget(memory), gradient, executor)
+    if found.bytes > found.budget:
+        raise _refusal(found)
+    return found
+
+
+@lru_cache(maxsize=PLANS_KEPT)
+def _planned(contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool) -> Plan:
+    dense = _dense_plan(contraction, known, allowed, gradient)
+    if all(one.listed is None for one in known):
+        return dense
+    sparse = _sparse_plan(contraction, known, allowed, gradient)
+    return min((dense, sparse), key=lambda one: (one.bytes > allowed, one.seconds))
+
+
+def _dense_plan(
+    contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool
+) -> Plan:
+    algebra = algebra_named(contraction.algebra)
+    terms = expand(contraction, algebra.has_subtraction)
+    itemsize = _itemsize(known, len(terms))
+    routes = tuple(dense_route(term, algebra, itemsize) for term in terms)
+    spread = sum(
+        entries(axes, contraction.sizes) * one.itemsize
+        for axes, one in zip(contraction.operands, known, strict=True)
+        if one.listed is not None
+    )
+    dtype = _dtype(algebra, itemsize)
+    return Plan(contraction, "dense", algebra.name, routes, dtype, itemsize, allowed, gradient, spread)
+
+
+def _sparse_plan(
+    contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool
+) -> Plan:
+    algebra = algebra_named(contraction.algebra)
+    open_world = [operand for operand, one in enumerate(known) if one.background and one.listed is not None]
+    if open_world and algebra.name == "boolean":
+        algebra = algebra_named("counting")
+    spread = 0
+    if not algebra.has_subtraction:
+        known = tuple(Statistics(itemsize=one.itemsize) if one.background else one for one in known)
+        spread = sum(
+            entries(contraction.operands[one], contraction.sizes) * known[one].itemsize for one in open_world
+        )
+        open_world = []
+    terms = expand(contraction, algebra.has_subtraction, frozenset(open_world))
+    starts = [start for term in terms for start in backgrounds_apart(term, known)]
+    itemsize = _itemsize(known, len(starts))
+    routes = tuple(
+        sparse_route(start, [known[one] for one in start.relations], itemsize, algebra) for start in starts
+    )
+    dtype = _dtype(algebra, itemsize)
+    return Plan(contraction, "sparse", algebra.name, routes, dtype, itemsize, allowed, gradient, spread)
+
+
+_EXECUTORS = {"dense": _dense_plan, "sparse": _sparse_plan}
+
+
+def _itemsize(known: Sequence[Statistics], terms: int) -> int:
+    """Differences of terms are taken in float64: float32 loses three digits to cancellation."""
+    return 8 if terms > 1 else max((one.itemsize for one in known), default=8)
+
+
+def _dtype(algebra: Algebra, itemsize: int) -> str:
+    fitting = [dtype for dtype in algebra.dtypes if dtype.itemsize == itemsize]
+    return str((fitting or algebra.dtypes)[0]).removeprefix("torch.")
+
+
+def _refusal(refused: Plan) -> BudgetError:
+    needed, largest = readable(refused.bytes), refused.largest
+    purpose = " with gradients" if refused.gradient else ""
+    detail = f"; its largest step is {_shortened(str(largest), 60)}" if largest is not None else ""
+    return BudgetError(
+        f"this contraction{purpose} needs about {needed} and may use {readable(refused.budget)}{detail}",
+        hint="allow more memory, use float32, make the axes of that step smaller, or approximate",
+    )
+
+
+def _summary(contraction: Contraction) -> str:
+    apart = "".join(f", {left} ≠ {right}" for left, right in sorted(contraction.distinct))
+    if len(contraction.operands) > MOST_STEPS_SHOWN:
+        text = f"{len(contraction.operands)} operands -> {' '.join(contraction.output)}"
+    else:
+        operands = ", ".join(" ".join(axes) or "·" for axes in contraction.operands)
+        text = f"{operands} -> {' '.join(contraction.output)}"
+    return f"{text.rstrip()}{apart}"
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -1,0 +1,132 @@
+"""Differentiable products of compressed sparse matrices, on values alone.
+
+Two multilinear forms and their derivatives are all there is, so any number of derivatives can be taken:
+
+* Σ over entries e at (i, j) of values[e] left[i] · right[j]: by rows :func:`row_sums`, by entries ``_Sampled``;
+* Σ over triangles of left[i, j] right[j, k] mask[i, k]: each derivative is the same form at another's entries.
+
+>>> import numpy as np
+>>> from herbrand.contraction.joins import Rows
+>>> rows = Rows.of(np.array([0, 0, 1]), np.array([0, 1, 1]), (2, 2))
+>>> row_sums(rows, torch.tensor([1.0, 2.0, 3.0]), torch.tensor([[10.0], [1.0]]))
+tensor([[12.],
+        [ 3.]])
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from herbrand.contraction.joins import Compressed, Rows, Triangle
+
+MASK, LEFT, RIGHT = 0, 1, 2
+
+
+def row_sums(rows: Rows, values: Tensor, table: Tensor) -> Tensor:
+    """For every row, the sum of its entries' values times the rows of ``table`` [inner, columns] they meet."""
+    return _RowSums.apply(rows, _in_order(rows.matrix, values), table)
+
+
+def triangle_at_mask(triangle: Triangle, left: Tensor, right: Tensor) -> Tensor:
+    """The product of the matrices ``left`` and ``right`` at every entry of the mask."""
+    sums = _Triangle.apply(
+        triangle, MASK, None, _in_order(triangle.left, left), _in_order(triangle.right, right)
+    )
+    inverse = triangle.mask.inverse
+    return sums if inverse is None else sums[torch.from_numpy(inverse)]
+
+
+class _RowSums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Rows, values: Tensor, table: Tensor) -> Tensor:
+        ctx.rows = rows
+        ctx.save_for_backward(values, table)
+        matrix = rows.matrix.with_values(values.detach().numpy())
+        return torch.from_numpy((matrix.T if rows.flipped else matrix) @ table.detach().contiguous().numpy())
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        values, table = ctx.saved_tensors
+        _, for_values, for_table = ctx.needs_input_grad
+        return (
+            None,
+            _Sampled.apply(ctx.rows, gradients[0], table) if for_values else None,
+            _RowSums.apply(ctx.rows.transposed, values, gradients[0]) if for_table else None,
+        )
+
+
+class _Sampled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Rows, left: Tensor, right: Tensor) -> Tensor:
+        ctx.rows = rows
+        ctx.save_for_backward(left, right)
+        outer, inner = (right, left) if rows.flipped else (left, right)
+        pair = (outer.detach().contiguous().numpy(), inner.detach().contiguous().numpy())
+        return torch.from_numpy(_kernels().sampled_products(rows.matrix.pointers, rows.matrix.columns, *pair))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        left, right = ctx.saved_tensors
+        _, for_left, for_right = ctx.needs_input_grad
+        return (
+            None,
+            _RowSums.apply(ctx.rows, gradients[0], right) if for_left else None,
+            _RowSums.apply(ctx.rows.transposed, gradients[0], left) if for_right else None,
+        )
+
+
+class _Triangle(torch.autograd.Function):
+    """The form's derivative with respect to the values of ``target``, whose own are None."""
+
+    @staticmethod
+    def forward(ctx: Any, triangle: Triangle, target: int, *values: Tensor | None) -> Tensor:
+        ctx.triangle, ctx.target = triangle, target
+        ctx.save_for_backward(*values)
+        return _run_triangle(triangle, target, values)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        known = list(ctx.saved_tensors)
+        known[ctx.target] = gradients[0]
+        pulled: list[Tensor | None] = [None, None]
+        for role, wanted in enumerate(ctx.needs_input_grad[2:]):
+            others = [None if other == role else value for other, value in enumerate(known)]
+            pulled.append(_Triangle.apply(ctx.triangle, role, *others) if wanted else None)
+        return tuple(pulled)
+
+
+def _run_triangle(triangle: Triangle, target: int, values: tuple[Tensor | None, ...]) -> Tensor:
+    left, right, mask = triangle.left, triangle.right, triangle.mask
+    given = [None if value is None else value.detach().contiguous() for value in values]
+    like = next(value for value in given if value is not None)
+    found = like.new_zeros(len((mask, left, right)[target].columns))
+    third, one, other = (found if value is None else value for value in given)
+    rows = (left.pointers, left.columns, one.numpy())
+    masked = (mask.pointers, mask.columns, third.numpy())
+    if not triangle.by_entries:
+        columns = (right.pointers, right.columns, other.numpy())
+        _kernels().triangle_by_rows(target, *rows, *columns, *masked, right.shape[1], found.numpy())
+        return found
+    flipped = triangle.right_by_columns
+    columns = (flipped.pointers, flipped.columns, _in_order(flipped, other).numpy())
+    _kernels().triangle_by_entries(target, *rows, *columns, *masked, found.numpy())
+    if target == RIGHT and flipped.inverse is not None:
+        return found[torch.from_numpy(flipped.inverse)]
+    return found
+
+
+def _in_order(matrix: Compressed, values: Tensor) -> Tensor:
+    """Values as the entries of a compressed matrix have them."""
+    return values if matrix.order is None else values[torch.from_numpy(matrix.order)]
+
+
+@lru_cache(maxsize=1)
+def _kernels() -> ModuleType:
+    """Compiled code, loaded when it is first needed: importing numba takes half a second."""
+    return importlib.import_module("herbrand.contraction.kernels")

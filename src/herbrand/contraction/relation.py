@@ -1,0 +1,236 @@
+"""The values that are contracted: tables of numbers, dense, or sparse over a constant background.
+
+Owns :class:`Dense` and :class:`Sparse`, both checked when built. A sparse relation is a background value
+everywhere and exceptions at the entries of its :class:`Support`; the support is shared by relations that
+differ in values only, and everything that is worked out from it once (sorted keys, compressed rows) is kept
+with it.
+
+>>> friends = Sparse.of([(1, 0), (0, 1), (1, 0)], [1.0, 1.0, 2.0], (2, 2))
+>>> friends.to_dense()
+tensor([[0., 1.],
+        [3., 0.]], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra, algebra_named
+
+LARGEST_KEY = 2**63 - 1
+Integers = NDArray[np.int64]
+T = TypeVar("T")
+_PARTNERS = object()
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A table that holds every entry."""
+
+    tensor: Tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.tensor.dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.tensor.requires_grad
+
+    def to_dense(self) -> Tensor:
+        """The table itself."""
+        return self.tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Which entries of a table are listed: ``indices`` [n, k], sorted and unique. Compared by identity.
+
+    What executors work out from indices alone is kept with them, by :meth:`once`.
+    """
+
+    indices: Integers = field(repr=False)
+    shape: tuple[int, ...]
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(size) for size in self.shape))
+        if self.indices.dtype != np.int64 or self.indices.ndim != 2:
+            raise ValueError(
+                f"indices must be an int64 array [n, k], not {self.indices.dtype} {self.indices.shape}"
+            )
+        if self.indices.shape[1] != len(self.shape):
+            raise ValueError(
+                f"indices have {self.indices.shape[1]} columns for a table of {len(self.shape)} axes"
+            )
+        _check_range(self.indices, self.shape)
+        if not _strictly_increasing(self.indices, self.shape):
+            raise ValueError("indices must be sorted and unique; Sparse.of sorts and adds up duplicates")
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @cached_property
+    def keys(self) -> Integers:
+        """One sorted integer an entry; refused where the table has too many entries for that."""
+        return row_keys(self.indices, self.shape)
+
+    def once(self, key: Hashable, make: Callable[[], T], *partners: Support) -> T:
+        """``make()`` the first time it is asked for with these partners, the same value ever after.
+
+        Kept for as long as this support and all partners live, so ``make()`` must not hold on to a partner.
+        """
+        known = self._known
+        for partner in partners:
+            known = known.setdefault(_PARTNERS, WeakKeyDictionary()).setdefault(partner, {})
+        if key not in known:
+            known[key] = make()
+        return known[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """``default`` everywhere, except for ``values`` [n] at the entries of ``support``.
+
+    ``Sparse.of`` builds one from raw rows. ``default`` may be a scalar tensor, which then takes part in
+    gradients.
+    """
+
+    support: Support
+    values: Tensor
+    default: float | Tensor = 0.0
+
+    def __post_init__(self) -> None:
+        if self.values.shape != (len(self.support),):
+            raise ValueError(
+                f"{len(self.support)} entries need as many values, not {tuple(self.values.shape)}"
+            )
+        if isinstance(self.default, Tensor) and self.default.dim():
+            raise ValueError(f"the default is one number, not a tensor of shape {tuple(self.default.shape)}")
+
+    @classmethod
+    def of(
+        cls,
+        indices: ArrayLike | Tensor,
+        values: ArrayLike | Tensor,
+        shape: Sequence[int],
+        default: float | Tensor = 0.0,
+        algebra: str = "real",
+    ) -> Sparse:
+        """From rows in any order; values of equal rows are added up with the algebra's own plus."""
+        rows = np.asarray(indices, dtype=np.int64)
+        rows = rows.reshape(len(rows), len(shape))
+        shape = tuple(int(size) for size in shape)
+        member = algebra_named(algebra)
+        weights = values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=member.dtypes[0])
+        if weights.shape != (len(rows),):
+            raise ValueError(f"{len(rows)} rows need as many values, not {tuple(weights.shape)}")
+        _check_range(rows, shape)
+        if _strictly_increasing(rows, shape):
+            return cls(Support(rows, shape), weights, default)
+        unique, places = unique_rows(rows, shape)
+        summed = member.segment_sum(weights, torch.from_numpy(places).to(weights.device), len(unique))
+        return cls(Support(unique, shape), summed, default)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.support.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.values.dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.values.requires_grad or (isinstance(self.default, Tensor) and self.default.requires_grad)
+
+    @property
+    def indices(self) -> Integers:
+        return self.support.indices
+
+    def with_values(self, values: Tensor, default: float | Tensor | None = None) -> Sparse:
+        """The same entries with other values: all that was worked out for the support stays."""
+        return Sparse(self.support, values, self.default if default is None else default)
+
+    def to_dense(self) -> Tensor:
+        """Every entry, in one table."""
+        size = math.prod(self.shape)
+        background = torch.as_tensor(self.default, dtype=self.dtype, device=self.values.device).expand(size)
+        keys = torch.from_numpy(self.support.keys).to(self.values.device)
+        return background.index_put((keys,), self.values).reshape(self.shape)
+
+
+Relation = Dense | Sparse
+
+
+def has_background(relation: Relation, algebra: Algebra) -> bool:
+    """Whether a relation is sparse and its unlisted entries are not the algebra's zero."""
+    if isinstance(relation, Dense):
+        return False
+    default = relation.default
+    return bool(default != algebra.zero) or (isinstance(default, Tensor) and default.requires_grad)
+
+
+def converted(relation: Relation, dtype: torch.dtype) -> Relation:
+    """The same relation with values of another type."""
+    if relation.dtype == dtype:
+        return relation
+    if isinstance(relation, Dense):
+        return Dense(relation.tensor.to(dtype))
+    default = relation.default
+    cast = default.to(dtype) if isinstance(default, Tensor) else torch.tensor(default, dtype=dtype).item()
+    return relation.with_values(relation.values.to(dtype), cast)
+
+
+def row_keys(rows: Integers, shape: Sequence[int]) -> Integers:
+    """Rows as one integer each, in the same order. Raises ``OverflowError`` where 64 bits are too few."""
+    if math.prod(shape) > LARGEST_KEY:
+        raise OverflowError(
+            f"a table of shape {tuple(shape)} has more entries than a 64-bit key can tell apart"
+        )
+    keys = np.zeros(len(rows), dtype=np.int64)
+    for column, size in enumerate(shape):
+        keys *= size
+        keys += rows[:, column]
+    return keys
+
+
+def unique_rows(rows: Integers, shape: Sequence[int]) -> tuple[Integers, Integers]:
+    """The distinct rows in order, and for each row the place of its like among them."""
+    if math.prod(shape) > LARGEST_KEY:
+        unique, places = np.unique(rows, axis=0, return_inverse=True)
+        return unique, places.reshape(-1).astype(np.int64)
+    _, first, places = np.unique(row_keys(rows, shape), return_index=True, return_inverse=True)
+    return rows[first], places.astype(np.int64)
+
+
+def _check_range(rows: Integers, shape: Sequence[int]) -> None:
+    for column, size in enumerate(shape):
+        if len(rows) and not (rows[:, column].min() >= 0 and rows[:, column].max() < size):
+            raise ValueError(f"an index of axis {column} is outside 0 .. {size - 1}")
+
+
+def _strictly_increasing(rows: Integers, shape: Sequence[int]) -> bool:
+    if math.prod(shape) <= LARGEST_KEY:
+        keys = row_keys(rows, shape)
+        return bool((keys[1:] > keys[:-1]).all())
+    before, after = rows[:-1], rows[1:]
+    differs = before != after
+    if not differs.any(axis=1).all():
+        return False
+    first = differs.argmax(axis=1)[:, None]
+    return bool((np.take_along_axis(after, first, 1) > np.take_along_axis(before, first, 1)).all())

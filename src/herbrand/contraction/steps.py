@@ -1,0 +1,109 @@
+"""What a plan is made of: names and integers that say which operands meet, in which shape, at what cost.
+
+Owns the values that planners write and executors walk over. Nothing here holds an array, so a plan can be cached,
+printed, or rendered for another machine.
+
+>>> print(Step("dense", (0, 1), (("a", "b"), ("b",)), ("a",), operations=20.0, bytes=40, workspace=0))
+a b, b -> a
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from herbrand.contraction.distinct import Term
+from herbrand.contraction.expression import Axes
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What planning may know of an operand."""
+
+    listed: int | None = None
+    """How many entries a sparse operand lists; nothing for a dense one."""
+    background: bool = False
+    """Whether the entries that are not listed differ from the algebra's zero."""
+    itemsize: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Multiply some slots and sum away what ``output`` does not name; the rest goes into the next slot.
+
+    ``kind`` is the arithmetic: ``dense`` for broadcast tables; ``rows`` for a sparse operand whose rows meet
+    another's entries one by one; ``join`` for two sparse operands; ``masked`` for two sparse operands multiplied at
+    the entries of a third only.
+    """
+
+    kind: str
+    slots: tuple[int, ...]
+    inputs: tuple[Axes, ...]
+    output: Axes
+    operations: float
+    bytes: int
+    """The size of the result."""
+    workspace: int
+    """What the step needs beside its result."""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """Dense steps: the shape each input is viewed in, so that they broadcast against each other."""
+    leading: int = 0
+    """Dense steps: how many leading axes of the joint table are summed away."""
+    sparse: bool = False
+    """Whether the result is sparse."""
+
+    def __str__(self) -> str:
+        return (
+            f"{', '.join(' '.join(axes) or '·' for axes in self.inputs)} -> {' '.join(self.output)}".rstrip()
+        )
+
+
+@dataclass(frozen=True)
+class Route:
+    """The steps of one unconstrained term.
+
+    ``relations`` tells which relation each operand of the term is; a relation in ``backgrounds`` takes part by its
+    background alone, as a factor. ``inputs`` are the axes of the slots that steps start from: the operands, without
+    repeats and axes of size one, then one for each pair of ``term.unequal``.
+    """
+
+    term: Term
+    relations: tuple[int, ...]
+    inputs: tuple[Axes, ...]
+    steps: tuple[Step, ...]
+    repeats: int
+    """Assignments to the summed axes that no operand has: the result is that many equal parts."""
+    backgrounds: tuple[int, ...] = ()
+
+    @property
+    def bound(self) -> Axes:
+        """The output axes that the last slot has, in its order."""
+        axes = frozenset(self.steps[-1].output if self.steps else frozenset().union(*self.inputs))
+        return tuple(axis for axis in self.term.contraction.output if axis in axes)
+
+    @property
+    def peak(self) -> int:
+        """The most bytes of results alive at a time when the steps are run in turn."""
+        start = len(self.inputs)
+        alive = peak = 0
+        for step in self.steps:
+            peak = max(peak, alive + step.bytes + step.workspace)
+            alive += step.bytes - sum(self.steps[slot - start].bytes for slot in step.slots if slot >= start)
+        return peak
+
+
+def proper_axes(axes: Axes, sizes: Mapping[str, int]) -> Axes:
+    """Each axis once, and none of size one."""
+    return tuple(axis for axis in dict.fromkeys(axes) if sizes[axis] != 1)
+
+
+def entries(axes: Iterable[str], sizes: Mapping[str, int]) -> int:
+    """How many entries a table over ``axes`` has."""
+    return math.prod(sizes[axis] for axis in axes)
+
+
+def unbound_repeats(term: Term, operands: Iterable[Axes]) -> int:
+    """How many assignments the summed axes have that no operand names."""
+    bound = frozenset().union(*operands)
+    return entries((axis for axis in term.contraction.summed if axis not in bound), term.contraction.sizes)

@@ -1,0 +1,1 @@
+"""Which inference: one file an engine, one loop for all of them."""

@@ -1,0 +1,41 @@
+"""Which hard statements cannot hold together: a smallest set, found by leaving out one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from herbrand.engines.ground_network import Network, add_unary, add_template
+from herbrand.errors import ContradictionError, Mistake
+from herbrand.language.show import show_statement
+from herbrand.program.ground import Ground
+
+
+def smallest_contradiction(ground: Ground, satisfiable: Callable[[Network], bool]) -> ContradictionError:
+    """The error that names statements no world satisfies, none of which could be left out."""
+    needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
+    for statement in tuple(needed):
+        rest = [other for other in needed if other != statement]
+        if not satisfiable(_network_of_hard(ground, rest)):
+            needed = rest
+    return ContradictionError([_mistake(ground, number, place) for place, number in enumerate(needed)] or _facts())
+
+
+def _network_of_hard(ground: Ground, statements: Iterable[int]) -> Network:
+    wanted = set(statements)
+    network = Network(ground.atoms.value_counts.tolist(), ground.atoms.count)
+    for template in ground.templates:
+        if template.template.weight is None and template.template.statement in wanted:
+            add_template(network, template, ground.program.weights)
+    add_unary(network, ground)
+    return network
+
+
+def _mistake(ground: Ground, number: int, place: int) -> Mistake:
+    statement = ground.program.statements[number]
+    text = next(iter(show_statement(statement)))
+    message = "no world satisfies this statement with the facts" if place == 0 else "together with this one"
+    return Mistake(message if statement.span else f"{message}: {text}", statement.span)
+
+
+def _facts() -> Mistake:
+    return Mistake("the facts exclude every value of some atom")

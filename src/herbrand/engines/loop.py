@@ -1,0 +1,69 @@
+"""The one fixed-point loop: it steps an engine until nothing moves, a limit is met, or the user has had enough.
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Halving:
+...     def start(self, program, question): return 1.0
+...     def step(self, state): return state / 2
+...     def residual(self, state): return state
+...     def read(self, state, status): return state, status
+>>> state, status = run(Halving(), None, None, Limits(tolerance=0.1))
+>>> state, status.converged, status.iterations
+(0.0625, True, 4)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from herbrand.answers.status import Status
+from herbrand.engines.engine import Engine
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: a residual small enough, or too many steps or seconds."""
+
+    tolerance: float = 1e-6
+    iterations: int = 1000
+    seconds: float | None = None
+
+
+def run(
+    engine: Engine[Any],
+    program: Program,
+    question: Question,
+    limits: Limits | None = None,
+    watch: Callable[[int, float], None] | None = None,
+) -> Any:
+    """The engine's answer. ``watch`` is told each step's number and residual."""
+    limits = limits or Limits()
+    began = time.perf_counter()
+    state = engine.start(program, question)
+    trace: list[float] = []
+    advice = ""
+    while True:
+        state = engine.step(state)
+        trace.append(engine.residual(state))
+        if watch is not None:
+            watch(len(trace), trace[-1])
+        if trace[-1] <= limits.tolerance:
+            break
+        advice = _limit_met(limits, len(trace), time.perf_counter() - began)
+        if advice:
+            break
+    seconds = time.perf_counter() - began
+    return engine.read(state, Status(not advice, len(trace), seconds, advice, tuple(trace)))
+
+
+def _limit_met(limits: Limits, steps: int, seconds: float) -> str:
+    if steps >= limits.iterations:
+        return f"stopped after {steps} iterations"
+    if limits.seconds is not None and seconds >= limits.seconds:
+        return f"stopped after {seconds:.1f} s; allow more by --time-limit"
+    return ""

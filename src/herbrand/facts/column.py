@@ -1,0 +1,120 @@
+"""A column of constants in which each constant is kept once.
+
+Takes Arrow arrays of text or numbers; gives a :class:`Column`: the distinct constants and, for every row,
+which of them stands there. All that is to be said about constants is then said of the distinct ones alone.
+
+>>> column = dictionary_column(pa.array(["bob", "anna", "bob", None]))
+>>> column.values.to_pylist(), column.codes.tolist(), column.kind
+(['bob', 'anna'], [0, 1, 0, -1], 'text')
+"""
+
+# pyright: reportAttributeAccessIssue=false
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
+
+from herbrand.language.signature import Kind
+
+Index = npt.NDArray[np.int32]
+ABSENT = -1
+TEXT = pa.large_string()
+NUMBER_TEXT = r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$"
+INTEGER_TEXT = r"^-?\d+$"
+EXACT_DIGITS = 15
+"""Whole numbers of up to so many digits are exact as floats."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Distinct constants (text, int64 or float64, no null) and the code of every row; -1 where it is null."""
+
+    values: pa.Array
+    codes: Index
+
+    @property
+    def kind(self) -> Kind:
+        return "text" if pa.types.is_large_string(self.values.type) else "number"
+
+
+@dataclass(frozen=True, eq=False)
+class Interned:
+    """The columns of a table; ``marks`` the column after them, as it stands; ``rows`` where each row came
+    from."""
+
+    columns: tuple[Column, ...]
+    row_count: int
+    marks: pa.ChunkedArray | None = None
+    rows: npt.NDArray[np.integer] | None = None
+
+    def row(self, position: int) -> int:
+        """The row of the source, counted from 0."""
+        return position if self.rows is None else int(self.rows[position])
+
+
+def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
+    """Interned in memory; raises ``TypeError`` where the Arrow type holds neither text nor numbers."""
+    plain = constants(array)
+    chunks = plain.chunks if isinstance(plain, pa.ChunkedArray) else [plain]
+    encoded = pa.chunked_array(chunks, plain.type).dictionary_encode().chunks
+    if not encoded:
+        return Column(pa.array([], plain.type), np.empty(0, np.int32))
+    codes = [pc.fill_null(chunk.indices, ABSENT).to_numpy(zero_copy_only=False) for chunk in encoded]
+    return Column(encoded[-1].dictionary, codes[0] if len(codes) == 1 else np.concatenate(codes))
+
+
+def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same constants as large strings, int64 or float64."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return constants(array.cast(kind.value_type))
+    if pa.types.is_large_string(kind) or pa.types.is_int64(kind) or pa.types.is_float64(kind):
+        return array
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
+        return array.cast(TEXT)
+    if pa.types.is_integer(kind):
+        return array.cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return array.cast(pa.float64())
+    raise TypeError(str(kind))
+
+
+def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    """The numbers that the texts write (null where one writes none), and which of them do.
+
+    A whole number that neither 64 bits nor a float can keep exactly counts as none.
+    """
+    trimmed = pc.utf8_trim_whitespace(texts)
+    whole = pc.match_substring_regex(trimmed, INTEGER_TEXT)
+    if pc.all(whole).as_py() is not False:
+        with suppress(pa.ArrowInvalid):
+            return trimmed.cast(pa.int64()), np.ones(len(texts), bool)
+    long = pc.and_(whole, pc.greater(pc.utf8_length(trimmed), EXACT_DIGITS))
+    kept = pc.match_substring_regex(trimmed, NUMBER_TEXT).to_numpy(zero_copy_only=False)
+    kept = kept & ~(long.to_numpy(zero_copy_only=False) & ~_exact(trimmed, long))
+    return pc.if_else(pa.array(kept), trimmed, None).cast(pa.float64()), kept
+
+
+def _exact(texts: pa.Array, chosen: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether a float keeps each of the chosen whole numbers."""
+    exact = np.ones(len(texts), bool)
+    for row in np.flatnonzero(chosen.to_numpy(zero_copy_only=False)):
+        written = texts[int(row)].as_py()
+        exact[row] = float(written) == int(written)
+    return exact
+
+
+def simplest_numbers(numbers: pa.Array) -> pa.Array:
+    """As int64 where every number is whole and small enough to be exact, so that 1 and 1.0 are one
+    constant."""
+    if not pa.types.is_floating(numbers.type):
+        return numbers
+    plain = numbers.to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        whole = bool(np.all((plain == np.floor(plain)) & (np.abs(plain) <= 2.0**53)))
+    return pa.array(plain.astype(np.int64)) if whole else pa.array(plain + 0.0)

@@ -1,0 +1,138 @@
+"""The constants of one type and their indices: the only place where a constant becomes a number.
+
+A closed type keeps its declared order; an open one is sorted, text by code point and numbers ascending.
+Made by :func:`herbrand.facts.load.load_facts`, or directly:
+
+>>> person = Domain.of("person", ["bob", "anna"])
+>>> len(person), person.index_of("bob"), person.value(0), person.index_of("carl")
+(2, 1, 'anna', None)
+>>> Domain.of("level", ["senior", "junior"], declared=True).indices_of(["junior", "boss"]).tolist()
+[1, -1]
+"""
+
+# pyright: reportAttributeAccessIssue=false
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
+
+from herbrand.facts.column import ABSENT, TEXT, Index, simplest_numbers
+from herbrand.language.signature import Kind
+from herbrand.language.syntax import Value
+
+FEW = 1000
+"""Up to this many constants are looked up one by one; more are hashed together."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """``values``: distinct constants as an Arrow array of large strings, int64 or float64.
+
+    ``ordered``: ascending, as those of an open type are, so that a constant is found by bisection.
+    """
+
+    name: str
+    values: pa.Array
+    ordered: bool = True
+
+    @classmethod
+    def of(cls, name: str, constants: Iterable[Value], *, declared: bool = False) -> Domain:
+        """From Python constants, all text or all numbers; ``declared`` keeps their order."""
+        array = array_of(list(dict.fromkeys(constants)))
+        return cls(name, array, False) if declared else cls.merged(name, [array])
+
+    @classmethod
+    def merged(cls, name: str, parts: Sequence[pa.Array]) -> Domain:
+        """An open type: all constants of the parts (of one kind), sorted."""
+        if not parts:
+            return cls(name, pa.array([], TEXT))
+        distinct = pc.unique(pa.concat_arrays(one_number_type(parts)))
+        return cls(name, distinct.take(pc.array_sort_indices(distinct)))
+
+    @property
+    def kind(self) -> Kind:
+        return "text" if pa.types.is_large_string(self.values.type) else "number"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(_canonical, self.values.to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and self.name == other.name and self.values.equals(other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self)))
+
+    def __repr__(self) -> str:
+        return f"Domain({self.name!r}, {len(self):,} {'texts' if self.kind == 'text' else 'numbers'})"
+
+    def value(self, index: int) -> Value:
+        """The constant at an index; whole numbers as ``int``."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"{self.name} has {len(self)} constants, none at {index}")
+        return _canonical(self.values[int(index)].as_py())
+
+    def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
+        taken = self.values.take(pa.array(np.asarray(indices, np.int64)))
+        return [_canonical(value) for value in taken.to_pylist()]
+
+    def index_of(self, value: Value) -> int | None:
+        """Where the constant stands, or ``None`` if it is none of this type's."""
+        if isinstance(value, str) != (self.kind == "text"):
+            return None
+        if not self.ordered:
+            return self._positions.get(value)
+        found = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
+        return found if found < len(self) and self.values[found].as_py() == value else None
+
+    def indices_of(self, values: Sequence[Value] | pa.Array) -> Index:
+        """The index of each constant; -1 for one that is none of this type's."""
+        if isinstance(values, pa.Array):
+            return self._indices_of_array(values)
+        if len(values) > FEW and len({isinstance(value, str) for value in values}) == 1:
+            return self._indices_of_array(array_of(values))
+        found = map(self.index_of, values)
+        return np.array([ABSENT if index is None else index for index in found], np.int32)
+
+    def _indices_of_array(self, values: pa.Array) -> Index:
+        if pa.types.is_large_string(values.type) != (self.kind == "text"):
+            return np.full(len(values), ABSENT, np.int32)
+        known = self.values.cast(values.type, safe=False)
+        found = pc.index_in(values, value_set=known)
+        return pc.fill_null(found, ABSENT).to_numpy(zero_copy_only=False)
+
+    @cached_property
+    def _positions(self) -> dict[Value, int]:
+        return {value: index for index, value in enumerate(self.values.to_pylist())}
+
+
+def array_of(values: Sequence[Value]) -> pa.Array:
+    """Constants of one kind as an Arrow array; raises ``OverflowError`` for a whole number beyond 64 bits."""
+    if not values or isinstance(values[0], str):
+        return pa.array(values, TEXT)
+    if all(isinstance(value, int) for value in values):
+        return pa.array(values, pa.int64())
+    return simplest_numbers(pa.array(map(float, values), pa.float64()))
+
+
+def one_number_type(parts: Sequence[pa.Array]) -> list[pa.Array]:
+    """The arrays unchanged, or all as float64 if one of them is.
+
+    Raises ``pyarrow.ArrowInvalid`` where that would change a whole number.
+    """
+    if len({part.type for part in parts}) <= 1:
+        return list(parts)
+    return [part.cast(pa.float64()) for part in parts]
+
+
+def _canonical(value: Value) -> Value:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,67 @@
+"""All facts of a model: a domain for every type and a table for every predicate.
+
+Made by :func:`herbrand.facts.load.load_facts`; immutable.
+
+>>> facts = Facts({"person": Domain.of("person", ["anna"])}, {"smokes": FactTable.empty(1, "open")})
+>>> facts
+Facts(1 constant of 1 type, 0 facts of 1 predicate)
+>>> facts.domain("person").value(0), facts.table("smokes").world
+('anna', 'open')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+
+from herbrand.errors import FactsError, nearest
+from herbrand.facts.domain import Domain
+from herbrand.facts.table import FactTable
+from herbrand.language.signature import Predicate
+from herbrand.language.syntax import Value
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Facts:
+    domains: Mapping[str, Domain]
+    tables: Mapping[str, FactTable]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domains", MappingProxyType(dict(self.domains)))
+        object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
+
+    def domain(self, type_name: str) -> Domain:
+        return _named(self.domains, type_name, "type")
+
+    def table(self, predicate: str) -> FactTable:
+        return _named(self.tables, predicate, "predicate")
+
+    def rows(self, predicate: Predicate, indices: np.ndarray) -> Iterator[tuple[Value, ...]]:
+        """Rows of a table as constants."""
+        names = predicate.column_types
+        columns = [self.domain(name).values_at(indices[:, i]) for i, name in enumerate(names)]
+        return zip(*columns, strict=True) if columns else iter([()] * len(indices))
+
+    def __repr__(self) -> str:
+        constants = sum(map(len, self.domains.values()))
+        facts = sum(len(t.true) + len(t.false) + len(t.soft) for t in self.tables.values())
+        return (
+            f"Facts({_counted(constants, 'constant')} of {_counted(len(self.domains), 'type')}, "
+            f"{_counted(facts, 'fact')} of {_counted(len(self.tables), 'predicate')})"
+        )
+
+
+def _named(known: Mapping[str, T], name: str, what: str) -> T:
+    if name not in known:
+        raise FactsError(f"there is no {what} '{name}'", hint=nearest(name, known))
+    return known[name]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

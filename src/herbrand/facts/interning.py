@@ -1,0 +1,161 @@
+"""From what tables claim to the domain of every type: which constants there are, and of what kind.
+
+A closed type holds what it declares and refuses the rest; an open one holds all that is seen in its columns
+and all that formulas mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.facts.claims import Claims, rows_with
+from herbrand.facts.column import ABSENT, Column
+from herbrand.facts.domain import Domain, array_of
+from herbrand.facts.place import Place, mixed_mistake, shown
+from herbrand.language.signature import Kind, Type
+from herbrand.language.syntax import Value
+
+MENTIONED = Place("a formula")
+MOST_LISTED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """A column of some table that holds constants of the type."""
+
+    claims: Claims
+    number: int
+
+    @property
+    def column(self) -> Column:
+        return self.claims.columns[self.number]
+
+    @property
+    def kind(self) -> Kind | None:
+        """What its constants are; ``None`` where it has no row."""
+        return self.column.kind if len(self.column.values) else None
+
+    def constant(self, position: int) -> Value:
+        return self.column.values[int(self.column.codes[position])].as_py()
+
+    def first(self) -> tuple[Value, Place]:
+        """The constant of the table's first row, and where it stands."""
+        rows = self.claims.interned.rows
+        position = 0 if rows is None else int(np.argmin(rows))
+        return self.constant(position), self.claims.place(position)
+
+
+def domains_of(
+    types: Mapping[str, Type], claims: Sequence[Claims], mentioned: Mapping[str, Sequence[Value]]
+) -> dict[str, Domain]:
+    """A domain for every type; raises ``FactsError`` with all constants that do not fit their type."""
+    uses: dict[str, list[Use]] = {name: [] for name in types}
+    for claim in claims:
+        for number, name in enumerate(claim.predicate.column_types):
+            uses[name].append(Use(claim, number))
+    domains: dict[str, Domain] = {}
+    mistakes: list[Mistake] = []
+    for name, declared in types.items():
+        try:
+            domains[name] = _domain(declared, uses[name], mentioned.get(name, ()))
+        except FactsError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise FactsError(mistakes)
+    return domains
+
+
+def _domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> Domain:
+    domain = None if declared.values is None else Domain.of(declared.name, declared.values, declared=True)
+    mistakes = _wrong_kind(declared, uses, mentioned)
+    if domain is not None:
+        mistakes = mistakes or [mistake for use in uses for mistake in _outside(use, domain)]
+    if mistakes:
+        raise FactsError(mistakes)
+    return domain or _open_domain(declared, uses, mentioned)
+
+
+def _open_domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> Domain:
+    seen = {id(use.column.values): use.column.values for use in uses if use.kind is not None}
+    parts = [*seen.values(), *([array_of(mentioned)] if mentioned else [])]
+    if not parts and declared.kind == "number":
+        parts = [pa.array([], pa.int64())]
+    try:
+        return Domain.merged(declared.name, parts)
+    except pa.ArrowInvalid:
+        raise FactsError(
+            f"type '{declared.name}' mixes fractions with whole numbers beyond 2^53; "
+            "they cannot be kept exactly together"
+        ) from None
+
+
+# Constants of the wrong kind
+
+
+def _wrong_kind(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> list[Mistake]:
+    if declared.declared and declared.kind is not None:
+        return [_other_kind(use, declared) for use in uses if use.kind not in (None, declared.kind)]
+    kinds = {use.kind for use in uses} | {_kind(value) for value in mentioned}
+    if not {"text", "number"} <= kinds:
+        return []
+    text, number = _first_of("text", uses, mentioned), _first_of("number", uses, mentioned)
+    return [mixed_mistake(declared.name, text, number)]
+
+
+def _kind(value: Value) -> Kind:
+    return "text" if isinstance(value, str) else "number"
+
+
+def _other_kind(use: Use, declared: Type) -> Mistake:
+    constant, place = use.first()
+    found, hint = "is text", "numbers are written without quotes"
+    if use.kind == "number":
+        found, hint = "is a number", f"if they are numbers, declare `type {declared.name} = number`"
+    holds = "numbers" if declared.kind == "number" else "text"
+    message = f"{shown(constant)} in column {use.number + 1} {found}; type '{declared.name}' holds {holds}"
+    return place.mistake(message, "" if declared.values else hint)
+
+
+def _first_of(kind: Kind, uses: Sequence[Use], mentioned: Sequence[Value]) -> tuple[Value, Place]:
+    """The first constant of the kind; one that a table holds before one that a formula mentions."""
+    for use in uses:
+        if use.kind == kind:
+            return use.first()
+    return next(value for value in mentioned if _kind(value) == kind), MENTIONED
+
+
+# Constants that a closed type does not have
+
+
+def _outside(use: Use, domain: Domain) -> list[Mistake]:
+    outside = domain.indices_of(use.column.values) == ABSENT
+    if not outside.any():
+        return []
+    expected = _range(domain)
+
+    def message(position: int) -> str:
+        found = use.constant(position)
+        return f"{shown(found)} in column {use.number + 1} is not in type '{domain.name}' ({expected})" + (
+            _nearest(found, domain)
+        )
+
+    return use.claims.mistakes_at(rows_with(use.column, outside), message, use.claims.table.hint)
+
+
+def _nearest(found: Value, domain: Domain) -> str:
+    near = nearest(found, map(str, domain)) if isinstance(found, str) else ""
+    return f"; {near}" if near else ""
+
+
+def _range(domain: Domain) -> str:
+    if domain.kind == "number" and len(domain) > 2:
+        numbers = domain.values.to_numpy(zero_copy_only=False)
+        if np.all(np.diff(numbers) == 1):
+            return f"{shown(numbers[0])}..{shown(numbers[-1])}"
+    few = domain.values_at(range(min(len(domain), MOST_LISTED)))
+    return ", ".join(map(shown, few)) + (", ..." if len(domain) > MOST_LISTED else "")

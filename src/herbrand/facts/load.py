@@ -1,0 +1,182 @@
+"""Facts from everywhere into one :class:`~herbrand.facts.facts.Facts`: read, judged, interned, sorted.
+
+Everything wrong is told together, each with its table, its row and what was expected.
+
+>>> person = Type("person", declared=True)
+>>> friends = Predicate("friends", ("person", "person"), declared=True)
+>>> signature = Signature({"person": person}, {"friends": friends}, strict=True)
+>>> sources = fact_sources({"friends": [("bob", "anna"), ("anna", "bob")]})
+>>> signature, facts = load_facts([], signature, sources)
+>>> facts.tables["friends"].true.tolist(), list(facts.domains["person"])
+([[0, 1], [1, 0]], ['anna', 'bob'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.facts.assembly import fact_table
+from herbrand.facts.claims import Claims, read_claims
+from herbrand.facts.domain import Domain
+from herbrand.facts.facts import Facts
+from herbrand.facts.interning import domains_of
+from herbrand.facts.place import Place
+from herbrand.facts.source import FactSource, fact_sources
+from herbrand.facts.sources.base import MARKS, OpenTable, Reading
+from herbrand.facts.sources.memory import theory_tables
+from herbrand.facts.store import Progress, Store
+from herbrand.facts.world import Worlds
+from herbrand.language.signature import Predicate, Signature, Type
+from herbrand.language.syntax import FactRows, Value
+
+__all__ = ["fact_sources", "load_facts"]
+
+Report = Callable[[str, float], None]
+"""Told what is being done and how much of all is done, from 0 to 1."""
+
+_READING = 0.8
+"""The share of the whole that reading takes; the rest is sorting."""
+
+
+def load_facts(
+    theory_rows: Sequence[FactRows],
+    signature: Signature,
+    sources: Sequence[FactSource] = (),
+    *,
+    mentioned: Mapping[str, Sequence[Value]] | None = None,
+    rule_heads: Collection[str] = (),
+    queried: Collection[str] = (),
+    open: Collection[str] = (),
+    closed: Collection[str] = (),
+    header: bool | None = None,
+    progress: Report | None = None,
+) -> tuple[Signature, Facts]:
+    """The facts of a theory and of the sources, and the signature with what they add to it.
+
+    ``mentioned``: constants that formulas mention, by type; ``None`` takes the signature's. ``header``:
+    whether text files have one; ``None`` looks at their first row. Raises ``FactsError`` with everything that
+    is wrong.
+    """
+    mistakes: list[Mistake] = []
+    with Store() as store:
+        tables: list[OpenTable] = [*theory_tables(theory_rows)]
+        for source in sources:
+            with _collecting(mistakes):
+                tables += source.open(store, Reading(signature.predicates, header))
+        signature = _grown(signature, tables, mistakes)
+        claims = list(_claims(tables, signature, mistakes, progress))
+    domains: dict[str, Domain] = {}
+    with _collecting(mistakes):
+        known = signature.mentioned if mentioned is None else mentioned
+        domains = domains_of(signature.types, claims, known)
+    if mistakes:
+        raise FactsError(mistakes)
+    worlds = Worlds(rule_heads, queried, open, closed)
+    worlds.check(signature.predicates)
+    facts = _facts(signature, claims, domains, worlds, progress)
+    return _with_kinds(signature, domains), facts
+
+
+@contextmanager
+def _collecting(mistakes: list[Mistake]) -> Iterator[None]:
+    try:
+        yield
+    except FactsError as error:
+        mistakes += error.mistakes
+
+
+# Predicates that only tables know
+
+
+def _grown(signature: Signature, tables: Sequence[OpenTable], mistakes: list[Mistake]) -> Signature:
+    for table in tables:
+        if table.predicate in signature.predicates:
+            continue
+        with _collecting(mistakes):
+            signature = _with_table(signature, table)
+    return signature
+
+
+def _with_table(signature: Signature, table: OpenTable) -> Signature:
+    name = table.predicate
+    place = table.place(0) if table.width else Place(table.name)
+    if signature.strict:
+        hint = nearest(name, signature.predicates) or "declare it, or leave the table out"
+        raise FactsError(place.mistake(f"there is no predicate '{name}'", hint))
+    if not table.width and not table.sized:
+        message = f"the table is empty, so the number of columns of '{name}' is not known"
+        raise FactsError(Place(table.name).mistake(message, f"declare `predicate {name}(...)`"))
+    marked = table.names is not None and bool(table.names) and table.names[-1] in MARKS
+    types = [_new_type(signature, f"{name}_{i + 1}") for i in range(table.width - marked)]
+    value_type = types.pop() if table.valued else None
+    predicate = Predicate(name, tuple(types), value_type)
+    return signature.with_predicate(predicate, {t: Type(t) for t in predicate.column_types})
+
+
+def _new_type(signature: Signature, name: str) -> str:
+    return name if name not in signature.types else _new_type(signature, f"{name}_")
+
+
+# Reading
+
+
+def _claims(
+    tables: Sequence[OpenTable], signature: Signature, mistakes: list[Mistake], report: Report | None
+) -> Iterator[Claims]:
+    whole = sum(table.size for table in tables) or 1
+    before = 0
+    for table in tables:
+        if table.predicate in signature.predicates:
+            start, end = (_READING * done / whole for done in (before, before + table.size))
+            progress = _progress(report, f"reading {table.name}", start, end)
+            with _collecting(mistakes):
+                yield read_claims(table, signature.predicates[table.predicate], signature, progress)
+        before += table.size
+
+
+def _progress(report: Report | None, message: str, start: float, end: float) -> Progress | None:
+    if report is None:
+        return None
+    tell = report
+    tell(message, start)
+    return lambda done: tell(message, start + (end - start) * done)
+
+
+# Sorting
+
+
+def _facts(
+    signature: Signature,
+    claims: Sequence[Claims],
+    domains: Mapping[str, Domain],
+    worlds: Worlds,
+    report: Report | None,
+) -> Facts:
+    of: dict[str, list[Claims]] = {name: [] for name in signature.predicates}
+    for claim in claims:
+        of[claim.predicate.name].append(claim)
+    mistakes: list[Mistake] = []
+    tables = {}
+    for number, (name, predicate) in enumerate(signature.predicates.items()):
+        _progress(report, f"sorting {name}", _READING + (1 - _READING) * number / len(of), 1)
+        with _collecting(mistakes):
+            tables[name] = fact_table(
+                predicate, of[name], domains, lambda told, p=predicate: worlds.world(p, has_facts=told)
+            )
+    if mistakes:
+        raise FactsError(mistakes)
+    if report is not None:
+        report("facts loaded", 1.0)
+    return Facts(domains, tables)
+
+
+def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signature:
+    """The types with the kind of their constants, where nothing had told it."""
+    types = {
+        name: replace(known, kind=domains[name].kind) if known.kind is None else known
+        for name, known in signature.types.items()
+    }
+    return replace(signature, types=types)

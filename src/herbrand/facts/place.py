@@ -1,0 +1,64 @@
+"""Where a fact was said, and how a constant looks in a message.
+
+>>> print(Place("friends.csv", 3).mistake("the cell is empty"))
+friends.csv, row 3: the cell is empty
+>>> shown("anna"), shown(2.0)
+('"anna"', '2')
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from herbrand.errors import Mistake, Span
+
+MOST_ROWS_SHOWN = 5
+LONGEST_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table, one of its rows (counted from 1), or a place in a text."""
+
+    table: str
+    row: int | None = None
+    span: Span | None = None
+
+    def mistake(self, message: str, hint: str = "") -> Mistake:
+        if self.span is not None:
+            return Mistake(message, self.span, hint)
+        return Mistake(f"{self}: {message}", hint=hint)
+
+    def __str__(self) -> str:
+        if self.span is not None:
+            return self.span.place
+        return self.table if self.row is None else f"{self.table}, row {self.row}"
+
+
+def shown(value: object) -> str:
+    """The constant as a theory has it, cut if it is long."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def rows_at_fault(table: str, count: int, mistakes: Iterable[Mistake]) -> list[Mistake]:
+    """The first few of ``count`` mistakes, made only as far as they are told, and how many more there are."""
+    told = list(islice(mistakes, MOST_ROWS_SHOWN))
+    if count > MOST_ROWS_SHOWN:
+        more = count - MOST_ROWS_SHOWN
+        told.append(Mistake(f"{table}: {more:,} more row{'s' if more > 1 else ''} like this"))
+    return told
+
+
+def mixed_mistake(type_name: str, text: tuple[object, Place], number: tuple[object, Place]) -> Mistake:
+    """A type whose constants are text in one place and numbers in another."""
+    return number[1].mistake(
+        f"{shown(number[0])} is a number, but {shown(text[0])} ({text[1]}) is text; "
+        f"the constants of type '{type_name}' must be all text or all numbers",
+        f"if they are numbers, declare `type {type_name} = number`",
+    )

@@ -1,0 +1,1 @@
+"""One file for every kind of place that facts come from."""

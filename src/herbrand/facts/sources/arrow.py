@@ -1,0 +1,102 @@
+"""Columns that come as Arrow: DataFrames of pandas and polars, Arrow tables, Arrow IPC and Feather files.
+
+>>> table, = ArrowData("smokes", pa.table({"person": ["anna"]})).open(Store(), Reading({}))
+>>> table.names, table.interned(["person"], marked=False).columns[0].values.to_pylist()
+(('person',), ['anna'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.errors import FactsError, Mistake
+from herbrand.facts.column import Interned, dictionary_column
+from herbrand.facts.place import Place
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.store import Progress, Store
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowData(FactSource):
+    """Anything that hands its columns over as Arrow: a pandas or polars DataFrame, an Arrow table."""
+
+    name: str
+    data: Any
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        try:
+            table = self.data if isinstance(self.data, pa.Table) else pa.table(self.data)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            reason = str(error).split("\n")[0]
+            raise FactsError(f"{self.name}: the table cannot be read as Arrow data: {reason}") from None
+        return [ArrowTable(self.name, self.name, _without_index(table))]
+
+
+def _without_index(table: pa.Table) -> pa.Table:
+    """A pandas index is no column of the facts."""
+    described = table.schema.pandas_metadata or {}
+    index = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
+    return table.drop_columns([name for name in table.column_names if name in index])
+
+
+class ArrowTable(OpenTable):
+    def __init__(self, predicate: str, name: str, table: pa.Table) -> None:
+        self.predicate, self.name = predicate, name
+        self.table = table
+        self.width = table.num_columns
+        self.names = tuple(table.column_names)
+        self.size = table.nbytes
+
+    def place(self, row: int) -> Place:
+        return Place(self.name, row + 1)
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        columns, mistakes = [], []
+        for number in range(len(types)):
+            try:
+                columns.append(dictionary_column(self.table.column(number)))
+            except TypeError as error:
+                mistakes.append(not_constants(self.name, number, str(error)))
+        if mistakes:
+            raise FactsError(mistakes)
+        marks = self.table.column(len(types)) if marked else None
+        return Interned(tuple(columns), self.table.num_rows, marks)
+
+
+def not_constants(table: str, column: int, found: str) -> Mistake:
+    return Mistake(
+        f"{table}: column {column + 1} has the type {found}; a constant is text or a number",
+        hint="convert the column to text",
+    )
+
+
+@dataclass(frozen=True)
+class ArrowFile(FactSource):
+    """An Arrow IPC file or stream; Feather is one of them."""
+
+    predicate: str
+    path: Path
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        try:
+            return [ArrowTable(self.predicate, self.name, self._table())]
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).split("\n")[0]
+            raise FactsError(f"{self.name} cannot be read: {reason}") from None
+
+    def _table(self) -> pa.Table:
+        with pa.memory_map(str(self.path)) as file:
+            try:
+                return pa.ipc.open_file(file).read_all()
+            except pa.ArrowInvalid:
+                file.seek(0)
+                return pa.ipc.open_stream(file).read_all()

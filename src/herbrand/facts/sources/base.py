@@ -1,0 +1,86 @@
+"""What every kind of source gives: tables that are open, each with the columns it has and a way to intern
+them.
+
+A source is a value that says where facts are; opening it reads no more than a header. What a table holds is
+judged in one place, :mod:`herbrand.facts.load`, whatever it came from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from herbrand.facts.column import Interned, dictionary_column
+from herbrand.facts.place import Place
+from herbrand.facts.store import Progress, Store
+from herbrand.language.signature import Predicate
+
+MARKS = ("truth", "probability", "weight")
+"""What a column after a predicate's own may be named."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What opening a source may depend on: the predicates known, and whether text files have a header."""
+
+    predicates: Mapping[str, Predicate]
+    header: bool | None = None
+
+
+class OpenTable(ABC):
+    """A table of one predicate. ``names`` are its columns', if they have any; ``textual``: every cell is
+    text.
+
+    ``valued``: its last column is the value of a many-valued predicate; ``sized``: a width of 0 is no
+    accident. ``size`` is about how many bytes it has, and ``hint`` what to try where its columns or first row
+    are wrong.
+    """
+
+    predicate: str
+    name: str
+    width: int
+    names: tuple[str, ...] | None = None
+    textual: bool = False
+    valued: bool = False
+    sized: bool = True
+    size: int = 0
+    hint: str = ""
+
+    @abstractmethod
+    def place(self, row: int) -> Place:
+        """Where the row (from 0) stands."""
+
+    @abstractmethod
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        """The first columns, one a type; where ``marked``, the one after them as well.
+
+        Raises ``FactsError`` for rows that are no table.
+        """
+
+
+class EmptyTable(OpenTable):
+    """A file without a row: no facts of a predicate that is known."""
+
+    sized = False
+
+    def __init__(self, predicate: str, name: str, width: int) -> None:
+        self.predicate, self.name, self.width = predicate, name, width
+
+    def place(self, row: int) -> Place:
+        return Place(self.name)
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        return Interned(tuple(dictionary_column(pa.array([], pa.large_string())) for _ in types), 0)
+
+
+class FactSource(ABC):
+    """A place that facts come from; ``name`` is how messages call it."""
+
+    name: str
+
+    @abstractmethod
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        """Its tables; raises ``FactsError`` where there is nothing that can be read."""

@@ -1,0 +1,38 @@
+"""Fact files in the formats of other systems, ``.db`` and ``.cfacts``, read by the language's own readers.
+
+Every line names its predicate; a many-valued one has its value as the last argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from herbrand.errors import FactsError
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.memory import theory_tables
+from herbrand.facts.store import Store
+from herbrand.language.dialects import read_facts_file
+
+
+@dataclass(frozen=True)
+class DialectFile(FactSource):
+    """The facts of a file, or those of one predicate."""
+
+    path: Path
+    predicate: str | None = None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        valued = [name for name, known in reading.predicates.items() if known.value_type is not None]
+        tables = theory_tables(read_facts_file(self.path, many_valued=valued))
+        if self.predicate is None:
+            return tables
+        wanted = [table for table in tables if table.predicate == self.predicate]
+        if not wanted:
+            raise FactsError(f"{self.name} holds no fact of '{self.predicate}'")
+        return wanted

@@ -1,0 +1,89 @@
+"""Tables of DuckDB: a database file, an open connection, one relation. Every table is a predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from herbrand.errors import FactsError, nearest
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.stored import StoredTable, literal, quoted, stored_table, unreadable
+from herbrand.facts.store import Store
+
+_BATCH = 1_000_000
+
+
+@dataclass(frozen=True)
+class DuckDBFile(FactSource):
+    """All tables and views of a database file's main schema, or the one that is named."""
+
+    path: Path
+    predicate: str | None = None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        try:
+            database = store.attach(self.path)
+        except duckdb.Error as error:
+            raise unreadable(self.name, error) from None
+        tables = _tables(store.connection, database, "main")
+        size = self.path.stat().st_size // max(1, len(tables))
+        return [
+            stored_table(
+                store, table, f"{self.name}, table {table}", f"{database}.main.{quoted(table)}", size
+            )
+            for table in self._wanted(tables)
+        ]
+
+    def _wanted(self, tables: Sequence[str]) -> Sequence[str]:
+        if not tables:
+            raise FactsError(f"{self.name} holds no table")
+        if self.predicate is None:
+            return tables
+        if self.predicate not in tables:
+            hint = nearest(self.predicate, tables)
+            raise FactsError(f"{self.name} holds no table '{self.predicate}'", hint=hint)
+        return [self.predicate]
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDBConnection(FactSource):
+    """All tables and views of the current schema of a connection that the user holds."""
+
+    connection: duckdb.DuckDBPyConnection
+    name: str = "the DuckDB connection"
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        database, schema = self.connection.sql("SELECT current_database(), current_schema()").fetchall()[0]
+        tables = _tables(self.connection, database, schema)
+        if not tables:
+            raise FactsError(f"{self.name} has no table")
+        relations = [DuckDBRelation(table, self.connection.table(quoted(table))) for table in tables]
+        return [table for relation in relations for table in relation.open(store, reading)]
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDBRelation(FactSource):
+    """A query of a connection that the user holds; streamed over, never held twice."""
+
+    name: str
+    relation: duckdb.DuckDBPyRelation
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        columns = list(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        streamed = store.register(self.relation.to_arrow_reader(_BATCH))
+        return [StoredTable(self.name, self.name, store, streamed, columns)]
+
+
+def _tables(connection: duckdb.DuckDBPyConnection, database: str, schema: str) -> list[str]:
+    found = connection.sql(
+        "SELECT table_name FROM information_schema.tables "
+        f"WHERE table_catalog = {literal(database)} AND table_schema = {literal(schema)} ORDER BY table_name"
+    )
+    return [row[0] for row in found.fetchall()]

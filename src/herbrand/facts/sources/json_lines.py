@@ -1,0 +1,187 @@
+"""JSON lines: an object or an array a line, all with the same keys; text and numbers are told apart by JSON.
+
+DuckDB reads them; what it refuses is read again line by line, to say which line is wrong and how.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import duckdb
+import numpy as np
+
+from herbrand.errors import FactsError, Mistake
+from herbrand.facts.column import ABSENT, Column, Interned
+from herbrand.facts.place import Place, rows_at_fault
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.python_values import python_array, wrong_constants
+from herbrand.facts.sources.stored import literal, part, unreadable
+from herbrand.facts.sources.text import EmptyTable
+from herbrand.facts.store import Progress, Staged, Store
+
+Line = tuple[int, Any]
+"""Its number, and what it holds."""
+
+
+@dataclass(frozen=True)
+class JsonLinesFile(FactSource):
+    predicate: str
+    path: Path
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        first = next(self.lines(), None)
+        if first is None:
+            known = reading.predicates.get(self.predicate)
+            return [EmptyTable(self.predicate, self.name, len(known.column_types) if known else 0)]
+        return [JsonTable(self, store, keys_of(first[1]))]
+
+    def lines(self) -> Iterator[Line]:
+        """The lines that hold anything; raises at the first that holds no row."""
+        number = 0
+        try:
+            with self._text() as text:
+                for number, line in enumerate(text, start=1):
+                    if line.strip():
+                        yield number, self._row(number, line)
+        except UnicodeDecodeError as error:
+            place = Place(self.name, number + 1)
+            bad = error.object[error.start]
+            raise FactsError(
+                place.mistake(f"byte 0x{bad:02x} is not UTF-8 text", "save the file as UTF-8")
+            ) from None
+        except (OSError, EOFError) as error:
+            raise FactsError(f"{self.name} cannot be read: {error}") from None
+
+    def _row(self, number: int, line: str) -> Any:
+        place = Place(self.name, number)
+        try:
+            row = json.loads(line, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise FactsError(place.mistake(f"not JSON: {error}", _ONE_A_LINE)) from None
+        if not isinstance(row, dict | list):
+            raise FactsError(place.mistake("neither a JSON object nor an array", _ONE_A_LINE))
+        return row
+
+    def _text(self) -> TextIO:
+        if self.path.suffix == ".gz":
+            return cast(TextIO, gzip.open(self.path, "rt", encoding="utf-8-sig"))
+        return self.path.open(encoding="utf-8-sig")
+
+
+_ONE_A_LINE = "JSON lines hold one object or array a line, for one row"
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def keys_of(row: dict[str, Any] | list[Any]) -> tuple[str, ...] | int:
+    """The names of an object's columns, or how many an array has."""
+    return tuple(row) if isinstance(row, dict) else len(row)
+
+
+class JsonTable(OpenTable):
+    def __init__(self, file: JsonLinesFile, store: Store, keys: tuple[str, ...] | int) -> None:
+        self.file, self.store, self.keys = file, store, keys
+        self.predicate, self.name = file.predicate, file.name
+        self.names = keys if isinstance(keys, tuple) else None
+        self.width = keys if isinstance(keys, int) else len(keys)
+        self.size = file.path.stat().st_size
+        self._numbers = array("q")
+
+    def place(self, row: int) -> Place:
+        if row >= len(self._numbers):
+            lines = islice(self.file.lines(), 2 * row + 1000)
+            self._numbers = array("q", (number for number, _ in lines))
+        return Place(self.name, self._numbers[row])
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        try:
+            staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))
+        except duckdb.Error as error:
+            self._refuse_odd_lines()
+            raise unreadable(self.name, error) from None
+        if self._has_odd_lines(staged):
+            self._refuse_odd_lines()
+        raw = self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
+        return self._decoded(raw, types)
+
+    def _query(self) -> str:
+        steps = self.keys if isinstance(self.keys, tuple) else map(str, range(self.keys))
+        pointers = ["/" + step.replace("~", "~0").replace("/", "~1") for step in steps]
+        cells = [
+            f"nullif(json_extract(json, {literal(pointer)})::VARCHAR, 'null') AS c{i}"
+            for i, pointer in enumerate(pointers)
+        ]
+        kind, count = "ARRAY", "json_array_length(json)"
+        if isinstance(self.keys, tuple):
+            kind, count = "OBJECT", "len(json_keys(json))"
+        width = f"CASE json_type(json) WHEN '{kind}' THEN {count} END AS width"
+        path = literal(self.store.path(self.file.path))
+        return f"SELECT {', '.join([*cells, width])} FROM read_ndjson_objects({path})"
+
+    def _has_odd_lines(self, staged: Staged) -> bool:
+        """Whether a line has other keys than the first; a key that is missing leaves a null."""
+        missing = " OR ".join(["width IS DISTINCT FROM ?", *(f"c{i} IS NULL" for i in range(self.width))])
+        found = self.store.connection.execute(
+            f"SELECT 1 FROM {staged.name} WHERE {missing} LIMIT 1", [self.width]
+        )
+        return found.fetchone() is not None
+
+    def _refuse_odd_lines(self) -> None:
+        """Raises for lines with other keys than the first; does nothing where all have the same."""
+        first, odd = None, []
+        for number, row in self.file.lines():
+            first = first or row
+            if not _alike(first, row):
+                odd.append((number, row))
+        told = (
+            Place(self.name, number).mistake(f"{_described(row)} where the first row has {_described(first)}")
+            for number, row in odd
+        )
+        mistakes = rows_at_fault(self.name, len(odd), told)
+        if mistakes:
+            raise FactsError(mistakes)
+
+    def _decoded(self, raw: Interned, types: Sequence[str]) -> Interned:
+        columns: list[Column] = []
+        mistakes: list[Mistake] = []
+        for number, (column, type_name) in enumerate(zip(raw.columns, types, strict=True), start=1):
+            values = json.loads(f"[{','.join(column.values.to_pylist())}]")
+            try:
+                columns.append(Column(python_array(values), column.codes))
+            except (TypeError, ValueError, OverflowError):
+                cells = _in_order(raw, column, values)
+                mistakes += wrong_constants(cells, number, type_name, self.place)
+        if mistakes:
+            raise FactsError(mistakes)
+        return Interned(tuple(columns), raw.row_count, raw.marks, raw.rows)
+
+
+def _alike(first: Any, row: Any) -> bool:
+    if isinstance(first, dict):
+        return isinstance(row, dict) and first.keys() == row.keys()
+    return isinstance(row, list) and len(first) == len(row)
+
+
+def _described(row: Any) -> str:
+    if isinstance(row, list):
+        return f"an array of {len(row)}"
+    return f"the keys {', '.join(map(repr, row))}" if row else "no key"
+
+
+def _in_order(raw: Interned, column: Column, values: Sequence[Any]) -> list[Any]:
+    """The cells of a column, row by row of the file."""
+    codes = column.codes if raw.rows is None else column.codes[np.argsort(raw.rows)]
+    return [None if code == ABSENT else values[code] for code in codes]

@@ -1,0 +1,27 @@
+"""Parquet files, read by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.stored import literal, stored_table
+from herbrand.facts.store import Store
+
+
+@dataclass(frozen=True)
+class ParquetFile(FactSource):
+    """A table in a Parquet file."""
+
+    predicate: str
+    path: Path
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        relation = f"read_parquet({literal(store.path(self.path))})"
+        return [stored_table(store, self.predicate, self.name, relation, self.path.stat().st_size)]

@@ -1,0 +1,178 @@
+"""CSV and TSV files: one record a row, every cell text, a header where the first row names a special column.
+
+DuckDB reads them; a file that it refuses is read again by Python's csv module, which knows the line of every
+mistake and takes the oddities that are none (mixed line ends, cells of megabytes).
+
+>>> is_header(["person", "person", "weight"], ("person", "person"))
+True
+>>> is_header(["anna", "bob"], ("person", "person"))
+False
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TextIO, cast
+
+import duckdb
+import pyarrow as pa
+
+from herbrand.errors import FactsError, Mistake
+from herbrand.facts.column import Interned, dictionary_column
+from herbrand.facts.place import Place, rows_at_fault
+from herbrand.facts.sources.base import MARKS, EmptyTable, FactSource, OpenTable, Reading
+from herbrand.facts.sources.stored import literal, part
+from herbrand.facts.store import Progress, Store
+
+Record = tuple[int, list[str]]
+"""The line it begins on, and its cells."""
+
+
+@dataclass(frozen=True)
+class TextFile(FactSource):
+    """A table in a text file, perhaps compressed by gzip."""
+
+    predicate: str
+    path: Path
+    delimiter: str = ","
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        first = next(self.records(), None)
+        known = reading.predicates.get(self.predicate)
+        types = known.column_types if known else ()
+        if first is None:
+            return [EmptyTable(self.predicate, self.name, len(types))]
+        header = is_header(first[1], types) if reading.header is None else reading.header
+        return [TextTable(self, store, first, header, told=reading.header is not None)]
+
+    def records(self) -> Iterator[Record]:
+        """The records that hold anything, by Python's csv module."""
+        line = 1
+        try:
+            with self._text() as text, _long_cells():
+                reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+                for cells in reader:
+                    if cells:
+                        yield line, cells
+                    line = reader.line_num + 1
+        except csv.Error as error:
+            raise FactsError(
+                Place(self.name, line).mistake(f"a quoted cell is not well formed: {error}", _QUOTES)
+            ) from None
+        except UnicodeDecodeError as error:
+            bad = error.object[error.start]
+            raise FactsError(
+                Place(self.name, line).mistake(
+                    f"byte 0x{bad:02x} is not UTF-8 text", "save the file as UTF-8"
+                )
+            ) from None
+        except (OSError, EOFError) as error:
+            raise FactsError(f"{self.name} cannot be read: {error}") from None
+
+    def _text(self) -> TextIO:
+        if self.path.suffix == ".gz":
+            return cast(TextIO, gzip.open(self.path, "rt", encoding="utf-8-sig", newline=""))
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+
+_QUOTES = 'a cell in quotes ends at the next quote; a quote inside it is written ""'
+
+
+def is_header(cells: Sequence[str], types: Sequence[str]) -> bool:
+    """Whether a first row names columns: by a special name, or by being the types of the predicate."""
+    return any(cell in MARKS for cell in cells) or (bool(types) and list(cells) == list(types))
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+class TextTable(OpenTable):
+    textual = True
+
+    def __init__(self, file: TextFile, store: Store, first: Record, header: bool, *, told: bool) -> None:
+        self.file, self.store, self.header = file, store, header
+        self.predicate, self.name = file.predicate, file.name
+        self.first_line, cells = first
+        self.width = len(cells)
+        self.size = file.path.stat().st_size
+        self.names = tuple(cells) if header else None
+        self.hint = "" if told else _hint(header)
+        self._lines = array("q")
+
+    def place(self, row: int) -> Place:
+        return Place(self.name, self._line(row))
+
+    def _line(self, row: int) -> int:
+        record = row + self.header
+        if record >= len(self._lines):
+            self._lines = array("q", (line for line, _ in islice(self.file.records(), 2 * record + 1000)))
+        return self._lines[record]
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        if self.header and self.first_line > 1:  # DuckDB would take the blank line above for the header
+            return self._interned_slowly(types, marked)
+        try:
+            staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))
+        except duckdb.Error:
+            return self._interned_slowly(types, marked)
+        return self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
+
+    def _query(self) -> str:
+        """A blank line holds nothing; an empty cell, quoted or not, is null."""
+        names = [f"c{i}" for i in range(self.width)]
+        columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
+        alone = self.width == 1
+        table = (
+            f"read_csv({literal(self.store.path(self.file.path))}, auto_detect=false, header={self.header}, "
+            f"delim={literal(self.file.delimiter)}, quote='\"', escape='\"', nullstr='', "
+            f"allow_quoted_nulls={not alone}, columns={{{columns}}})"
+        )
+        return f"SELECT nullif(c0, '') AS c0 FROM {table} WHERE c0 IS NOT NULL" if alone else f"FROM {table}"
+
+    def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
+        records = list(self.file.records())[self.header :]
+        wrong = [record for record in records if len(record[1]) != self.width]
+        if wrong:
+            raise FactsError(self._wrong_widths(wrong))
+        cells = list(zip(*(record[1] for record in records), strict=True)) or [()] * self.width
+        arrays = [pa.array([cell or None for cell in column], pa.large_string()) for column in cells]
+        columns = tuple(dictionary_column(array) for array in arrays[: len(types)])
+        return Interned(columns, len(records), pa.chunked_array([arrays[-1]]) if marked else None)
+
+    def _wrong_widths(self, wrong: Sequence[Record]) -> list[Mistake]:
+        told = (
+            Place(self.name, line).mistake(
+                f"{_cells(len(cells))} where the first row has {_cells(self.width)}",
+                "a cell that holds the delimiter must stand in quotes" if len(cells) > self.width else "",
+            )
+            for line, cells in wrong
+        )
+        return rows_at_fault(self.name, len(wrong), told)
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell{'' if count == 1 else 's'}"
+
+
+def _hint(header: bool) -> str:
+    if header:
+        return "the first row was taken as a header; if it is data, say header=False (--header no)"
+    return "the first row was taken as data; if it is a header, say header=True (--header yes)"

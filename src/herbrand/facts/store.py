@@ -1,0 +1,190 @@
+"""The DuckDB database that tables pass through while they are read; it and its spill files live for one load.
+
+A table is staged once, in the order of its source, and each of its columns is then interned by a join with
+the distinct constants of the columns of the same type: the fastest of the ways tried
+(docs/decisions/facts-store.md).
+
+>>> with Store() as store:
+...     staged = store.stage("SELECT 'bob' AS c0, 'anna' AS c1 UNION ALL SELECT 'bob', NULL")
+...     column, other = store.interned(staged, ["person", "person"]).columns
+>>> sorted(column.values.to_pylist()), bool(column.codes[0] == column.codes[1]), int(other.codes[1])
+(['anna', 'bob'], True, -1)
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from herbrand.facts.column import ABSENT, Column, Interned, constants
+
+Progress = Callable[[float], None]
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A table of the store with columns ``c0``, ``c1``, ...; ``rowid`` is the row's place in its source."""
+
+    name: str
+    row_count: int
+
+
+class Store:
+    """Opened on first use, since a load without files needs none."""
+
+    def __enter__(self) -> Store:
+        self._tables = 0
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if "connection" in self.__dict__:
+            self.connection.close()
+        if "_folder" in self.__dict__:
+            self._folder.cleanup()
+
+    @cached_property
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="herbrand-")
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(":memory:", config={"temp_directory": self._folder.name})
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
+        return connection
+
+    def stage(self, query: str, parameters: Sequence[Any] = (), progress: Progress | None = None) -> Staged:
+        """The result of a query, kept; its columns must be named ``c0``, ``c1``, ..."""
+        name = self._new_name("stage")
+        self._run(f"CREATE TABLE {name} AS {query}", parameters, progress)
+        count = self.connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+        return Staged(name, count[0] if count else 0)
+
+    def register(self, data: object) -> str:
+        """The name under which a query finds Arrow data."""
+        name = self._new_name("given")
+        self.connection.register(name, data)
+        return name
+
+    def attach(self, path: Path) -> str:
+        """The name under which a query finds a database file, opened for reading only."""
+        name = self._new_name("attached")
+        quoted = str(path).replace("'", "''")
+        self.connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
+        return name
+
+    def path(self, path: Path) -> str:
+        """The path as DuckDB may be given it: a name that it would expand gets another one."""
+        if not any(character in str(path) for character in "*?["):
+            return str(path)
+        link = Path(self._folder.name) / (self._new_name("file") + "".join(path.suffixes))
+        link.symlink_to(path.resolve())
+        return str(link)
+
+    def interned(
+        self, staged: Staged, types: Sequence[str], *, marked: bool = False, progress: Progress | None = None
+    ) -> Interned:
+        """The columns, those of the same type sharing one dictionary; the staged table is dropped."""
+        dictionaries = {
+            name: self._dictionary(staged, [i for i, other in enumerate(types) if other == name])
+            for name in dict.fromkeys(types)
+        }
+        codes = self._codes(staged, [dictionaries[name] for name in types], marked, progress)
+        values = {name: self._values(dictionary) for name, dictionary in dictionaries.items()}
+        for name in (staged.name, *dictionaries.values()):
+            self.connection.execute(f"DROP TABLE {name}")
+        return Interned(
+            tuple(Column(values[name], codes[f"k{i}"]) for i, name in enumerate(types)),
+            staged.row_count,
+            codes.get("marks"),
+            codes["place"],
+        )
+
+    def _dictionary(self, staged: Staged, columns: Sequence[int]) -> str:
+        name = self._new_name("dictionary")
+        seen = " UNION ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
+        self.connection.execute(
+            f"CREATE TABLE {name} AS SELECT x, (row_number() OVER () - 1)::INTEGER AS code "
+            f"FROM (SELECT DISTINCT x FROM ({seen}) WHERE x IS NOT NULL)"
+        )
+        return name
+
+    def _codes(
+        self, staged: Staged, dictionaries: Sequence[str], marked: bool, progress: Progress | None
+    ) -> dict[str, Any]:
+        joins = [f"LEFT JOIN {name} AS d{i} ON d{i}.x = s.c{i}" for i, name in enumerate(dictionaries)]
+        wanted = [f"coalesce(d{i}.code, {ABSENT})::INTEGER AS k{i}" for i in range(len(dictionaries))]
+        place = "UINTEGER" if staged.row_count < 2**32 else "BIGINT"
+        wanted.append(f"s.rowid::{place} AS place")
+        if marked:
+            wanted.append(f"s.c{len(dictionaries)} AS marks")
+        query = f"SELECT {', '.join(wanted)} FROM {staged.name} AS s {' '.join(joins)}"
+        if not marked:
+            return self._run(query, (), progress, fetch="numpy")
+        table = self._run(query, (), progress, fetch="arrow")
+        columns = {name: table[name].to_numpy() for name in table.column_names if name != "marks"}
+        return {**columns, "marks": table["marks"]}
+
+    def _values(self, dictionary: str) -> pa.Array:
+        table = self.connection.sql(f"SELECT x FROM {dictionary} ORDER BY code").to_arrow_table()
+        values = constants(table["x"]).combine_chunks()
+        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+    def _new_name(self, kind: str) -> str:
+        self._tables += 1
+        return f"{kind}_{self._tables}"
+
+    def _run(self, query: str, parameters: Sequence[Any], progress: Progress | None, fetch: str = "") -> Any:
+        """Runs in a thread of its own where progress is asked for, so that this one can tell it."""
+        if progress is None:
+            return self._execute(query, parameters, fetch)
+        outcome = _Outcome(lambda: self._execute(query, parameters, fetch))
+        outcome.start()
+        try:
+            while outcome.is_alive():
+                outcome.join(_POLL_SECONDS)
+                progress(min(1.0, max(0.0, self.connection.query_progress() / 100)))
+        except BaseException:
+            self.connection.interrupt()
+            outcome.join()
+            raise
+        return outcome.result()
+
+    def _execute(self, query: str, parameters: Sequence[Any], fetch: str) -> Any:
+        if fetch == "arrow":
+            return self.connection.sql(query, params=list(parameters)).to_arrow_table()
+        done = self.connection.execute(query, list(parameters))
+        return done.fetchnumpy() if fetch == "numpy" else None
+
+
+class _Outcome(threading.Thread):
+    """A thread whose result, or error, is handed over."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self._value: Any = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._value = self._work()
+        except BaseException as error:
+            self._error = error
+
+    def result(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._value

@@ -1,0 +1,168 @@
+"""The field's own formats, read into our syntax and written from it.
+
+:data:`DIALECTS` is the table of them, a row a format. Everything here goes by that table: a file's ending,
+or the name the user gives, chooses the row.
+
+>>> sorted(DIALECTS)
+['benchmark', 'cfacts', 'db', 'lcn', 'mln', 'ppr', 'tlog']
+>>> from herbrand.language.check import check
+>>> theory = read_theory_text("1.5 Smokes(x) => Cancer(x)", "mln")
+>>> print(write(theory, check(theory), "mln"), end="")
+Smokes(thing)
+Cancer(thing)
+<BLANKLINE>
+1.5 Smokes(x) => Cancer(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from herbrand.errors import LanguageError, Source, UnsupportedError, nearest
+from herbrand.language.dialects.alchemy.facts import read_db
+from herbrand.language.dialects.alchemy.theory import read_mln
+from herbrand.language.dialects.alchemy.writer import write_db, write_mln
+from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
+from herbrand.language.dialects.dialect import Dialect
+from herbrand.language.dialects.lcn.theory import read_lcn
+from herbrand.language.dialects.lcn.writer import write_lcn
+from herbrand.language.dialects.sources import read_source
+from herbrand.language.dialects.tensorlog.facts import read_cfacts
+from herbrand.language.dialects.tensorlog.rules import read_ppr, read_tlog
+from herbrand.language.dialects.tensorlog.writer import write_cfacts, write_ppr
+from herbrand.language.parse import plain_source
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import FactRows, Theory
+
+__all__ = [
+    "DIALECTS",
+    "Benchmark",
+    "Dialect",
+    "dialect_of",
+    "read_benchmark",
+    "read_facts_file",
+    "read_source",
+    "read_theory_file",
+    "read_theory_text",
+    "register",
+    "write",
+    "write_facts",
+]
+
+
+def _only_source(read: Callable[[Source], Theory]) -> Callable[[Source, Path | None], Theory]:
+    return lambda source, folder: read(source)
+
+
+def _facts_as_theory(
+    read: Callable[[Source], tuple[FactRows, ...]],
+) -> Callable[[Source, Path | None], Theory]:
+    return lambda source, folder: Theory(read(source))
+
+
+DIALECTS: dict[str, Dialect] = {}
+"""Every dialect by its name; :func:`register` adds one."""
+
+
+def register(dialect: Dialect) -> None:
+    DIALECTS[dialect.name] = dialect
+
+
+for _dialect in (
+    Dialect("mln", (".mln",), read=read_mln, write=write_mln, facts="db"),
+    Dialect("db", (".db",), read=_facts_as_theory(read_db), read_facts=read_db, write_facts=write_db),
+    Dialect("ppr", (".ppr",), read=_only_source(read_ppr), write=write_ppr, facts="cfacts"),
+    Dialect("tlog", (".tlog",), read=_only_source(read_tlog)),
+    Dialect(
+        "cfacts",
+        (".cfacts",),
+        read=_facts_as_theory(read_cfacts),
+        read_facts=lambda source, many_valued: read_cfacts(source),
+        write_facts=write_cfacts,
+    ),
+    Dialect("lcn", (".lcn",), read=_only_source(read_lcn), write=write_lcn, tells_world=True),
+    Dialect(
+        "benchmark",
+        ("facts",),
+        read_folder=lambda folder: read_benchmark(folder).theory,
+        read_facts=read_db,
+        tells_world=True,
+    ),
+):
+    register(_dialect)
+
+
+def read_theory_file(path: str | Path, dialect: str | None = None) -> Theory:
+    """The theory of a file, or of a folder in the benchmark layout."""
+    path = Path(path)
+    chosen = dialect_of(path, dialect, lambda row: row.reads_theories)
+    if chosen.read is not None:
+        return chosen.read(read_source(path), path.parent)
+    assert chosen.read_folder is not None
+    return chosen.read_folder(path)
+
+
+def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
+    """The theory of a text in a dialect; such a text has no folder to include files from."""
+    chosen = _named(dialect, lambda row: row.read is not None)
+    assert chosen.read is not None
+    return chosen.read(plain_source(text, name), None)
+
+
+def read_facts_file(
+    path: str | Path, dialect: str | None = None, many_valued: Collection[str] = ()
+) -> tuple[FactRows, ...]:
+    """The facts of a ``.db``, ``.cfacts`` or benchmark ``facts`` file.
+
+    The last column of a ``many_valued`` predicate is its value.
+    """
+    path = Path(path)
+    chosen = dialect_of(path, dialect, lambda row: row.read_facts is not None)
+    assert chosen.read_facts is not None
+    return chosen.read_facts(read_source(path), many_valued)
+
+
+def write(theory: Theory, signature: Signature, dialect: str) -> str:
+    """The theory in another dialect's words, without its facts where the dialect keeps those in another file.
+
+    Raises UnsupportedError naming every statement that cannot be said there.
+    """
+    chosen = _named(dialect, lambda row: row.write is not None)
+    assert chosen.write is not None
+    return chosen.write(theory, signature)
+
+
+def write_facts(theory: Theory, signature: Signature, dialect: str) -> str:
+    """The theory's facts for a dialect's file of facts; ``mln`` means ``db``, ``ppr`` means ``cfacts``."""
+    name = DIALECTS[dialect].facts if dialect in DIALECTS and DIALECTS[dialect].facts else dialect
+    chosen = _named(name or dialect, lambda row: row.write_facts is not None)
+    assert chosen.write_facts is not None
+    return chosen.write_facts(theory, signature)
+
+
+def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = lambda row: True) -> Dialect:
+    """The dialect of this name, or else the one that the file's ending or name tells."""
+    if name is not None:
+        return _named(name, can)
+    if path.is_dir():
+        return DIALECTS["benchmark"]
+    able = [row for row in DIALECTS.values() if can(row)]
+    for row in able:
+        if path.suffix.lower() in row.endings or path.name in row.endings:
+            return row
+    known = ", ".join(ending for row in able for ending in row.endings)
+    raise LanguageError(f"nothing tells which dialect '{path}' is in", hint=f"known endings: {known}")
+
+
+def _named(name: str, can: Callable[[Dialect], bool]) -> Dialect:
+    able = _names(row for row in DIALECTS.values() if can(row))
+    if name not in able:
+        raise UnsupportedError(
+            f"there is no dialect '{name}' for this", hint=nearest(name, able) or f"one of {', '.join(able)}"
+        )
+    return DIALECTS[name]
+
+
+def _names(rows: Iterable[Dialect]) -> list[str]:
+    return [row.name for row in rows]

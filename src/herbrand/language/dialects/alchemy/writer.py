@@ -1,0 +1,277 @@
+"""Theories as Alchemy's files: ``.mln`` for what is said in general, ``.db`` for ground facts.
+
+Takes a theory and its signature; gives text that reads back to the same theory, up to: variables that must
+begin with a lower-case letter, inferred declarations spelled out, ``xor`` and ``in`` put into other
+connectives, labels kept as comments. What cannot be said is refused, every such statement with its place.
+
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory('1.5: smokes(X) and X != "Bob" => smokes("anna")')
+>>> print(write_mln(theory, check(theory)), end="")
+smokes(thing)
+<BLANKLINE>
+1.5 smokes(x) ^ x != Bob => smokes("anna")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plain_name, written_constant
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.infix import Sign, rewritten, write_formula
+from herbrand.language.dialects.renaming import SpelledNames
+from herbrand.language.names import shown_number
+from herbrand.language.signature import Predicate, Signature, Type
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    Comparison,
+    Constant,
+    Exists,
+    FactRows,
+    Forall,
+    Formula,
+    Hard,
+    Iff,
+    Implies,
+    Learned,
+    Not,
+    Or,
+    PredicateDeclaration,
+    Rule,
+    Statement,
+    Term,
+    Theory,
+    Truth,
+    TypeDeclaration,
+    Value,
+    ValueIn,
+    ValueIs,
+    Variable,
+    WeightedFormula,
+    Xor,
+    leaf_terms,
+    walk,
+)
+
+SIGNS = {
+    Exists: Sign(0, "EXIST "),
+    Forall: Sign(0, "FORALL "),
+    Iff: Sign(1, " <=> "),
+    Implies: Sign(2, " => "),
+    Or: Sign(3, " v "),
+    And: Sign(4, " ^ "),
+    Not: Sign(5, "!"),
+}
+
+
+def write_mln(theory: Theory, signature: Signature) -> str:
+    """The ``.mln`` text of everything but the facts. Raises UnsupportedError naming what cannot be said."""
+    return _MlnWriter(signature).write(theory)
+
+
+def write_db(theory: Theory, signature: Signature) -> str:
+    """The ``.db`` text of the facts. Raises UnsupportedError naming those that are neither true nor false."""
+    refused = MistakeList()
+    lines: list[str] = []
+    for rows in theory.facts:
+        with refused.collecting():
+            lines += _fact_lines(rows)
+    refused.raise_any(UnsupportedError)
+    return "".join(f"{line}\n" for line in lines)
+
+
+class _MlnWriter:
+    def __init__(self, signature: Signature) -> None:
+        self._predicates = signature.predicates
+        self._closed = {name: kind for name, kind in signature.types.items() if kind.values is not None}
+        named = [name for p in signature.predicates.values() for name in p.column_types]
+        self._types = SpelledNames(dict.fromkeys([*self._closed, *named]), _type_spelling)
+
+    def write(self, theory: Theory) -> str:
+        refused = MistakeList()
+        said: list[str] = []
+        for statement in theory.statements:
+            with refused.collecting():
+                said += self._statement(statement)
+        refused.raise_any(UnsupportedError)
+        head = [*self._type_lines(), *self._predicate_lines()]
+        return "".join(f"{line}\n" for line in [*head, *([""] if head and said else []), *said])
+
+    def _type_lines(self) -> Iterator[str]:
+        for name, kind in self._closed.items():
+            yield f"{self._types[name]} = {{{_values(kind)}}}"
+
+    def _predicate_lines(self) -> Iterator[str]:
+        observed = [p.name for p in self._predicates.values() if p.role == "observed"]
+        if observed:
+            yield f"// closed world, in Alchemy: -cw {','.join(observed)}"
+        yield from (self._declaration(p) for p in self._predicates.values() if is_plain_name(p.name))
+
+    def _declaration(self, predicate: Predicate) -> str:
+        types = [self._types[name] for name in predicate.types]
+        if predicate.value_type is not None:
+            types.append(f"{self._types[predicate.value_type]}!")
+        return f"{predicate.name}({', '.join(types)})" if types else predicate.name
+
+    def _statement(self, statement: Statement) -> list[str]:
+        match statement:
+            case PredicateDeclaration(name=name, role=role):
+                if not is_plain_name(name):
+                    raise _refusal(statement, f"'{name}' is no name of an .mln file")
+                if role == "learned":
+                    raise _refusal(statement, "an .mln file has no predicates with learned tuples")
+                return []
+            case WeightedFormula(label=label):
+                lines = [_written_formula(statement)]
+                return lines if label is None else [f"// {_one_line(label)}", *lines]
+            case Bound():
+                raise _refusal(statement, "an .mln file has no probability bounds")
+            case Rule():
+                raise _refusal(statement, "an .mln file has no rules that derive predicates")
+            case FactRows() | TypeDeclaration():
+                return []
+
+
+def _written_formula(statement: WeightedFormula) -> str:
+    _refuse_unsayable(statement)
+    names = _variable_names(statement)
+    marked = {names[v.name] for v in statement.weight.by} if isinstance(statement.weight, Learned) else set()
+    renamed = rewritten(statement.formula, lambda part: _renamed(part, names))
+    formula = rewritten(renamed, _in_their_connectives)
+    text = write_formula(formula, SIGNS, lambda leaf: _leaf(leaf, marked))
+    if statement.where:
+        text += " : " + ", ".join(_leaf(_renamed(comparison, names)) for comparison in statement.where)
+    match statement.weight:
+        case Hard():
+            return f"{text}."
+        case Learned():
+            return f"({text})" if isinstance(formula, Atom | ValueIs) and not statement.where else text
+        case weight:
+            return f"{shown_number(weight)} {text}"
+
+
+def _refuse_unsayable(statement: WeightedFormula) -> None:
+    for part in walk(statement.formula):
+        match part:
+            case Truth():
+                raise _refusal(statement, "an .mln file has no 'true' and 'false'")
+            case Comparison(operator=operator) if operator not in ("=", "!="):
+                raise _refusal(statement, f"an .mln file has no comparison '{operator}'")
+            case Atom(predicate=name) if not is_plain_name(name):
+                raise _refusal(statement, f"'{name}' is no name of an .mln file")
+
+
+def _variable_names(statement: WeightedFormula) -> SpelledNames:
+    parts = [*walk(statement.formula), *statement.where]
+    quantified = [v.name for part in parts if isinstance(part, Exists | Forall) for v in part.variables]
+    used = [t.name for part in parts for t in leaf_terms(part) if isinstance(t, Variable) and not t.anonymous]
+    return SpelledNames(dict.fromkeys([*used, *quantified]), _variable_spelling)
+
+
+def _in_their_connectives(formula: Formula) -> Formula:
+    """``xor`` and ``in`` put into the connectives that Alchemy has."""
+    match formula:
+        case Xor(operands=operands):
+            return _odd(operands)
+        case ValueIn(atom=atom, values=values):
+            choices = tuple(ValueIs(atom, value) for value in values)
+            return choices[0] if len(choices) == 1 else Or(choices)
+    return formula
+
+
+def _odd(operands: Sequence[Formula]) -> Formula:
+    """An odd number of these is true; halved, so that many operands make no deep formula."""
+    if len(operands) == 1:
+        return operands[0]
+    middle = len(operands) // 2
+    return Not(Iff(_odd(operands[:middle]), _odd(operands[middle:])))
+
+
+def _renamed(formula: Formula, names: SpelledNames) -> Formula:
+    def term(old: Term) -> Term:
+        if not isinstance(old, Variable):
+            return old
+        return Variable(names.fresh("any") if old.anonymous else names[old.name])
+
+    def atom(old: Atom) -> Atom:
+        return Atom(old.predicate, tuple(map(term, old.arguments)))
+
+    match formula:
+        case Atom():
+            return atom(formula)
+        case ValueIs(atom=valued, value=value):
+            return ValueIs(atom(valued), term(value))
+        case ValueIn(atom=valued, values=values):
+            return ValueIn(atom(valued), values)
+        case Comparison(operator=operator, left=left, right=right):
+            return Comparison(operator, term(left), term(right))
+        case Exists(variables=variables, body=body) | Forall(variables=variables, body=body):
+            return type(formula)(tuple(Variable(names[v.name]) for v in variables), body)
+    return formula
+
+
+def _leaf(leaf: Formula, marked: Collection[str] = ()) -> str:
+    match leaf:
+        case Atom(predicate=predicate) | ValueIs(atom=Atom(predicate=predicate)):
+            terms = ", ".join(_term(term, marked) for term in leaf_terms(leaf))
+            return f"{predicate}({terms})" if terms else predicate
+        case Comparison(operator=operator, left=left, right=right):
+            return f"{_term(left, marked)} {operator} {_term(right, marked)}"
+    raise AssertionError(f"{leaf} should have been rewritten")
+
+
+def _term(term: Term, marked: Collection[str]) -> str:
+    if isinstance(term, Constant):
+        return written_constant(term.value)
+    return f"+{term.name}" if term.name in marked else term.name
+
+
+def _fact_lines(rows: FactRows) -> list[str]:
+    if rows.kind not in ("true", "false"):
+        said = "soft evidence" if rows.kind == "soft" else "weights of facts"
+        raise UnsupportedError(f"a .db file has no {said}", span=rows.row_span(0))
+    if not is_plain_name(rows.predicate):
+        raise UnsupportedError(f"'{rows.predicate}' is no name of a .db file", span=rows.row_span(0))
+    sign = "!" if rows.kind == "false" else ""
+    if not rows.columns:
+        return [f"{sign}{rows.predicate}"] * rows.row_count
+    columns = [map(written_constant, column) for column in rows.columns]
+    return [f"{sign}{rows.predicate}({','.join(row)})" for row in zip(*columns, strict=True)]
+
+
+def _variable_spelling(name: str) -> str:
+    if is_plain_name(name) and not is_constant_name(name):
+        return name
+    cleaned = re.sub(r"\W", "_", name)
+    return f"{cleaned[0].lower()}{cleaned[1:]}" if is_plain_name(cleaned) else f"x_{cleaned}"
+
+
+def _type_spelling(name: str) -> str:
+    cleaned = re.sub(r"\W", "_", name)
+    return name if is_plain_name(name) else cleaned if is_plain_name(cleaned) else f"t_{cleaned}"
+
+
+def _values(kind: Type) -> str:
+    values = kind.values or ()
+    if len(values) > 2 and all(
+        isinstance(v, int) and v == i for i, v in enumerate(values, start=_first(values))
+    ):
+        return f"{values[0]}, ..., {values[-1]}"
+    return ", ".join(map(written_constant, values))
+
+
+def _first(values: Sequence[Value]) -> int:
+    return values[0] if isinstance(values[0], int) else 0
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _refusal(statement: Statement, reason: str) -> UnsupportedError:
+    return UnsupportedError(reason, span=statement.span)

@@ -1,0 +1,160 @@
+"""The layout of published benchmarks: a folder with files ``predicates``, ``rules``, ``facts``, ``queries``.
+
+Takes the folder; gives a theory and, beside it, the queries with their labels. The domain of a type is what
+facts, rules and queries name in its positions, so types are closed. As the format has it, a term of a rule
+is a constant only if it begins with a capital and is longer than one character.
+
+>>> is_benchmark_constant("Level_500"), is_benchmark_constant("X"), is_benchmark_constant("p")
+(True, False, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from herbrand.errors import LanguageError, Mistake, Source, Span, nearest
+from herbrand.language.dialects.alchemy.facts import read_db
+from herbrand.language.dialects.alchemy.formulas import Names
+from herbrand.language.dialects.alchemy.theory import MlnReader
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.sources import read_source
+from herbrand.language.syntax import (
+    Atom,
+    Constant,
+    FactRows,
+    PredicateDeclaration,
+    Theory,
+    TypeDeclaration,
+    Value,
+    WeightedFormula,
+    walk,
+)
+
+FILES = ("predicates", "rules", "facts", "queries")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A theory, and the labelled atoms to score it on: those of kind ``false`` are labelled so."""
+
+    theory: Theory
+    queries: tuple[FactRows, ...]
+
+
+def read_benchmark(folder: str | Path) -> Benchmark:
+    """What the folder says; all mistakes of its four files are raised together."""
+    mistakes = MistakeList()
+    sources: dict[str, Source] = {}
+    for name in FILES:
+        with mistakes.collecting():
+            sources[name] = read_source(Path(folder) / name)
+    mistakes.raise_any()
+    predicates = _predicates(sources["predicates"], mistakes)
+    formulas = _formulas(sources["rules"], predicates, mistakes)
+    facts = _facts(sources["facts"], predicates, mistakes)
+    queries = _facts(sources["queries"], predicates, mistakes)
+    mistakes.raise_any()
+    types = _types(predicates, facts, formulas, queries)
+    return Benchmark(Theory((*types, *predicates.values(), *facts, *formulas)), tuple(queries))
+
+
+def is_benchmark_constant(name: str) -> bool:
+    return name[0].isupper() and len(name) > 1
+
+
+def _predicates(source: Source, mistakes: MistakeList) -> dict[str, PredicateDeclaration]:
+    reader = MlnReader(Names(), mistakes)
+    reader.read(source)
+    declared: dict[str, PredicateDeclaration] = {}
+    for statement in reader.statements:
+        if isinstance(statement, PredicateDeclaration) and statement.values is None:
+            declared[statement.name] = statement
+        else:
+            mistakes.note("expected a predicate such as friend(person, person)", statement.span)
+    return declared
+
+
+def _formulas(
+    source: Source, predicates: dict[str, PredicateDeclaration], mistakes: MistakeList
+) -> list[WeightedFormula]:
+    names = Names(is_benchmark_constant)
+    names.seen.update((name, p.span) for name, p in predicates.items() if p.span is not None)
+    reader = MlnReader(names, mistakes)
+    reader.read(source)
+    formulas: list[WeightedFormula] = []
+    for statement in reader.statements:
+        if isinstance(statement, WeightedFormula):
+            formulas.append(statement)
+            _check_formula(statement, predicates, mistakes)
+        else:
+            mistakes.note("expected a rule such as 1.0 !friend(a, b) v friend(b, a)", statement.span)
+    return formulas
+
+
+def _check_formula(
+    formula: WeightedFormula, predicates: dict[str, PredicateDeclaration], mistakes: MistakeList
+) -> None:
+    for part in walk(formula.formula):
+        if isinstance(part, Atom):
+            with mistakes.collecting():
+                _check_use(part.predicate, len(part.arguments), part.span, predicates)
+            for term in part.arguments:
+                if isinstance(term, Constant) and term.span and not is_benchmark_constant(term.span.text):
+                    mistakes.note(
+                        f"'{term.span.text}' would be a variable in a rule of this format",
+                        term.span,
+                        "constants of rules begin with a capital and have more than one character",
+                    )
+
+
+def _check_use(name: str, arity: int, span: Span | None, predicates: dict[str, PredicateDeclaration]) -> None:
+    declaration = predicates.get(name)
+    if declaration is None:
+        raise LanguageError(f"predicate '{name}' is not declared", span=span, hint=nearest(name, predicates))
+    if len(declaration.types) != arity:
+        related = (("declared here", declaration.span),) if declaration.span else ()
+        raise LanguageError(
+            Mistake(f"'{name}' has {len(declaration.types)} arguments, not {arity}", span, related=related)
+        )
+
+
+def _facts(
+    source: Source, predicates: dict[str, PredicateDeclaration], mistakes: MistakeList
+) -> list[FactRows]:
+    facts: list[FactRows] = []
+    with mistakes.collecting():
+        for rows in read_db(source):
+            with mistakes.collecting():
+                _check_use(rows.predicate, len(rows.columns), rows.row_span(0), predicates)
+                facts.append(rows)
+    return facts
+
+
+def _types(
+    predicates: dict[str, PredicateDeclaration],
+    facts: Iterable[FactRows],
+    formulas: Iterable[WeightedFormula],
+    queries: Iterable[FactRows],
+) -> list[TypeDeclaration]:
+    """Every type with the constants of its positions, as they are met; without any, it stays open."""
+    met: dict[str, dict[Value, None]] = {name: {} for p in predicates.values() for name in p.types}
+
+    def meet(all_rows: Iterable[FactRows]) -> None:
+        for rows in all_rows:
+            for name, column in zip(predicates[rows.predicate].types, rows.columns, strict=True):
+                met[name].update(dict.fromkeys(column))
+
+    meet(facts)
+    for formula in formulas:
+        for part in walk(formula.formula):
+            if isinstance(part, Atom):
+                for name, term in zip(predicates[part.predicate].types, part.arguments, strict=True):
+                    if isinstance(term, Constant):
+                        met[name].setdefault(term.value)
+    meet(queries)
+    return [
+        TypeDeclaration(name, tuple(map(Constant, values)) if values else None)
+        for name, values in met.items()
+    ]

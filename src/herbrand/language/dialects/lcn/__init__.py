@@ -1,0 +1,1 @@
+"""Logical credal networks: ``.lcn`` files of bounds on propositional formulas."""

@@ -1,0 +1,133 @@
+"""The reader of ``.lcn`` files: one bound a line.
+
+Takes a source; gives a theory of bounds, each with the label of its line. Any text behind a ``;`` makes the
+bound ``independent``, as the package that defines the format has it; even ``; False`` does.
+
+>>> theory = read_lcn(Source("t.lcn", "s1: 0.2 <= P(a or b | !c) <= 0.4 ; True"))
+>>> theory.bounds[0].label, theory.bounds[0].upper, theory.bounds[0].independent
+('s1', 0.4, True)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.language.dialects.bulk import no_collection
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.lcn.formulas import read_event_and_given
+from herbrand.language.syntax import Bound, Theory
+
+_BLANK = r"\s*"
+_NUMBER = r"[^\s<>=:;()|]+"
+_LINE = re.compile(
+    rf"{_BLANK}([^\s:#][^\s:]*){_BLANK}:{_BLANK}({_NUMBER}){_BLANK}<={_BLANK}P{_BLANK}"
+    rf"\(([^;]*)\){_BLANK}<={_BLANK}({_NUMBER}){_BLANK}(?:;{_BLANK}(.*))?$"
+)
+_NOTHING = re.compile(r"\s*(?:#.*)?")
+_PARTS = [
+    (re.compile(rf"{_BLANK}[^\s:#][^\s:]*{_BLANK}:"), "a label and ':'"),
+    (re.compile(rf"{_BLANK}{_NUMBER}(?={_BLANK}<)"), "the lower bound"),
+    (re.compile(rf"{_BLANK}<="), "'<='"),
+    (re.compile(rf"{_BLANK}P{_BLANK}\("), "'P('"),
+    (re.compile(r"[^;]*\)"), "')'"),
+    (re.compile(rf"{_BLANK}<="), "'<='"),
+    (re.compile(rf"{_BLANK}{_NUMBER}"), "the upper bound"),
+    (re.compile(rf"{_BLANK}(?:;.*)?$"), "';' or the end of the line"),
+]
+_WORD = re.compile(r"\w+|[<>=]+|\S")
+_LINE_SHAPE = "a line reads 's1: 0.2 <= P(a | b) <= 0.4'"
+
+
+def read_lcn(source: Source) -> Theory:
+    """The bounds of a file, in order; all mistakes are raised together."""
+    mistakes = MistakeList()
+    reader = _LcnReader(source)
+    with no_collection():
+        for start, end in _lines(source.text):
+            try:
+                reader.line(start, end)
+            except LanguageError as error:
+                mistakes.add(error)
+    mistakes.raise_any()
+    return Theory(tuple(reader.bounds))
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        if end < 0:
+            end = len(text)
+        yield start, end
+        start = end + 1
+
+
+class _LcnReader:
+    """Takes in line after line; no two may have one label."""
+
+    def __init__(self, source: Source) -> None:
+        self.bounds: list[Bound] = []
+        self._source = source
+        self._labelled: dict[str, Span] = {}
+
+    def line(self, start: int, end: int) -> None:
+        source = self._source
+        line = _LINE.match(source.text, start, end)
+        if line is not None:
+            self._bound(line)
+        elif not _NOTHING.fullmatch(source.text, start, end):
+            raise _misread(source, start, end)
+
+    def _bound(self, line: re.Match[str]) -> None:
+        source = self._source
+        span = Span(source, line.start(1), line.end())
+        label = line[1]
+        if label in self._labelled:
+            raise LanguageError(
+                Mistake(
+                    f"the label '{label}' is given twice",
+                    Span(source, line.start(1), line.end(1)),
+                    related=(("first here", self._labelled[label]),),
+                )
+            )
+        self._labelled[label] = span
+        lower, upper = _probability(source, line, 2), _probability(source, line, 4)
+        event, given = read_event_and_given(source, line.start(3), line.end(3))
+        if lower > upper:
+            raise LanguageError(
+                f"the lower bound {line[2]} is above the upper bound {line[4]}",
+                span=Span(source, line.start(2), line.end(4)),
+            )
+        independent = bool(line[5] and line[5].strip())
+        self.bounds.append(Bound(event, given, lower, upper, independent, label, span))
+
+
+def _probability(source: Source, line: re.Match[str], group: int) -> float:
+    try:
+        number = float(line[group])
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise LanguageError(
+            f"'{line[group]}' is not a probability",
+            span=Span(source, line.start(group), line.end(group)),
+            hint="expected a number from 0 to 1",
+        )
+    return number
+
+
+def _misread(source: Source, start: int, end: int) -> LanguageError:
+    """Where a line leaves the shape that all lines have."""
+    position = start
+    for pattern, what in _PARTS:
+        found = pattern.match(source.text, position, end)
+        if found is None:
+            word = _WORD.search(source.text, position, end)
+            shown, place = (f"'{word.group()}'", word.span()) if word else ("the end of the line", (end, end))
+            return LanguageError(
+                f"expected {what}, found {shown}", span=Span(source, *place), hint=_LINE_SHAPE
+            )
+        position = found.end()
+    return LanguageError("this line is no bound", span=Span(source, start, end), hint=_LINE_SHAPE)

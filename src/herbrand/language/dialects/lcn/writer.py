@@ -1,0 +1,137 @@
+"""Theories as ``.lcn`` files.
+
+Takes a theory and its signature; gives text that reads back to the same bounds, up to: ``=>`` put into
+``or`` and ``not``, labels made for bounds that have none. What cannot be said is refused, every such
+statement with its place.
+
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("P(a => b | c) in [0.2, 0.4] independent")
+>>> print(write_lcn(theory, check(theory)), end="")
+s1: 0.2 <= P(!a or b | c) <= 0.4 ; True
+"""
+
+from __future__ import annotations
+
+import re
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.infix import Sign, rewritten, write_formula
+from herbrand.language.dialects.lcn.formulas import ATOM
+from herbrand.language.dialects.renaming import fresh_name
+from herbrand.language.names import shown_number
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    Comparison,
+    Exists,
+    FactRows,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Leaf,
+    Not,
+    Or,
+    PredicateDeclaration,
+    Rule,
+    Statement,
+    Theory,
+    Truth,
+    TypeDeclaration,
+    ValueIn,
+    ValueIs,
+    WeightedFormula,
+    Xor,
+    walk,
+)
+
+_SIGNS = {
+    Iff: Sign(2, " xnor "),
+    Or: Sign(4, " or "),
+    Xor: Sign(5, " xor "),
+    And: Sign(6, " and "),
+    Not: Sign(7, "!"),
+}
+_LABEL = re.compile(r"[^\s:#][^\s:]*")
+
+
+def write_lcn(theory: Theory, signature: Signature) -> str:
+    """The ``.lcn`` text of a theory of bounds. Raises UnsupportedError naming what cannot be said."""
+    refused = MistakeList()
+    labels = {bound.label for bound in theory.bounds if bound.label is not None}
+    lines: list[str] = []
+    for statement in theory.statements:
+        with refused.collecting():
+            if isinstance(statement, Bound):
+                label = statement.label
+                if label is None:
+                    label = fresh_name(f"s{len(lines) + 1}", labels)
+                    labels.add(label)
+                lines.append(_line(statement, label))
+            else:
+                _refuse_unless_empty(statement)
+    refused.raise_any(UnsupportedError)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _line(bound: Bound, label: str) -> str:
+    if not _LABEL.fullmatch(label):
+        raise _refusal(bound, f"'{label}' is no label of an .lcn file")
+    said = _formula(bound.event, bound)
+    if bound.given is not None:
+        said += f" | {_formula(bound.given, bound)}"
+    flag = " ; True" if bound.independent else ""
+    return f"{label}: {shown_number(bound.lower)} <= P({said}) <= {shown_number(bound.upper)}{flag}"
+
+
+def _formula(formula: Formula, bound: Bound) -> str:
+    for part in walk(formula):
+        match part:
+            case Exists() | Forall():
+                raise _refusal(bound, "an .lcn file has no quantifiers")
+            case Atom(predicate=name, arguments=()) if not ATOM.fullmatch(name):
+                raise _refusal(bound, f"'{name}' is no name of an .lcn file")
+            case Atom(arguments=()):
+                continue
+            case Atom() | ValueIs() | ValueIn() | Comparison():
+                raise _refusal(bound, "an .lcn file has atoms without arguments only")
+    return write_formula(rewritten(formula, _without_arrow), _SIGNS, _leaf)
+
+
+def _without_arrow(formula: Formula) -> Formula:
+    match formula:
+        case Implies(premise=premise, conclusion=conclusion):
+            return Or((Not(premise), conclusion))
+    return formula
+
+
+def _leaf(leaf: Leaf) -> str:
+    match leaf:
+        case Atom(predicate=predicate):
+            return predicate
+        case Truth(value=value):
+            return "true" if value else "false"
+    raise AssertionError(f"{leaf} should have been refused")
+
+
+def _refuse_unless_empty(statement: Statement) -> None:
+    """A bare declaration of an atom needs no line; anything else that is no bound has none."""
+    match statement:
+        case PredicateDeclaration(types=(), values=None, role=None):
+            return
+        case PredicateDeclaration() | TypeDeclaration():
+            raise _refusal(statement, "an .lcn file declares nothing and has atoms without arguments only")
+        case FactRows():
+            raise UnsupportedError("an .lcn file has no facts", span=statement.row_span(0))
+        case WeightedFormula():
+            raise _refusal(statement, "an .lcn file has no weighted formulas")
+        case Rule():
+            raise _refusal(statement, "an .lcn file has no rules")
+
+
+def _refusal(statement: Statement, reason: str) -> UnsupportedError:
+    return UnsupportedError(reason, span=statement.span)

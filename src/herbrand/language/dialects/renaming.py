@@ -1,0 +1,40 @@
+"""Names as a dialect takes them: each of ours under one of its own, no two under the same.
+
+>>> names = SpelledNames(["x", "X", "_"], str.upper)
+>>> names["x"], names["X"], names.fresh("A"), names.fresh("A")
+('X1', 'X', 'A', 'A1')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+
+
+class SpelledNames:
+    """A name that ``spell`` leaves alone keeps it; the others are numbered where they would collide."""
+
+    def __init__(self, names: Iterable[str], spell: Callable[[str], str]) -> None:
+        wanted = {name: spell(name) for name in names}
+        self._given = {name: name for name, spelling in wanted.items() if spelling == name}
+        self._taken = set(self._given)
+        for name, spelling in wanted.items():
+            if name not in self._given:
+                self._given[name] = self.fresh(spelling)
+
+    def __getitem__(self, name: str) -> str:
+        return self._given[name]
+
+    def fresh(self, wanted: str) -> str:
+        """A name like ``wanted`` that no other has, now taken."""
+        name = fresh_name(wanted, self._taken)
+        self._taken.add(name)
+        return name
+
+
+def fresh_name(wanted: str, taken: Iterable[str]) -> str:
+    """``wanted``, or the first of ``wanted1``, ``wanted2``, ... that is not taken."""
+    unavailable = set(taken)
+    if wanted not in unavailable:
+        return wanted
+    return next(name for number in count(1) if (name := f"{wanted}{number}") not in unavailable)

@@ -1,0 +1,1 @@
+"""TensorLog's formats: Horn clauses in ``.ppr`` and ``.tlog`` files, weighted facts in ``.cfacts`` files."""

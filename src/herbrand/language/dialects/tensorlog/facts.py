@@ -1,0 +1,267 @@
+"""The reader of ``.cfacts`` files: ground facts in columns, with weights.
+
+Takes a source; gives facts as columns. The last column is a weight where a predicate's rows have one column
+more than it has arguments. How many it has is what a comment declares; else the width of a row whose last
+cell is no number; else, if all rows of a width end in a number, that number is their weight, unless no
+argument would be left. Facts that are repeated add up, and a fact without a weight counts 1.
+
+>>> text = "likes\\tann\\tbob\\nedge\\ta\\tb\\t0.5\\nedge\\ta\\tb\\t2\\n"
+>>> likes, edge = read_cfacts(Source("t.cfacts", text))
+>>> likes.kind, edge.kind, edge.columns, edge.numbers
+('true', 'weighted', (('a',), ('b',)), (2.5,))
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
+from herbrand.language.dialects.tensorlog.declarations import Declarations
+from herbrand.language.syntax import FactRows
+
+NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBERS = re.compile(rf"(?:{NUMBER.pattern}\n)*+")
+
+
+@dataclass
+class _Rows:
+    """Rows of one width: the cells behind the functor, column by column, and where each row starts."""
+
+    columns: list[list[str]]
+    starts: Sequence[int]
+
+    @property
+    def width(self) -> int:
+        return len(self.columns)
+
+    def all_end_in_numbers(self) -> bool:
+        """Whether the last column could hold weights."""
+        if not self.columns or not NUMBER.fullmatch(self.columns[-1][0]):
+            return False
+        return _NUMBERS.fullmatch("\n".join(self.columns[-1]) + "\n") is not None
+
+
+def read_cfacts(source: Source) -> tuple[FactRows, ...]:
+    """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
+    mistakes = MistakeList()
+    groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
+    declarations = _declarations(source, groups, mistakes)
+    tables: list[Table] = []
+    for functor, rows in _rows_by_functor(source, groups, mistakes).items():
+        with mistakes.collecting():
+            tables += _tables(source, functor, rows, declarations.arity(functor))
+    mistakes.raise_any()
+    return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
+
+
+def _declarations(source: Source, groups: dict[str, LineGroup], mistakes: MistakeList) -> Declarations:
+    declarations = Declarations()
+    comments = [start for head, group in groups.items() if _is_comment(head) for start in group.starts]
+    for start in sorted(comments):
+        with mistakes.collecting():
+            span = _line(source, start)
+            declarations.read(span.text.strip(), span)
+    return declarations
+
+
+def _is_comment(head: str) -> bool:
+    return head.lstrip().startswith("#")
+
+
+# From lines to rows
+
+
+def _rows_by_functor(
+    source: Source, groups: dict[str, LineGroup], mistakes: MistakeList
+) -> dict[str, dict[int, _Rows]]:
+    """The rows of each functor, by their width."""
+    tails: dict[str, list[str]] = defaultdict(list)
+    starts: dict[str, array[int]] = defaultdict(lambda: array("q"))
+    for head, group in groups.items():
+        if _is_comment(head):
+            continue
+        for functor, its_tails, its_starts in _by_functor(source, group):
+            tails[functor] += its_tails
+            starts[functor].extend(its_starts)
+    found: dict[str, dict[int, _Rows]] = {}
+    for functor, its_tails in tails.items():
+        with mistakes.collecting():
+            _check_functor(functor, _line(source, starts[functor][0]))
+            found[functor] = _by_width(source, its_tails, starts[functor])
+    return found
+
+
+def _by_functor(source: Source, group: LineGroup) -> Iterator[tuple[str, list[str], Sequence[int]]]:
+    """The lines as functor and cells between tabs. In a line with a tab, blanks belong to the names."""
+    head = group.head
+    if head and not any(map(str.isspace, head)):
+        tabbed = "\t" in source.text
+        yield head, group.tails if tabbed else ["\t".join(tail.split()) for tail in group.tails], group.starts
+        return
+    for start in group.starts:
+        line = _line(source, start).text.strip()
+        functor, tab, tail = line.partition("\t")
+        if not tab:
+            functor, *cells = line.split()
+            tail = "\t".join(cells)
+        yield functor, [tail], [start]
+
+
+def _check_functor(functor: str, place: Span) -> None:
+    if any(sign in functor for sign in "()`,"):
+        raise LanguageError(
+            f"'{functor}' is no name of a predicate", span=place, hint="facts are columns: edge<TAB>a<TAB>b"
+        )
+
+
+def _by_width(source: Source, tails: list[str], starts: array[int]) -> dict[int, _Rows]:
+    rows = [tail.rstrip() for tail in tails]
+    widths = [row.count("\t") + 1 if row else 0 for row in rows]
+    if min(widths) == max(widths):
+        return {widths[0]: _in_columns(source, rows, starts, widths[0])}
+    chosen = {width: [i for i, other in enumerate(widths) if other == width] for width in sorted(set(widths))}
+    return {
+        width: _in_columns(source, [rows[i] for i in at], array("q", (starts[i] for i in at)), width)
+        for width, at in chosen.items()
+    }
+
+
+def _in_columns(source: Source, rows: list[str], starts: Sequence[int], width: int) -> _Rows:
+    if not width:
+        return _Rows([], starts)
+    cells = "\t".join(rows).split("\t")
+    if " " in "".join(rows):
+        cells = [cell.strip() for cell in cells]
+    if "" in cells:
+        raise LanguageError("a cell is empty", span=_line(source, starts[cells.index("") // width]))
+    return _Rows([cells[column::width] for column in range(width)], starts)
+
+
+# From rows to facts
+
+
+def _tables(source: Source, functor: str, by_width: dict[int, _Rows], declared: int | None) -> list[Table]:
+    arity = _arity(by_width) if declared is None else declared
+    for width, rows in by_width.items():
+        weighted = width == arity + 1 and rows.all_end_in_numbers()
+        if width != arity and not weighted:
+            raise _misfit(source, functor, rows, arity, by_width)
+    return _added_up(source, functor, by_width.get(arity), by_width.get(arity + 1))
+
+
+def _arity(by_width: dict[int, _Rows]) -> int:
+    """How many arguments a predicate has by its rows: see the module's first paragraph."""
+    without_weight = [width for width, rows in by_width.items() if not rows.all_end_in_numbers()]
+    if without_weight:
+        return min(without_weight)
+    narrowest = min(by_width)
+    return narrowest if len(by_width) > 1 else max(1, narrowest - 1)
+
+
+def _misfit(
+    source: Source, functor: str, rows: _Rows, arity: int, by_width: dict[int, _Rows]
+) -> LanguageError:
+    place = _line(source, _first_without_number(rows) if rows.width == arity + 1 else rows.starts[0])
+    others = by_width.get(arity)
+    return LanguageError(
+        Mistake(
+            f"'{functor}' has {_counted(arity, 'argument')}, "
+            f"and {_counted(rows.width, 'column')} follow it here",
+            place,
+            "one column more than arguments must be a number, the fact's weight",
+            (("as many as here", _line(source, others.starts[0])),) if others else (),
+        )
+    )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _first_without_number(rows: _Rows) -> int:
+    return next(
+        (
+            start
+            for cell, start in zip(rows.columns[-1], rows.starts, strict=True)
+            if not NUMBER.fullmatch(cell)
+        ),
+        rows.starts[0],
+    )
+
+
+def _added_up(source: Source, functor: str, plain: _Rows | None, weighted: _Rows | None) -> list[Table]:
+    """The rows that are true once, and those of another weight."""
+    if weighted is None and plain is not None and _all_differ(plain.columns, plain.starts):
+        return [_table(functor, plain.columns, plain.starts)]
+    if plain is None and weighted is not None and _all_differ(weighted.columns[:-1], weighted.starts):
+        return _by_weight(functor, weighted.columns[:-1], weighted.starts, _weights(source, weighted))
+    totals: dict[tuple[str, ...], float] = defaultdict(float)
+    starts: dict[tuple[str, ...], int] = {}
+    for rows, columns in ((plain, plain and plain.columns), (weighted, weighted and weighted.columns[:-1])):
+        if rows is not None and columns is not None:
+            weights = _weights(source, rows) if rows is weighted else repeat(1.0)
+            for row, start, weight in zip(_records(columns), rows.starts, weights, strict=False):
+                totals[row] += weight
+                starts[row] = min(start, starts.get(row, start))
+    columns = list(map(list, zip(*totals, strict=True)))
+    return _by_weight(functor, columns, list(map(starts.__getitem__, totals)), list(totals.values()))
+
+
+def _by_weight(
+    functor: str, columns: Sequence[Sequence[str]], starts: Sequence[int], weights: list[float]
+) -> list[Table]:
+    if 1.0 not in weights:
+        return [_table(functor, columns, starts, weights)]
+    order = sorted(range(len(weights)), key=starts.__getitem__)
+    once = [i for i in order if weights[i] == 1]
+    rest = [i for i in order if weights[i] != 1]
+    tables = [_table(functor, _chosen(columns, once), [starts[i] for i in once])]
+    if rest:
+        chosen = [weights[i] for i in rest]
+        tables.append(_table(functor, _chosen(columns, rest), [starts[i] for i in rest], chosen))
+    return tables
+
+
+def _chosen(columns: Sequence[Sequence[str]], at: list[int]) -> list[list[str]]:
+    return [[column[i] for i in at] for column in columns]
+
+
+def _weights(source: Source, rows: _Rows) -> list[float]:
+    weights = list(map(float, rows.columns[-1]))
+    for infinite in (math.inf, -math.inf):
+        if infinite in weights:
+            place = _line(source, rows.starts[weights.index(infinite)])
+            raise LanguageError("this weight is too large", span=place)
+    return weights
+
+
+def _all_differ(columns: Sequence[Sequence[str]], starts: Sequence[int]) -> bool:
+    if not columns:
+        return len(starts) == 1
+    return len(set(_records(columns))) == len(starts)
+
+
+def _records(columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
+    return zip(*columns, strict=True) if columns else repeat(())
+
+
+def _table(
+    functor: str, columns: Sequence[Sequence[str]], starts: Sequence[int], weights: list[float] | None = None
+) -> Table:
+    table = Table(functor, "true" if weights is None else "weighted")
+    table.add(columns, starts)
+    table.numbers = weights or []
+    return table
+
+
+def _line(source: Source, start: int) -> Span:
+    newline = source.text.find("\n", start)
+    return Span(source, start, len(source.text) if newline < 0 else newline)

@@ -1,0 +1,278 @@
+"""The reader of ``.ppr`` and ``.tlog`` files: Horn clauses.
+
+Takes a source; gives a theory of rules. Features become what they stand for, further goals of the body:
+``{r1}`` is ``weighted("r1")``, ``{f(W): g(X,W)}`` is ``g(X,W), f(W)``. ``assign(Y,c)`` is the comparison
+``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice.
+
+>>> from herbrand.language.show import show
+>>> print(show(read_ppr(Source("t.ppr", "p(X,Y) :- q(X,_), assign(Y,yes) {r1}."))), end="")
+p(X, Y) :- q(X, _), Y = "yes", weighted("r1")
+>>> print(show(read_tlog(Source("t.tlog", "p(X,Y) <= q(X,Z) & r(Z,Y) // f(W) | has(X,W)"))), end="")
+p(X, Y) :- q(X, Z), r(Z, Y), has(X, W), f(W)
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from herbrand.errors import LanguageError, Source, Span
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.renaming import fresh_name
+from herbrand.language.dialects.scanner import Cursor, Token
+from herbrand.language.dialects.tensorlog.declarations import Declarations
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    PredicateDeclaration,
+    Rule,
+    Statement,
+    Term,
+    Theory,
+    Truth,
+    Variable,
+    leaf_terms,
+)
+
+WEIGHTED = "weighted"
+"""The predicate that holds the weights of named rules."""
+
+_TOKENS = re.compile(
+    r"""(?P<comment>\#[^\n]*)
+    |(?P<blank>\s+)
+    |(?P<string>'(?:[^'\\\n]|\\.)*')
+    |(?P<name>[\w$]+)
+    |(?P<sign>:-|<=|//|[(),.{}:&|])
+    |(?P<unknown>.)""",
+    re.VERBOSE,
+)
+_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|(#[^\n]*)")
+
+
+@dataclass(frozen=True)
+class _Signs:
+    """Where the two syntaxes differ; ``end`` is what closes a clause, if anything does."""
+
+    implied_by: str
+    joined: str
+    opens_feature: str
+    before_generator: str
+    closes_feature: str
+    end: str
+
+
+_PPR = _Signs(":-", ",", "{", ":", "}", ".")
+_TLOG = _Signs("<=", "&", "//", "|", "", "")
+
+
+def read_ppr(source: Source) -> Theory:
+    """The rules of ``p(X,Y) :- q(X,Z), r(Z,Y) {feature}.``; all mistakes are raised together."""
+    return _read(source, _PPR)
+
+
+def read_tlog(source: Source) -> Theory:
+    """The rules of ``p(X,Y) <= q(X,Z) & r(Z,Y) // feature``; all mistakes are raised together."""
+    return _read(source, _TLOG)
+
+
+def _read(source: Source, signs: _Signs) -> Theory:
+    mistakes = MistakeList()
+    declarations = _declarations(source, mistakes)
+    rules = list(_clauses(source, signs, mistakes))
+    for name, (arity, span) in _predicates(rules).items():
+        declared = declarations.arity(name)
+        if declared is not None and declared != arity:
+            mistakes.note(f"'{name}' has {arity} arguments here and is declared with {declared}", span)
+    mistakes.raise_any()
+    return Theory((*_kept(declarations, rules), *rules))
+
+
+def _declarations(source: Source, mistakes: MistakeList) -> Declarations:
+    declarations = Declarations()
+    for comment in _COMMENT.finditer(source.text):
+        if comment[1]:
+            with mistakes.collecting():
+                declarations.read(comment[1], Span(source, comment.start(), comment.end()))
+    return declarations
+
+
+def _kept(declarations: Declarations, rules: list[Rule]) -> list[Statement]:
+    """Declarations are kept where every predicate has one: a half-declared theory would refuse the others."""
+    used = _predicates(rules)
+    without_arguments = {name for name, (arity, _) in used.items() if arity == 0}
+    if not declarations.covers(set(used) - without_arguments):
+        return []
+    said = declarations.statements()
+    return [*said, *(PredicateDeclaration(name) for name in sorted(without_arguments))] if said else []
+
+
+def _predicates(rules: list[Rule]) -> dict[str, tuple[int, Span | None]]:
+    """Each predicate's number of arguments and first place."""
+    found: dict[str, tuple[int, Span | None]] = {}
+    for rule in rules:
+        for literal in (rule.head, *rule.body):
+            if isinstance(literal, Atom):
+                found.setdefault(literal.predicate, (len(literal.arguments), literal.span))
+    return found
+
+
+def _clauses(source: Source, signs: _Signs, mistakes: MistakeList) -> Iterator[Rule]:
+    cursor = Cursor(source, _TOKENS)
+    while not cursor.at_end:
+        with mistakes.collecting():
+            yield _clause(cursor, signs)
+            continue
+        _recover(cursor, signs)
+
+
+def _recover(cursor: Cursor, signs: _Signs) -> None:
+    """Go on behind the broken clause: at the next full stop, or where a later line begins a clause."""
+    if signs.end:
+        cursor.skip_past(signs.end)
+        return
+    newline = cursor.source.text.find("\n", cursor.here.start)
+    while not cursor.at_end and (newline < 0 or cursor.here.start < newline):
+        cursor.take()
+
+
+def _clause(cursor: Cursor, signs: _Signs) -> Rule:
+    start = cursor.here.start
+    head = _goal(cursor)
+    if cursor.at("."):
+        raise cursor.refusal("a clause needs a body", hint="facts belong in a .cfacts file")
+    cursor.expect(signs.implied_by)
+    body = _body(cursor, signs)
+    feature = cursor.accept(signs.opens_feature) if signs.opens_feature else None
+    if feature:
+        body += _feature(cursor, signs)
+    if signs.end:
+        cursor.expect(signs.end)
+    elif not _at_line_start(cursor):
+        raise cursor.expected(f"'{signs.joined}' or a new line")
+    return _rule(head, body, cursor.span_from(start))
+
+
+def _at_line_start(cursor: Cursor) -> bool:
+    behind = cursor.tokens[cursor.position - 1].end
+    return cursor.at_end or "\n" in cursor.source.text[behind : cursor.here.start]
+
+
+def _body(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
+    if cursor.at(signs.end, signs.opens_feature) or cursor.at_end:
+        return []
+    body = [_literal(_goal(cursor))]
+    while cursor.accept(signs.joined):
+        body.append(_literal(_goal(cursor)))
+    return body
+
+
+def _feature(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
+    """The goals that a feature stands for."""
+    feature = _goal(cursor)
+    if cursor.at(signs.joined):
+        raise cursor.refusal("a clause has at most one feature", hint="put the other goals into the body")
+    generators: list[BodyLiteral] = []
+    if cursor.accept(signs.before_generator):
+        generators.append(_literal(_goal(cursor)))
+        while cursor.accept(signs.joined):
+            generators.append(_literal(_goal(cursor)))
+    if signs.closes_feature:
+        cursor.expect(signs.closes_feature)
+    if not feature.arguments:
+        feature = Atom(WEIGHTED, (Constant(feature.predicate, feature.span),), feature.span)
+    return [*generators, feature]
+
+
+def _goal(cursor: Cursor) -> Atom:
+    name = cursor.expect_kind("name", "a goal such as p(X,Y)", _likely(cursor.here))
+    if not cursor.accept("("):
+        return Atom(name.text, (), cursor.span_of(name))
+    arguments = [_term(cursor)]
+    while not cursor.accept(")"):
+        if not cursor.accept(","):
+            raise cursor.expected("',' or ')'")
+        arguments.append(_term(cursor))
+    return Atom(name.text, tuple(arguments), cursor.span_from(name.start))
+
+
+def _term(cursor: Cursor) -> Term:
+    token = cursor.here
+    if token.kind not in ("name", "string"):
+        raise cursor.expected("a variable or a constant")
+    cursor.take()
+    span = cursor.span_of(token)
+    if token.kind == "string":
+        return Constant(re.sub(r"\\(.)", r"\1", token.text[1:-1]), span)
+    is_variable = token.text[0].isupper() or token.text[0] == "_"
+    return Variable(token.text, span) if is_variable else Constant(token.text, span)
+
+
+def _likely(token: Token) -> str:
+    return "TensorLog has no negation" if token.text in ("\\", "!", "~") else ""
+
+
+def _literal(goal: Atom) -> BodyLiteral:
+    """The goal itself, or the comparison that an ``assign`` is."""
+    if goal.predicate != "assign":
+        return goal
+    match goal.arguments:
+        case (Variable() as variable, Constant() as constant):
+            return Comparison("=", variable, constant, goal.span)
+        case (Variable() as variable, Constant() as constant, Constant()):
+            return Comparison("=", variable, constant, goal.span)
+    raise LanguageError(
+        "assign takes a variable and a constant", span=goal.span, hint="for example assign(Y,yes)"
+    )
+
+
+def _rule(head: Atom, body: list[BodyLiteral], span: Span) -> Rule:
+    uses = _uses([head, *body])
+    kept = [literal for literal in body if not _assigns_in_vain(literal, uses)]
+    if uses["_"] > 1 or any(
+        isinstance(literal, Comparison) or literal is head for literal in _with_blank(head, kept)
+    ):
+        name = fresh_name("_1", uses)
+        head, kept = _named_atom(head, name), [_named(literal, name) for literal in kept]
+    return Rule(head, tuple(kept) or (Truth(True, span),), span=span)
+
+
+def _uses(literals: list[BodyLiteral]) -> Counter[str]:
+    return Counter(
+        term.name for literal in literals for term in leaf_terms(literal) if isinstance(term, Variable)
+    )
+
+
+def _assigns_in_vain(literal: BodyLiteral, uses: Counter[str]) -> bool:
+    """Such a variable takes one value, changes no count of proofs, and nothing would tell its type."""
+    return isinstance(literal, Comparison) and all(
+        uses[term.name] == 1 for term in leaf_terms(literal) if isinstance(term, Variable)
+    )
+
+
+def _with_blank(head: Atom, body: list[BodyLiteral]) -> list[BodyLiteral]:
+    return [literal for literal in (head, *body) if any(_is_blank(term) for term in leaf_terms(literal))]
+
+
+def _is_blank(term: Term) -> bool:
+    return isinstance(term, Variable) and term.anonymous
+
+
+def _named(literal: BodyLiteral, name: str) -> BodyLiteral:
+    match literal:
+        case Atom():
+            return _named_atom(literal, name)
+        case Comparison(operator=operator, left=left, right=right, span=span):
+            return Comparison(operator, _named_term(left, name), right, span)
+    return literal
+
+
+def _named_atom(atom: Atom, name: str) -> Atom:
+    return Atom(atom.predicate, tuple(_named_term(term, name) for term in atom.arguments), atom.span)
+
+
+def _named_term(term: Term, name: str) -> Term:
+    return Variable(name, term.span) if _is_blank(term) else term

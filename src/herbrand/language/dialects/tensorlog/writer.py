@@ -1,0 +1,202 @@
+"""Theories as TensorLog's files: ``.ppr`` for rules, ``.cfacts`` for facts.
+
+Takes a theory and its signature; gives text that reads back to the same theory, up to the names of
+variables, which must begin with a capital. What cannot be said is refused, every such statement with its
+place. Predicates of no argument or of more than two, which TensorLog itself does not take, are written as
+our reader takes them.
+
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory('uncle(x, y) :- parent(x, z), brother(z, y), weighted("r1")')
+>>> print(write_ppr(theory, check(theory)), end="")
+uncle(X,Y) :- parent(X,Z), brother(Z,Y) {r1}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.renaming import SpelledNames
+from herbrand.language.dialects.tensorlog.facts import NUMBER
+from herbrand.language.dialects.tensorlog.rules import WEIGHTED
+from herbrand.language.names import shown_number
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Bound,
+    Comparison,
+    Constant,
+    FactRows,
+    PredicateDeclaration,
+    Rule,
+    Statement,
+    Term,
+    Theory,
+    Truth,
+    TypeDeclaration,
+    Value,
+    Variable,
+    WeightedFormula,
+    leaf_terms,
+)
+
+_NAME = re.compile(r"[\w$]+")
+_CELL = re.compile(r"[^\s]+(?: +[^\s]+)*")
+
+
+def write_ppr(theory: Theory, signature: Signature) -> str:
+    """The ``.ppr`` text of everything but the facts. Raises UnsupportedError naming what cannot be said."""
+    refused = MistakeList()
+    lines: list[str] = []
+    for statement in theory.statements:
+        with refused.collecting():
+            lines += _statement(statement)
+    refused.raise_any(UnsupportedError)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_cfacts(theory: Theory, signature: Signature) -> str:
+    """The ``.cfacts`` text of the facts. Raises UnsupportedError naming those that are not weighted tuples.
+
+    Where a last constant looks like a weight, the predicates are declared, so that it is not read as one.
+    """
+    refused = MistakeList()
+    lines: list[str] = []
+    for rows in theory.facts:
+        with refused.collecting():
+            lines += _fact_lines(rows)
+    refused.raise_any(UnsupportedError)
+    declarations = _arity_declarations(theory, signature) if any(map(_looks_weighted, theory.facts)) else []
+    return "".join(f"{line}\n" for line in [*declarations, *lines])
+
+
+def _statement(statement: Statement) -> Iterator[str]:
+    match statement:
+        case Rule():
+            yield from _rule(statement)
+        case PredicateDeclaration():
+            yield from _declaration(statement)
+        case TypeDeclaration(values=None, bounds=None) | FactRows():
+            return
+        case TypeDeclaration():
+            raise _refusal(statement, "a .ppr file has no closed types")
+        case WeightedFormula():
+            raise _refusal(statement, "a .ppr file has no weighted formulas")
+        case Bound():
+            raise _refusal(statement, "a .ppr file has no probability bounds")
+
+
+def _declaration(statement: PredicateDeclaration) -> Iterator[str]:
+    if statement.values is not None:
+        raise _refusal(statement, "a .ppr file has no many-valued predicates")
+    for name in (statement.name, *statement.types):
+        if not _NAME.fullmatch(name):
+            raise _refusal(statement, f"'{name}' is no name of a .ppr file")
+    if statement.types:
+        yield f"# :- {statement.name}({','.join(statement.types)})"
+    if statement.role == "learned":
+        yield f"# :- trainable({statement.name},{len(statement.types)})"
+
+
+def _rule(rule: Rule) -> Iterator[str]:
+    if rule.weight is not None:
+        raise _refusal(
+            rule,
+            "a .ppr file has no weight behind a rule",
+            'name it in the body: weighted("r1"), a weighted fact',
+        )
+    literals = [literal for literal in (rule.head, *rule.body) if literal != Truth(True)]
+    variables = [t.name for part in literals for t in leaf_terms(part) if isinstance(t, Variable)]
+    names = SpelledNames(dict.fromkeys(name for name in variables if name != "_"), _variable_spelling)
+    head, *body = (_literal(literal, rule, names) for literal in literals)
+    feature = _constant_feature(literals[-1]) if len(literals) > 2 else None
+    if feature is not None:
+        body[-1:] = []
+    if rule.label is not None:
+        yield f"# {' '.join(rule.label.split())}"
+    yield f"{head} :- {', '.join(body)}{f' {{{feature}}}' if feature else ''}."
+
+
+def _constant_feature(literal: BodyLiteral) -> str | None:
+    """The name that ``{name}`` gives a rule, if this last literal is what it stands for."""
+    match literal:
+        case Atom(predicate=predicate, arguments=(Constant(value=str() as name),)):
+            return name if predicate == WEIGHTED and _NAME.fullmatch(name) else None
+    return None
+
+
+def _literal(literal: BodyLiteral, rule: Rule, names: SpelledNames) -> str:
+    match literal:
+        case Atom(predicate=predicate, arguments=arguments):
+            if not _NAME.fullmatch(predicate) or predicate == "assign":
+                raise _refusal(rule, f"'{predicate}' is no predicate of a .ppr file")
+            terms = ",".join(_term(term, names) for term in arguments)
+            return f"{predicate}({terms})" if arguments else predicate
+        case (
+            Comparison(operator="=", left=Variable() as variable, right=Constant() as constant)
+            | Comparison(operator="=", left=Constant() as constant, right=Variable() as variable)
+        ):
+            return f"assign({_term(variable, names)},{_term(constant, names)})"
+        case Comparison():
+            raise _refusal(rule, "a .ppr file has no comparison but of a variable with a constant by '='")
+    raise _refusal(rule, "the body of a .ppr rule holds atoms only, none negated or many-valued")
+
+
+def _term(term: Term, names: SpelledNames) -> str:
+    if isinstance(term, Variable):
+        return names.fresh("Any") if term.anonymous else names[term.name]
+    text = str(term.value)
+    if _NAME.fullmatch(text) and not text[0].isupper() and text[0] != "_":
+        return text
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _variable_spelling(name: str) -> str:
+    if _NAME.fullmatch(name) and name[0].isupper():
+        return name
+    cleaned = re.sub(r"\W", "_", name)
+    capital = cleaned[0].upper() + cleaned[1:]
+    return capital if capital[0].isupper() else f"V{cleaned}"
+
+
+def _fact_lines(rows: FactRows) -> list[str]:
+    if rows.kind == "false" or rows.kind == "soft" or rows.valued:
+        said = "many-valued" if rows.valued else {"false": "false", "soft": "soft"}[rows.kind]
+        raise UnsupportedError(f"a .cfacts file has no {said} facts", span=rows.row_span(0))
+    if not _NAME.fullmatch(rows.predicate):
+        raise UnsupportedError(f"'{rows.predicate}' is no name of a .cfacts file", span=rows.row_span(0))
+    for index, row in enumerate(zip(*rows.columns, strict=True)):
+        for value in row:
+            if not _CELL.fullmatch(str(value)):
+                raise UnsupportedError(
+                    f"{value!r} is no constant of a .cfacts file", span=rows.row_span(index)
+                )
+    columns = [map(str, column) for column in rows.columns]
+    if rows.kind == "weighted":
+        columns.append(map(shown_number, rows.numbers))
+    if not columns:
+        return [rows.predicate] * rows.row_count
+    return ["\t".join((rows.predicate, *row)) for row in zip(*columns, strict=True)]
+
+
+def _looks_weighted(rows: FactRows) -> bool:
+    return bool(rows.columns) and any(map(_is_numeric, rows.columns[-1]))
+
+
+def _is_numeric(value: Value) -> bool:
+    return NUMBER.fullmatch(str(value)) is not None
+
+
+def _arity_declarations(theory: Theory, signature: Signature) -> Iterator[str]:
+    for name in dict.fromkeys(rows.predicate for rows in theory.facts if rows.columns):
+        types = ",".join(re.sub(r"\W", "_", kind) for kind in signature.predicate(name).types)
+        yield f"# :- {name}({types})"
+
+
+def _refusal(statement: Statement, reason: str, hint: str = "") -> UnsupportedError:
+    return UnsupportedError(reason, span=statement.span, hint=hint)

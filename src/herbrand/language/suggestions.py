@@ -1,0 +1,444 @@
+"""What a user likely meant where the grammar could not go on: other languages' spellings, forgotten signs.
+
+Takes a :class:`Failure`; gives a sentence of advice, or nothing. Each rule is a small function; the first
+that has something to say is heard.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from herbrand.errors import nearest
+from herbrand.language.names import RESERVED
+
+_FOREIGN = {
+    "<->": "write <=> for 'if and only if'",
+    "<-->": "write <=> for 'if and only if'",
+    "↔": "write <=> for 'if and only if'",
+    "⇔": "write <=> for 'if and only if'",
+    "->": "write => for 'implies'",
+    "-->": "write => for 'implies'",
+    "→": "write => for 'implies'",
+    "⇒": "write => for 'implies'",
+    "<-": "write :- for a rule, => for 'implies'",
+    "<--": "write :- for a rule, => for 'implies'",
+    "←": "write :- for a rule, => for 'implies'",
+    ": -": "write :- without a space",
+    "==": "write = for equality",
+    ":=": "write = for a value, :- for a rule",
+    "<>": "write != for inequality",
+    "\\=": "write != for inequality",
+    "≠": "write != for inequality",
+    "≤": "write <=",
+    "≥": "write >=",
+    "&": "write 'and'",
+    "&&": "write 'and'",
+    "∧": "write 'and'",
+    "/\\": "write 'and'",
+    "^": "write 'and'",
+    "||": "write 'or'",
+    "\\/": "write 'or'",
+    "∨": "write 'or'",
+    "⊕": "write 'xor'",
+    "!": "write 'not'",
+    "¬": "write 'not'",
+    "\\+": "write 'not'",
+    "∃": "write 'exists x: ...'",
+    "∀": "write 'forall x: ...'",
+    "::": "a probability stands behind its fact: ... ~ 0.7",
+    "'": "constants stand in double quotes",
+    "“": 'constants stand in straight double quotes: "..."',
+    "”": 'constants stand in straight double quotes: "..."',
+    "//": "comments begin with #",
+    "/*": "comments begin with #",
+    "--": "comments begin with #",
+    "...": "a range has two points: 1..9",
+    ";": "a statement ends with its line; an alternative is written 'or'",
+    "+": "there is no arithmetic, and a positive number has no sign",
+}
+_LONGEST_FOREIGN = max(map(len, _FOREIGN))
+_WORDS = {
+    "v": "write 'or'",
+    "implies": "write =>",
+    "then": "write 'premise => conclusion'",
+    "iff": "write <=>",
+    "given": "write '|' for 'given', inside P( | )",
+    "is": "write =",
+    "pred": "a predicate is declared with 'predicate'",
+    "relation": "a predicate is declared with 'predicate'",
+    "domain": "a type is declared with 'type'",
+    "sort": "a type is declared with 'type'",
+    "string": "a type of text is declared by its name alone",
+    "str": "a type of text is declared by its name alone",
+    "text": "a type of text is declared by its name alone",
+    "int": "a type of numbers is declared as '= number'",
+    "integer": "a type of numbers is declared as '= number'",
+    "float": "a type of numbers is declared as '= number'",
+    "closed": "a closed world is declared by ': observed'",
+    "open": "an open world needs no word: a declared predicate is open",
+}
+_KEYWORDS = {"AND", "OR", "XOR", "IN", "WHERE", "INDEPENDENT"}
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+_WORD_BEFORE = re.compile(r"([^\W\d]\w*)[ \t\n]*$")
+_FIRST_WORD = re.compile(r"(?:\[[^]\n]*\][ \t\n]*)?([^\W\d]\w*)[ \t\n]*$")
+_NUMBER_BEFORE = re.compile(r"[0-9][ \t\n]*$")
+_COMPARED = re.compile(r"(=|!=|<=?|>=?)[ \t\n]*(?:[^\W\d]\w*|`[^`]+`)[ \t\n]*$")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where the parser stopped: ``kind`` is the terminal it found, or nothing for an unknown character."""
+
+    text: str
+    start: int
+    at: int
+    end: int
+    kind: str
+    found: str
+    accepted: frozenset[str]
+
+    @property
+    def before(self) -> str:
+        """What the statement says up to here."""
+        return self.text[self.start : self.at]
+
+    @property
+    def word_before(self) -> str:
+        word = _WORD_BEFORE.search(self.before)
+        return word[1] if word else ""
+
+    @property
+    def first_word(self) -> str:
+        """The word before, if the statement begins with it."""
+        word = _FIRST_WORD.fullmatch(self.before)
+        return word[1] if word else ""
+
+    @property
+    def after(self) -> str:
+        return self.text[self.at + len(self.found) : self.at + len(self.found) + 1]
+
+
+def foreign_spelling(failure: Failure) -> tuple[int, int] | None:
+    """Where a sign of another language stands that the parser stopped at or inside."""
+    text, at = failure.text, failure.at
+    if failure.kind == "DIFFERS":
+        return None
+    places = [
+        (begin, begin + length)
+        for length in range(_LONGEST_FOREIGN, 0, -1)
+        for begin in range(max(failure.start, at - length + 1), at + 1)
+        if text[begin : begin + length] in _FOREIGN
+    ]
+    return places[0] if places else None
+
+
+def suggestion(failure: Failure) -> str:
+    """The likely next move, or nothing."""
+    return next((advice for rule in _RULES if (advice := rule(failure))), "")
+
+
+def _foreign(failure: Failure) -> str:
+    place = foreign_spelling(failure)
+    return _FOREIGN[failure.text[slice(*place)]] if place else ""
+
+
+def _point(failure: Failure) -> str:
+    if failure.found != ".":
+        return ""
+    if failure.after.isdigit():
+        return "a number has a digit before its point: 0.5"
+    if failure.before[-1:].isdigit():
+        return "a number has a digit after its point: 1.0"
+    return "a statement ends with its line; no full stop is needed"
+
+
+def _percent(failure: Failure) -> str:
+    if failure.found != "%":
+        return ""
+    return "write 0.7 for 70 %" if _NUMBER_BEFORE.search(failure.before) else "comments begin with #"
+
+
+def _minus(failure: Failure) -> str:
+    if failure.found != "-" or re.match(r"\w", failure.before[-1:]):
+        return ""
+    return (
+        "write 'not'" if re.match(r"\w", failure.after) else "there is no arithmetic; a range is written 1..9"
+    )
+
+
+def _name_with_a_sign(failure: Failure) -> str:
+    if failure.kind or not failure.before or not re.match(r"\w", failure.before[-1]):
+        return ""
+    if failure.found == "/" and failure.after.isdigit():
+        return (
+            "write a fraction as a decimal number"
+            if failure.before[-1].isdigit()
+            else "write the types of its arguments: smokes(person)"
+        )
+    if failure.found in "-.$@:" and re.match(r"\w", failure.after):
+        return f"a name with '{failure.found}' in it stands in back-quotes: `...`"
+    if not failure.found.isascii():
+        return "a name with this character in it stands in back-quotes: `...`"
+    return ""
+
+
+def _decimal_comma(failure: Failure) -> str:
+    comma = failure.kind == "COMMA" and "COLON" in failure.accepted
+    return "a decimal point is written '.'" if comma and failure.after.isdigit() else ""
+
+
+def _probability_elsewhere(failure: Failure) -> str:
+    if failure.kind == "P" and failure.before.strip() != "[":
+        return "P( ) stands alone, with its bound behind it; a predicate named P stands in back-quotes: `P`"
+    if failure.accepted == {"AT_LEAST", "AT_MOST", "EQUALS", "IN"}:
+        if failure.text.startswith(("<-", ":"), failure.at):
+            return "P( ) states a probability; a predicate named P stands in back-quotes: `P`"
+        return "a bound is written with <=, >=, = or 'in [lower, upper]'"
+    if failure.kind == "VBAR":
+        return "'|' means 'given' and stands once, inside P( | ); an alternative is written 'or'"
+    return ""
+
+
+def _reserved_as_name(failure: Failure) -> str:
+    if "NAME" not in failure.accepted or failure.found not in RESERVED:
+        return ""
+    if failure.kind in ("AND", "OR", "XOR", "IN", "WHERE"):
+        return ""
+    return f"'{failure.found}' is a reserved word; as a name it stands in back-quotes: `{failure.found}`"
+
+
+def _wrong_case(failure: Failure) -> str:
+    for word in (failure.found, failure.word_before):
+        if word.lower() in RESERVED and word not in RESERVED and word.lower() != "p":
+            return f"write '{word.lower()}'"
+    return ""
+
+
+def _other_word(failure: Failure) -> str:
+    if failure.kind == "NAME" and failure.found.lower() in _WORDS:
+        return _WORDS[failure.found.lower()]
+    if failure.word_before.lower() == "if":
+        return "write 'premise => conclusion'"
+    return _WORDS.get(failure.first_word.lower(), "")
+
+
+def _misspelt(failure: Failure) -> str:
+    if failure.first_word and failure.kind in ("NAME", "COLON", "LPAR"):
+        known = ["type", "predicate"] if failure.kind == "NAME" else ["hard"]
+        return nearest(failure.first_word, known)
+    if failure.kind == "NAME":
+        return nearest(failure.found, [k.lower() for k in _KEYWORDS & failure.accepted])
+    return ""
+
+
+def _role(failure: Failure) -> str:
+    role = failure.found in ("observed", "learned") and "COLON" in failure.accepted
+    return f"write ': {failure.found}'" if role else ""
+
+
+def _weight_behind(failure: Failure) -> str:
+    if "NAME" in failure.accepted:
+        return ""
+    if failure.kind == "AT":
+        return "'@ weight' ends a fact or a rule; a formula's weight stands before it: 'weight: formula'"
+    if failure.kind == "COLON" and "COMMA" in failure.accepted:
+        return "a rule's weight stands behind it: '@ weight'"
+    if failure.kind == "COLON" and failure.first_word:
+        return "a weight is a number, 'hard' or '?'"
+    if failure.kind == "COLON" and failure.before.endswith("]"):
+        return "a label is followed by its statement, without a colon"
+    if failure.kind == "COLON":
+        return "a formula's weight stands before it: 'weight: formula'"
+    if failure.kind == "NUMBER" and "TILDE" in failure.accepted:
+        return "a fact's probability is written '~ 0.7'; a formula's weight stands before it: '1.5: ...'"
+    if failure.kind == "IF":
+        return "a rule's weight stands behind it: 'head :- body @ weight'"
+    if failure.kind == "NUMBER" and "AT" in failure.accepted:
+        return "a rule's weight stands behind it: '@ weight'"
+    return ""
+
+
+def _rule_without_head(failure: Failure) -> str:
+    return "a rule begins with its head: 'head :- body'" if failure.kind == "IF" else ""
+
+
+def _negation(failure: Failure) -> str:
+    return "write 'not'" if failure.kind == "TILDE" and "NAME" in failure.accepted else ""
+
+
+def _learned_fact(failure: Failure) -> str:
+    if failure.kind == "QMARK" and failure.before.rstrip().endswith("@"):
+        return "the weights of facts are learned where their predicate is declared ': learned'"
+    return ""
+
+
+def _chained(failure: Failure) -> str:
+    return "<=> is not chained: use brackets" if failure.kind == "IFF" else ""
+
+
+def _comparison_out_of_place(failure: Failure) -> str:
+    if failure.kind not in ("EQUALS", "DIFFERS", "LESS", "MORE", "AT_LEAST", "AT_MOST"):
+        return ""
+    if "INDEPENDENT" in failure.accepted:
+        return "write both bounds as 'in [lower, upper]'"
+    if failure.kind == "EQUALS" and failure.text[failure.start : failure.at].lstrip().startswith("predicate"):
+        return "values are declared with 'in': predicate area(paper) in {...}"
+    if "AND" in failure.accepted and "EQUALS" not in failure.accepted:
+        return "comparisons are not chained: join them by 'and'"
+    return ""
+
+
+def _atom_as_term(failure: Failure) -> str:
+    compared = _COMPARED.search(failure.before) if failure.kind == "LPAR" else None
+    if compared is None:
+        return ""
+    arrow = "; write :- for a rule, => for 'implies'" if compared[1] == "<=" else ""
+    return f"a comparison is between terms, not atoms{arrow}"
+
+
+def _nested_term(failure: Failure) -> str:
+    inside = failure.kind == "LPAR" and {"COMMA", "RPAR"} <= failure.accepted
+    return "arguments are variables and constants: there are no functions" if inside else ""
+
+
+def _arguments_without_brackets(failure: Failure) -> str:
+    if failure.kind in ("STRING", "NAME") and "LPAR" in failure.accepted and failure.first_word:
+        return f"arguments stand in brackets: {failure.first_word}(...)"
+    return ""
+
+
+def _empty_brackets(failure: Failure) -> str:
+    if failure.kind == "RPAR" and re.search(r"\w[ \t]*\($", failure.before.rstrip()):
+        name = re.search(r"(\w+)[ \t]*\($", failure.before.rstrip())
+        if name and name[1] != "P":
+            return f"without arguments there are no brackets: {name[1]}"
+    return ""
+
+
+def _last_comma(failure: Failure) -> str:
+    closing = failure.found in _CLOSING and failure.before.rstrip().endswith(",")
+    return "leave out the last comma" if closing else ""
+
+
+def _bracket_too_many(failure: Failure) -> str:
+    if failure.found not in _CLOSING:
+        return ""
+    opening = failure.before.count(_CLOSING[failure.found])
+    surplus = opening <= failure.before.count(failure.found)
+    return f"there is no '{_CLOSING[failure.found]}' for it" if surplus else ""
+
+
+def _value_set(failure: Failure) -> str:
+    if failure.accepted <= {"LBRACE", "NAME"} and "LBRACE" in failure.accepted:
+        return 'a set of values stands in braces: {"ai", "db"}'
+    if failure.found in ("(", "[") and "LBRACE" in failure.accepted:
+        return 'a set of values stands in braces: {"ai", "db"}'
+    if failure.kind == "LBRACE" and "NAME" in failure.accepted:
+        return 'one of several values is written with \'in\': area(p) in {"ai", "db"}'
+    return ""
+
+
+def _bare_constant(failure: Failure) -> str:
+    if failure.kind == "STRING" and failure.accepted == {"NUMBER"}:
+        return "a number stands without quotes"
+    bare = failure.kind == "NAME" and "STRING" in failure.accepted and "NAME" not in failure.accepted
+    return f'constants stand in quotes: "{failure.found}"' if bare else ""
+
+
+def _interval(failure: Failure) -> str:
+    if failure.accepted == {"LSQB"}:
+        return "an interval is written [lower, upper]"
+    return "an interval has two ends: [lower, upper]" if _lacks_upper(failure) else ""
+
+
+def _lacks_upper(failure: Failure) -> bool:
+    return failure.kind == "RSQB" and failure.accepted == {"COMMA"} and "P" in failure.before
+
+
+def _missing_comma(failure: Failure) -> str:
+    if failure.kind not in ("NAME", "STRING", "NUMBER", "NOT"):
+        return ""
+    if {"COMMA", "AT"} <= failure.accepted:
+        return "the parts of a rule's body are separated by commas"
+    between = "COMMA" in failure.accepted and failure.accepted & {"RPAR", "RBRACE"}
+    return "a comma is missing before it" if between else ""
+
+
+def _comma_between_formulas(failure: Failure) -> str:
+    if failure.kind != "COMMA" or "NAME" in failure.accepted:
+        return ""
+    if failure.before.lstrip().startswith(("type", "predicate")):
+        return "each declaration stands on a line of its own"
+    if "IF" in failure.accepted:
+        return "formulas are joined by 'and'; the head of a rule is one atom"
+    return "formulas and conditions are joined by 'and'"
+
+
+def _two_formulas(failure: Failure) -> str:
+    starts = failure.kind in ("NAME", "NOT", "EXISTS", "FORALL", "LPAR", "TYPE", "PREDICATE", "HARD", "P")
+    if starts and "AND" in failure.accepted:
+        return "two formulas need a connective between them, two statements a line each"
+    return ""
+
+
+def _quantifier(failure: Failure) -> str:
+    if failure.kind != "COLON" and failure.accepted == {"COLON", "COMMA"}:
+        return "a colon ends the variables: 'exists x, y: ...'"
+    return ""
+
+
+def _weight_without_colon(failure: Failure) -> str:
+    weighted = "COLON" in failure.accepted and not failure.accepted & {"NAME", "COMMA", "$END"}
+    return "a colon stands between a weight and its formula" if weighted and failure.kind == "NAME" else ""
+
+
+def _label(failure: Failure) -> str:
+    before = failure.before.strip()
+    if before.startswith("[") and failure.accepted == {"RSQB"}:
+        return 'a label of several words stands in quotes: ["..."]'
+    if before.startswith("[") and before.endswith("]") and "TYPE" in failure.accepted:
+        if failure.kind == "LSQB":
+            return "a statement has one label"
+        if failure.kind == "COLON":
+            return "a label is followed by its statement, without a colon"
+        if failure.kind == "$END":
+            return "a label stands before the statement, on the same line"
+    return ""
+
+
+_RULES = [
+    _probability_elsewhere,
+    _foreign,
+    _point,
+    _percent,
+    _minus,
+    _name_with_a_sign,
+    _decimal_comma,
+    _label,
+    _reserved_as_name,
+    _wrong_case,
+    _other_word,
+    _misspelt,
+    _role,
+    _chained,
+    _comparison_out_of_place,
+    _atom_as_term,
+    _nested_term,
+    _arguments_without_brackets,
+    _empty_brackets,
+    _last_comma,
+    _bracket_too_many,
+    _value_set,
+    _interval,
+    _bare_constant,
+    _weight_without_colon,
+    _quantifier,
+    _weight_behind,
+    _rule_without_head,
+    _negation,
+    _learned_fact,
+    _missing_comma,
+    _comma_between_formulas,
+    _two_formulas,
+]

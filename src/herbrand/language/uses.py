@@ -1,0 +1,300 @@
+"""How a theory uses its names: every atom against its predicate, every variable in a class of one type.
+
+Takes the statements and the declared vocabulary; gives what the last stage needs to name the types and to
+check the constants. Predicates that are used undeclared enter the vocabulary, unless it is strict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from herbrand.errors import Mistake, Mistakes, Span, nearest
+from herbrand.language.declarations import Vocabulary, places
+from herbrand.language.names import shown_constant, shown_name
+from herbrand.language.scope import Renaming, free_variables, written
+from herbrand.language.show import show_atom, show_formula
+from herbrand.language.signature import Predicate
+from herbrand.language.syntax import (
+    Atom,
+    Bound,
+    Comparison,
+    Constant,
+    Exists,
+    FactRows,
+    Forall,
+    Formula,
+    Learned,
+    Rule,
+    Statement,
+    Term,
+    Theory,
+    Value,
+    ValueIn,
+    ValueIs,
+    Variable,
+    WeightedFormula,
+    walk,
+)
+from herbrand.language.unification import Key, Slot, TypeClasses, VariableKey
+
+_MOST_PLACES = 5
+
+
+class ConstantUse(NamedTuple):
+    """A constant that a formula or rule names, and what it stands for."""
+
+    key: Key
+    value: Value
+    span: Span | None
+
+
+class Uses:
+    """Goes through the statements once; what is wrong gathers in ``mistakes``.
+
+    ``unread`` names what stands in statements that could not be read: such a name may well be declared there.
+    """
+
+    def __init__(
+        self, theory: Theory, vocabulary: Vocabulary, mistakes: Mistakes, unread: Collection[str] = ()
+    ) -> None:
+        self.constants: list[ConstantUse] = []
+        self.rows: list[FactRows] = []
+        self.classes = TypeClasses(mistakes)
+        self._vocabulary = vocabulary
+        self._mistakes = mistakes
+        self._unread = unread
+        self._undeclared: dict[str, list[Span | None]] = {}
+        for predicate in vocabulary.predicates.values():
+            for position, name in enumerate(predicate.column_types):
+                self.classes.settle(Slot(predicate.name, position), name, predicate.span)
+        for number, statement in enumerate(theory.statements):
+            if isinstance(statement, FactRows):
+                self._use_rows(statement)
+            else:
+                _StatementUses(self, number).use(statement)
+        self._report_undeclared()
+
+    def refuse(
+        self, message: str, span: Span | None, hint: str = "", related: Sequence[tuple[str, Span | None]] = ()
+    ) -> None:
+        self._mistakes.add(Mistake(message, span, hint, places(*related)))
+
+    @property
+    def refusals(self) -> int:
+        return len(self._mistakes) + len(self._undeclared)
+
+    def predicate(self, atom: Atom) -> Predicate | None:
+        """The predicate of an atom, if it takes that many arguments."""
+        name, arity, span = atom.predicate, len(atom.arguments), atom.span
+        predicate = self._vocabulary.predicates.get(name)
+        if predicate is None:
+            if self._vocabulary.strict or name in self._unread:
+                self._undeclared.setdefault(name, []).append(span)
+                return None
+            predicate = Predicate(name, ("",) * arity, span=span)
+            self._vocabulary.predicates[name] = predicate
+            self.classes.add_slots(predicate)
+        if predicate.arity != arity:
+            message = f"{shown_name(name)} takes {_counted(predicate.arity)}, not {arity}"
+            self.refuse(message, span, related=[_origin(predicate)])
+            return None
+        return predicate
+
+    def plain_predicate(self, atom: Atom) -> Predicate | None:
+        """The predicate of an atom that is true or false."""
+        predicate = self.predicate(atom)
+        if predicate is not None and predicate.value_type is not None:
+            message = f"{shown_name(atom.predicate)} is many-valued and needs a value"
+            self.refuse(message, atom.span, f"write {show_formula(atom)} = value", [_origin(predicate)])
+            return None
+        return predicate
+
+    def valued_predicate(self, atom: Atom, span: Span | None, value: Value | None = None) -> Predicate | None:
+        """The predicate of an atom that takes one of several values."""
+        known = atom.predicate in self._vocabulary.predicates
+        if not known and not self._vocabulary.strict and atom.predicate not in self._unread:
+            self.refuse(
+                f"{shown_name(atom.predicate)} is not declared as many-valued",
+                span,
+                _soft_instead(value) or f"declare it: predicate {_as_declared(atom)} in {{...}}",
+            )
+            return None
+        predicate = self.predicate(Atom(atom.predicate, atom.arguments, atom.span or span))
+        if predicate is not None and predicate.value_type is None:
+            self.refuse(
+                f"{shown_name(atom.predicate)} is true or false and has no other value",
+                span,
+                _soft_instead(value)
+                or f"a many-valued predicate is declared with its values: predicate {predicate} in {{...}}",
+                [_origin(predicate)],
+            )
+            return None
+        return predicate
+
+    def is_valued_name(self, name: str) -> bool:
+        predicate = self._vocabulary.predicates.get(name)
+        return predicate is not None and predicate.value_type is not None and not predicate.types
+
+    def _use_rows(self, rows: FactRows) -> None:
+        span, first = rows.row_span(0), rows.row(0)
+        arguments = first[:-1] if rows.valued else first
+        atom = Atom(rows.predicate, tuple(map(Constant, arguments)), span)
+        known = self.valued_predicate(atom, span, first[-1]) if rows.valued else self.plain_predicate(atom)
+        if known is not None:
+            self.rows.append(rows)
+
+    def _report_undeclared(self) -> None:
+        """One mistake a name: a name that is misspelt once is likely misspelt everywhere."""
+        for name, spans in self._undeclared.items():
+            if name in self._unread:
+                continue
+            hint = "as soon as one predicate is declared, all must be"
+            if not self._mistakes.full:
+                hint = nearest(name, self._vocabulary.predicates) or hint
+            others = [("also here", span) for span in spans[1:_MOST_PLACES]]
+            more = len(spans) - 1 - len(others)
+            if more > 0:
+                hint += f" ({more:,} more place{'s' if more > 1 else ''})"
+            self.refuse(f"predicate '{name}' is not declared", spans[0], hint, others)
+
+
+class _StatementUses:
+    """The uses of one statement, whose variables are its own."""
+
+    def __init__(self, uses: Uses, number: int) -> None:
+        self._uses = uses
+        self._number = number
+        self._variables: dict[str, Variable] = {}
+
+    def use(self, statement: Statement) -> None:
+        renaming = Renaming()
+        match statement:
+            case WeightedFormula(formula=formula, where=where, weight=weight):
+                renamed = renaming.formula(formula)
+                self._use_formulas([renamed, *where])
+                named = [t for c in where for t in (c.left, c.right) if isinstance(t, Variable)]
+                self._check_free([*named, *_learned_by(weight)], [renamed], formula)
+            case Bound(event=event, given=given):
+                self._use_formulas([renaming.formula(part) for part in (event, given) if part is not None])
+            case Rule(head=head, body=body, weight=weight):
+                parts: list[Formula] = [renaming.atom(head), *map(renaming.formula, body)]
+                self._use_formulas(parts, ordered=True)
+                self._check_free(_learned_by(weight), parts)
+
+    def _check_free(
+        self, named: Iterable[Variable], formulas: Iterable[Formula], original: Formula | None = None
+    ) -> None:
+        free = {name for formula in formulas for name in free_variables(formula)}
+        for variable in named:
+            if variable.name not in free:
+                quantified = original is not None and variable.name in _bound_names(original)
+                self._uses.refuse(
+                    f"{shown_name(variable.name)} is not a free variable of the "
+                    f"{'rule' if original is None else 'formula'}",
+                    variable.span,
+                    "'where' and '?[ ]' cannot name quantified variables" if quantified else "",
+                )
+
+    def _use_formulas(self, formulas: Sequence[Formula], ordered: bool = False) -> None:
+        before = self._uses.refusals
+        for formula in formulas:
+            for part in walk(formula):
+                self._use_part(part, ordered)
+        if self._uses.refusals == before:
+            for name, variable in self._variables.items():
+                self._check_variable(written(name), variable)
+
+    def _check_variable(self, name: str, variable: Variable) -> None:
+        if self._uses.is_valued_name(name):
+            message = f"{shown_name(name)} is a many-valued predicate, and stands here for a variable"
+            self._uses.refuse(message, variable.span, "give the variable another name")
+        elif not self._uses.classes.has_slot(VariableKey(self._number, variable.name)):
+            message = f"nothing tells what {shown_name(name)} ranges over: it occurs in no atom"
+            self._uses.refuse(message, variable.span)
+
+    def _use_part(self, part: Formula, ordered: bool) -> None:
+        match part:
+            case Atom():
+                if self._uses.plain_predicate(part) is not None:
+                    self._use_terms(part)
+            case ValueIs(atom=atom, value=value):
+                shown = value.value if isinstance(value, Constant) else None
+                self._use_valued(atom, [value], part.span, shown)
+            case ValueIn(atom=atom, values=values):
+                self._use_valued(atom, values, part.span)
+            case Comparison():
+                self._use_comparison(part, ordered)
+            case Exists(variables=bound) | Forall(variables=bound):
+                self._variables.update((variable.name, variable) for variable in bound)
+
+    def _use_valued(
+        self, atom: Atom, values: Sequence[Term], span: Span | None, shown: Value | None = None
+    ) -> None:
+        predicate = self._uses.valued_predicate(atom, span, shown)
+        if predicate is not None:
+            self._use_terms(atom)
+            for value in values:
+                self._use_term(Slot(atom.predicate, predicate.arity), value)
+
+    def _use_terms(self, atom: Atom) -> None:
+        for position, term in enumerate(atom.arguments):
+            self._use_term(Slot(atom.predicate, position), term)
+
+    def _use_term(self, slot: Slot, term: Term) -> None:
+        if isinstance(term, Constant):
+            self._uses.constants.append(ConstantUse(slot, term.value, term.span))
+        else:
+            self._variables.setdefault(term.name, term)
+            self._uses.classes.join(self._key(term), slot, shown_name(written(term.name)), term.span)
+
+    def _use_comparison(self, comparison: Comparison, ordered: bool) -> None:
+        if comparison.operator not in ("=", "!=") and not ordered:
+            message = f"{comparison.operator} compares numbers in the body of a rule only"
+            self._uses.refuse(message, comparison.span, "define a predicate by a rule and use it here")
+            return
+        sides = (comparison.left, comparison.right)
+        variables = [term for term in sides if isinstance(term, Variable)]
+        for variable in variables:
+            self._variables.setdefault(variable.name, variable)
+        if len(variables) == 2:
+            left, right = variables
+            self._uses.classes.join(
+                self._key(left), self._key(right), shown_name(written(left.name)), comparison.span
+            )
+        for constant in sides:
+            if isinstance(constant, Constant) and variables:
+                key = self._key(variables[0])
+                self._uses.constants.append(ConstantUse(key, constant.value, constant.span))
+
+    def _key(self, variable: Variable) -> VariableKey:
+        return VariableKey(self._number, variable.name)
+
+
+def _learned_by(weight: object) -> tuple[Variable, ...]:
+    return weight.by if isinstance(weight, Learned) else ()
+
+
+def _bound_names(formula: Formula) -> Iterator[str]:
+    for part in walk(formula):
+        if isinstance(part, Exists | Forall):
+            yield from (variable.name for variable in part.variables)
+
+
+def _soft_instead(value: Value | None) -> str:
+    """Someone who gives a plain atom a number between 0 and 1 means its probability."""
+    if isinstance(value, int | float) and 0 < value < 1:
+        return f"soft evidence is written '~ {shown_constant(value)}'"
+    return ""
+
+
+def _as_declared(atom: Atom) -> str:
+    return show_atom(atom.predicate, ()) + ("(...)" if atom.arguments else "")
+
+
+def _origin(predicate: Predicate) -> tuple[str, Span | None]:
+    return ("declared here" if predicate.declared else "first used here"), predicate.span
+
+
+def _counted(arity: int) -> str:
+    return {0: "no arguments", 1: "1 argument"}.get(arity, f"{arity} arguments")

@@ -1,0 +1,198 @@
+"""A theory and its facts, ready to be asked: the Python side of every command.
+
+>>> import herbrand as hb
+>>> theory = hb.parse('1.5: smokes(x) and friends(x, y) => smokes(y)')
+>>> model = hb.Model(theory, {"friends": [("anna", "bob")]})
+>>> round(model.infer(given=['smokes("anna")'])['smokes("bob")'], 4)
+0.8176
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from herbrand.answers.marginals import Marginals
+from herbrand.contraction.memory import bytes_of
+from herbrand.engines.engine import Engine, Settings
+from herbrand.engines.loop import Limits, run
+from herbrand.engines.registry import all_engines, engine_named
+from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
+from herbrand.facts.load import load_facts
+from herbrand.facts.source import fact_sources
+from herbrand.language.check import check
+from herbrand.language.parse import parse_literal
+from herbrand.language.show import show_statement
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Bound, FactRows, Rule, Statement, Theory, WeightedFormula
+from herbrand.program.lower import lower
+from herbrand.program.program import Program
+from herbrand.program.question import Question, queried_predicates, read_question
+
+KINDS: dict[str, type[Statement]] = {"weights": WeightedFormula, "bounds": Bound, "rules": Rule}
+Texts = str | Iterable[str]
+
+
+@dataclass(frozen=True)
+class _World:
+    """Which facts hold in one call: what is given beside the model's own, and which predicates are asked for."""
+
+    given: tuple[str, ...] = ()
+    queried: frozenset[str] = frozenset()
+
+
+class Model:
+    """What a theory means over given facts. Facts are read when first needed, and once.
+
+    ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate. ``open`` and
+    ``closed`` override the world assumption of predicates; ``header`` says whether text tables have one.
+    """
+
+    def __init__(
+        self,
+        theory: Theory,
+        facts: Any = None,
+        *,
+        open: Texts = (),
+        closed: Texts = (),
+        header: bool | None = None,
+        ignore: Texts = (),
+        progress: Callable[[str, float], None] | None = None,
+    ) -> None:
+        self.theory = theory
+        self.signature: Signature = check(theory)
+        self._sources = fact_sources(facts)
+        self._open, self._closed = _texts(open), _texts(closed)
+        self._header = header
+        self._ignored = frozenset(_texts(ignore))
+        self._progress = progress
+        self._programs: dict[_World, Program] = {}
+        unknown = self._ignored - set(KINDS)
+        if unknown:
+            raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(KINDS)}")
+
+    @property
+    def program(self) -> Program:
+        """The theory lowered over its facts."""
+        return self._program(_World())
+
+    def infer(
+        self,
+        query: Texts = (),
+        *,
+        given: Texts = (),
+        engine: str = "auto",
+        map: bool = False,
+        top: int | None = None,
+        min: float | None = None,
+        memory: int | str | None = None,
+        time_limit: float | None = None,
+        seed: int = 0,
+        note: Callable[[str], None] | None = None,
+    ) -> Marginals:
+        """Marginal probabilities of latent atoms, or of what is queried; with ``map`` the most probable world.
+
+        Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
+        """
+        self._refuse_unusable("infer", "weights")
+        settings = Settings(None if memory is None else bytes_of(memory), time_limit, seed)
+        program, question = self._asked(_texts(query), _texts(given), map)
+        chosen = self._chosen(engine, settings, program, question, note)
+        try:
+            answer = run(chosen, program, question, Limits(seconds=time_limit))
+        except BudgetError as error:
+            raise _with_alternatives(error, chosen, settings, program, question) from None
+        return answer.filtered(top, min)
+
+    def _asked(
+        self, query: Sequence[str], given: Sequence[str], map: bool
+    ) -> tuple[Program, Question]:
+        world = _World(tuple(given), queried_predicates(query, self.signature))
+        program = self._program(world)
+        return program, read_question(query, program.signature, program.facts, map)
+
+    def _chosen(
+        self,
+        name: str,
+        settings: Settings,
+        program: Program,
+        question: Question,
+        note: Callable[[str], None] | None,
+    ) -> Engine[Any]:
+        if name != "auto":
+            return engine_named(name, settings)
+        reasons = []
+        for engine in all_engines(settings):
+            support = engine.supports(program, question)
+            if support.possible:
+                if note is not None:
+                    note(f"engine {engine.name}: about {support.operations or 0:.1e} operations")
+                return engine
+            reasons.append(Mistake(f"{engine.name} cannot run it: {support.reason}"))
+        raise BudgetError(reasons)
+
+    def _program(self, world: _World) -> Program:
+        if self.signature.strict:
+            world = _World(world.given)
+        if world not in self._programs:
+            self._programs[world] = self._lowered(world)
+        return self._programs[world]
+
+    def _lowered(self, world: _World) -> Program:
+        given = tuple(_given(text) for text in world.given)
+        signature = check(self.theory + Theory(given)) if given else self.signature
+        signature, facts = load_facts(
+            (*self.theory.facts, *given),
+            signature,
+            self._sources,
+            mentioned=signature.mentioned,
+            rule_heads=[rule.head.predicate for rule in self.theory.rules],
+            queried=world.queried,
+            open=self._open,
+            closed=self._closed,
+            header=self._header,
+            progress=self._progress,
+        )
+        return lower(self._used_theory(), signature, facts)
+
+    def _used_theory(self) -> Theory:
+        dropped = tuple(KINDS[name] for name in self._ignored)
+        return Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
+
+    def _refuse_unusable(self, command: str, *usable: str) -> None:
+        """Statements of a kind that a command cannot use are errors, unless they are ignored."""
+        mistakes = [
+            Mistake(
+                f"{command} cannot use {name}: {next(show_statement(statement))}",
+                statement.span,
+                f"leave it out by --ignore {name}",
+            )
+            for name, kind in KINDS.items()
+            if name not in usable and name not in self._ignored
+            for statement in self.theory.statements
+            if isinstance(statement, kind)
+        ]
+        if mistakes:
+            raise UnsupportedError(mistakes)
+
+
+def _texts(texts: Texts) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
+def _given(text: str) -> FactRows:
+    return parse_literal(text)
+
+
+def _with_alternatives(
+    error: BudgetError, engine: Engine[Any], settings: Settings, program: Program, question: Question
+) -> HerbrandError:
+    """The refusal, and which engines could run it instead."""
+    others = [
+        other.name
+        for other in all_engines(settings)
+        if other.name != engine.name and other.supports(program, question).possible
+    ]
+    hint = f"engines that can run it: {', '.join(others)}" if others else ""
+    return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)

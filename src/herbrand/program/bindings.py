@@ -1,0 +1,197 @@
+"""Assignments of constants to logical variables, found by joining what is known: a table of index columns.
+
+The one place where conjunctions meet data: grounding and the derivation of rules both call :func:`enumerate_bindings`.
+Relations that are known are joined, what is left is crossed with its domain, and rows are dropped as soon as
+something settles that they cannot hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.errors import BudgetError, Span
+from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.template import Argument, Conjunction, Literal, Pair
+
+Test = Callable[["Bindings"], np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """``columns[name][i]`` is the constant of a variable in row i; ``origin`` the row each came from."""
+
+    columns: Mapping[str, np.ndarray]
+    origin: np.ndarray
+
+    @staticmethod
+    def nothing(count: int = 1) -> Bindings:
+        """Rows that bind no variable."""
+        return Bindings({}, np.arange(count))
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+    def column(self, argument: Argument) -> np.ndarray:
+        if isinstance(argument, int):
+            return np.full(len(self), argument)
+        return self.columns[argument]
+
+    def binds(self, arguments: Iterable[Argument]) -> bool:
+        return all(isinstance(argument, int) or argument in self.columns for argument in arguments)
+
+    def codes(self, arguments: Sequence[Argument], sizes: Sequence[int]) -> np.ndarray:
+        rows = np.empty((len(self), len(arguments)), dtype=np.int64)
+        for position, argument in enumerate(arguments):
+            rows[:, position] = self.column(argument)
+        return codes_of(rows, sizes)
+
+    def take(self, rows: np.ndarray, new: Mapping[str, np.ndarray] | None = None) -> Bindings:
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Bindings({**columns, **(new or {})}, self.origin[rows])
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many rows a table of bindings may have, and whose it is."""
+
+    bytes: float
+    span: Span | None = None
+
+    def check(self, rows: int, columns: int) -> None:
+        needed = 8.0 * rows * (columns + 2) * 2
+        if needed > self.bytes:
+            raise BudgetError(
+                f"grounding needs {rows:,} rows, about {needed / 1e9:.1f} GB, and {self.bytes / 1e9:.1f} GB "
+                "are allowed",
+                span=self.span,
+                hint="allow more by --memory, give more facts to closed predicates, or use an engine that does "
+                "not ground",
+            )
+
+
+def enumerate_bindings(
+    conjunction: Conjunction,
+    start: Bindings,
+    evidence: Evidence,
+    limit: Limit,
+    tests: Sequence[tuple[tuple[Argument, ...], Test]] = (),
+) -> Bindings:
+    """All assignments under which what is known does not rule the conjunction out.
+
+    ``tests`` are further conditions, each with the arguments it needs.
+    """
+    waiting = [*_tests_of(conjunction, evidence), *tests]
+    relations = [x for x in conjunction.literals if _is_relation(x, evidence)]
+    unbound = [name for name, _ in conjunction.variables if name not in start.columns]
+    found, waiting = _filtered(start, waiting)
+    while unbound:
+        literal = _best_relation(relations, found, unbound, evidence)
+        if literal is not None:
+            relations.remove(literal)
+            found = _joined(found, literal, evidence, limit)
+        else:
+            name = min(unbound, key=lambda name: len(evidence.program.domain(conjunction.types[name])))
+            found = _crossed(found, name, len(evidence.program.domain(conjunction.types[name])), limit)
+        unbound = [name for name in unbound if name not in found.columns]
+        found, waiting = _filtered(found, waiting)
+    return found
+
+
+def _is_relation(literal: Literal, evidence: Evidence) -> bool:
+    """Whether the rows that make a literal true are all listed."""
+    known = evidence.known(literal.predicate)
+    return known.default != LATENT and known.default not in literal.allowed or (
+        known.default == LATENT and known.latent_count() == 0
+    )
+
+
+def _tests_of(
+    conjunction: Conjunction, evidence: Evidence
+) -> list[tuple[tuple[Argument, ...], Test]]:
+    def differ(pair: Pair) -> Test:
+        return lambda rows: rows.column(pair[0]) != rows.column(pair[1])
+
+    def possible(literal: Literal) -> Test:
+        known = evidence.known(literal.predicate)
+        if known.default == LATENT and len(known.codes) == 0:
+            return lambda rows: None
+        allowed = np.array([LATENT, *literal.allowed])
+        return lambda rows: np.isin(known.lookup(rows.codes(literal.arguments, known.sizes)), allowed)
+
+    return [
+        *((pair, differ(pair)) for pair in sorted(conjunction.distinct, key=repr)),
+        *((literal.arguments, possible(literal)) for literal in conjunction.literals),
+    ]
+
+
+def _filtered(
+    rows: Bindings, waiting: list[tuple[tuple[Argument, ...], Test]]
+) -> tuple[Bindings, list[tuple[tuple[Argument, ...], Test]]]:
+    """Apply every test whose arguments are bound."""
+    later = []
+    for arguments, test in waiting:
+        if not rows.binds(arguments):
+            later.append((arguments, test))
+            continue
+        kept = test(rows)
+        if kept is not None and not kept.all():
+            rows = rows.take(np.flatnonzero(kept))
+    return rows, later
+
+
+def _best_relation(
+    relations: Sequence[Literal], rows: Bindings, unbound: Sequence[str], evidence: Evidence
+) -> Literal | None:
+    """The relation to join next: one that shares bound variables, the smaller the better."""
+    useful = [x for x in relations if any(argument in unbound for argument in x.arguments)]
+    if not useful:
+        return None
+
+    def badness(literal: Literal) -> tuple[bool, int]:
+        shares = any(isinstance(a, int) or a in rows.columns for a in literal.arguments)
+        return not shares, len(evidence.program.table(literal.predicate).true)
+
+    return min(useful, key=badness)
+
+
+def _joined(rows: Bindings, literal: Literal, evidence: Evidence, limit: Limit) -> Bindings:
+    listed, names = _selected(literal, evidence)
+    shared = [name for name in names if name in rows.columns]
+    sizes = [int(listed[:, names.index(name)].max(initial=0)) + 1 for name in shared]
+    sizes = [max(size, int(rows.columns[n].max(initial=0)) + 1) for size, n in zip(sizes, shared, strict=True)]
+    keys = codes_of(listed[:, [names.index(name) for name in shared]], sizes)
+    order = np.argsort(keys, kind="stable")
+    sorted_keys = keys[order]
+    wanted = rows.codes(shared, sizes)
+    first = np.searchsorted(sorted_keys, wanted, side="left")
+    counts = np.searchsorted(sorted_keys, wanted, side="right") - first
+    limit.check(int(counts.sum()), len(rows.columns) + len(names))
+    left = np.repeat(np.arange(len(rows)), counts)
+    steps = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    right = order[np.repeat(first, counts) + steps]
+    new = {n: listed[right, i].astype(np.int64) for i, n in enumerate(names) if n not in rows.columns}
+    return rows.take(left, new)
+
+
+def _selected(literal: Literal, evidence: Evidence) -> tuple[np.ndarray, list[str]]:
+    """The relation's rows that fit the literal's constants and repeated variables, a column a variable."""
+    listed = evidence.rows(literal.predicate, literal.allowed)
+    first: dict[str, int] = {}
+    for position, argument in enumerate(literal.arguments):
+        if isinstance(argument, int):
+            listed = listed[listed[:, position] == argument]
+        elif argument in first:
+            listed = listed[listed[:, position] == listed[:, first[argument]]]
+        else:
+            first[argument] = position
+    return listed[:, list(first.values())], list(first)
+
+
+def _crossed(rows: Bindings, name: str, size: int, limit: Limit) -> Bindings:
+    limit.check(len(rows) * size, len(rows.columns) + 1)
+    return rows.take(
+        np.repeat(np.arange(len(rows)), size), {name: np.tile(np.arange(size), len(rows))}
+    )

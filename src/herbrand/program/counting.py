@@ -1,0 +1,53 @@
+"""How many assignments of constants there are, without making them.
+
+>>> assignments({"x": 3, "y": 3}, [("x", "y")])
+6
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from herbrand.facts.facts import Facts
+from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Constant, Term, WeightedFormula
+
+Key = str | Constant
+
+
+def groundings(statement: WeightedFormula, signature: Signature, facts: Facts) -> int:
+    """The groundings of a formula that its ``where`` leaves."""
+    formula = Renaming().formula(statement.formula)
+    types = variable_types([formula, *statement.where], signature)
+    sizes = {name: len(facts.domains[types[name]]) for name in free_variables(formula)}
+    return _counted(sizes, [(_key(c.left), _key(c.right), c.operator == "=") for c in statement.where])
+
+
+def assignments(sizes: Mapping[str, int], distinct: Sequence[tuple[Key, Key]]) -> int:
+    """Assignments to variables of these domain sizes in which the pairs differ."""
+    return _counted(sizes, [(left, right, False) for left, right in distinct])
+
+
+def _counted(sizes: Mapping[str, int], conditions: Sequence[tuple[Key, Key, bool]]) -> int:
+    """Settle one condition after another: those that differ are all without those that are equal."""
+    if not conditions:
+        return math.prod(sizes.values())
+    (left, right, equal), rest = conditions[0], conditions[1:]
+    if not equal:
+        return _counted(sizes, rest) - _counted(sizes, [(left, right, True), *rest])
+    if left == right:
+        return _counted(sizes, rest)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return 0
+    name, by = (left, right) if isinstance(left, str) else (right, left)
+    assert isinstance(name, str)
+    merged = {other: size for other, size in sizes.items() if other != name}
+    return _counted(merged, [(by if a == name else a, by if b == name else b, e) for a, b, e in rest])
+
+
+def _key(term: Term) -> Key:
+    return term if isinstance(term, Constant) else term.name
+
+

@@ -1,0 +1,135 @@
+"""What is known of the ground atoms: looked up for many atoms at once.
+
+A ground atom is a predicate and a code, its argument indices as one mixed-radix number. ``known`` gives the value
+of each code, or :data:`LATENT`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from herbrand.errors import BudgetError, FactsError
+from herbrand.language.show import show_atom
+from herbrand.program.program import Program
+
+LATENT = -1
+Indices = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The settled atoms of one predicate: sorted codes, their values, and what all other atoms are."""
+
+    sizes: tuple[int, ...]
+    codes: np.ndarray
+    values: np.ndarray
+    default: int
+
+    @property
+    def atom_count(self) -> int:
+        return math.prod(self.sizes)
+
+    def lookup(self, codes: np.ndarray) -> np.ndarray:
+        """The value of each atom, ``LATENT`` where nothing settles it."""
+        found = np.full(len(codes), self.default, dtype=np.int64)
+        if len(self.codes):
+            at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+            hit = self.codes[at] == codes
+            found[hit] = self.values[at[hit]]
+        return found
+
+    def latent_count(self) -> int:
+        return self.atom_count - len(self.codes) if self.default == LATENT else 0
+
+    def latent_codes(self) -> np.ndarray:
+        if self.default != LATENT:
+            return np.empty(0, dtype=np.int64)
+        latent = np.ones(self.atom_count, dtype=bool)
+        latent[self.codes] = False
+        return np.flatnonzero(latent)
+
+
+class Evidence:
+    """The settled atoms of a program, made predicate by predicate when asked for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.known = lru_cache(maxsize=None)(self._known)
+
+    def sizes(self, predicate: str) -> tuple[int, ...]:
+        return tuple(map(len, self.program.domains_of(self.program.signature.predicates[predicate])))
+
+    def rows(self, predicate: str, allowed: Sequence[int]) -> np.ndarray:
+        """The argument rows of a known predicate's atoms that are listed with one of these values."""
+        true = self.program.table(predicate).true
+        if self.program.signature.predicates[predicate].value_type is None:
+            return true
+        return true[np.isin(true[:, -1], allowed)][:, :-1]
+
+    def _known(self, predicate: str) -> Known:
+        table = self.program.table(predicate)
+        sizes = self.sizes(predicate)
+        if self.program.signature.predicates[predicate].value_type is not None:
+            return self._known_valued(predicate, sizes)
+        true, false = codes_of(table.true, sizes), codes_of(table.false, sizes)
+        values = np.concatenate([np.ones(len(true), np.int64), np.zeros(len(false), np.int64)])
+        codes, first = np.unique(np.concatenate([true, false]), return_index=True)
+        return Known(sizes, codes, values[first], 0 if table.world == "closed" else LATENT)
+
+    def _known_valued(self, predicate: str, sizes: tuple[int, ...]) -> Known:
+        table = self.program.table(predicate)
+        codes, first = np.unique(codes_of(table.true[:, :-1], sizes), return_index=True)
+        known = Known(sizes, codes, table.true[first, -1].astype(np.int64), LATENT)
+        if table.world == "closed" and known.latent_count():
+            missing = self.atom_text(predicate, known.latent_codes()[:1])[0]
+            raise FactsError(
+                f"{missing} has no value, though {predicate} is observed",
+                hint="list a value for every atom of an observed many-valued predicate, or declare it open",
+            )
+        return known
+
+    def excluded(self, predicate: str) -> tuple[np.ndarray, np.ndarray]:
+        """Codes and values of a many-valued predicate that are known not to go together."""
+        false = self.program.table(predicate).false
+        if self.program.signature.predicates[predicate].value_type is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return codes_of(false[:, :-1], self.sizes(predicate)), false[:, -1].astype(np.int64)
+
+    def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[object]]:
+        """The constants of each atom, a column for each argument."""
+        domains = self.program.domains_of(self.program.signature.predicates[predicate])
+        columns = arguments_of(codes, tuple(map(len, domains)))
+        return [list(domain.values_at(column)) for domain, column in zip(domains, columns, strict=True)]
+
+    def atom_text(self, predicate: str, codes: np.ndarray) -> list[str]:
+        columns = self.atom_arguments(predicate, codes)
+        if not columns:
+            return [show_atom(predicate, ())] * len(codes)
+        return [show_atom(predicate, row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
+
+
+def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+    """One number for each row of indices."""
+    if math.prod(sizes) >= 2**63:
+        raise BudgetError(
+            f"a predicate over {' × '.join(f'{size:,}' for size in sizes)} constants has too many ground atoms"
+        )
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for position, size in enumerate(sizes):
+        codes *= size
+        codes += rows[:, position]
+    return codes
+
+
+def arguments_of(codes: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+    """The inverse of :func:`codes_of`, a column for each argument."""
+    columns = []
+    for size in reversed(sizes):
+        codes, column = np.divmod(codes, size)
+        columns.append(column)
+    return columns[::-1]

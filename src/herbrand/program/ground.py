@@ -1,0 +1,191 @@
+"""A program over its ground atoms: which atoms are latent, and which of them each template binds together.
+
+Takes a :class:`Program`; gives a :class:`Ground`: latent atoms with numbers, and for every template the rows of atom
+numbers that its conjunction ranges over once evidence is absorbed. Contradictions among known atoms are found here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.errors import BudgetError, ContradictionError, Mistake
+from herbrand.language.show import show_statement
+from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
+from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.program import Program
+from herbrand.program.template import Argument, Conjunction, Template
+
+SATISFIED = -1
+BYTES_AN_ATOM = 64
+
+
+@dataclass(frozen=True, eq=False)
+class GroundConjunction:
+    """Row i binds the atoms ``atoms[i]``, each to a value in ``allowed`` of its column.
+
+    ``SATISFIED`` stands for a literal that evidence already makes true. ``origin`` is the row of the enclosing
+    conjunction that a block's piece belongs to.
+    """
+
+    atoms: np.ndarray
+    allowed: tuple[tuple[int, ...], ...]
+    origin: np.ndarray
+    blocks: tuple[GroundBlock, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+
+@dataclass(frozen=True, eq=False)
+class GroundBlock:
+    pieces: tuple[GroundConjunction, ...]
+    some: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GroundTemplate:
+    """A template's rows and the constants that its variables stand for in each.
+
+    ``weight_rows`` tells which number of a weight that is learned for each constant applies.
+    """
+
+    template: Template
+    conjunction: GroundConjunction
+    weight_rows: np.ndarray
+    bindings: Bindings
+
+
+class LatentAtoms:
+    """Numbers for the latent ground atoms, predicate by predicate in the order of the signature."""
+
+    def __init__(self, evidence: Evidence, memory: float) -> None:
+        self.evidence = evidence
+        predicates = evidence.program.signature.predicates
+        counts = {name: evidence.known(name).latent_count() for name in predicates}
+        _refuse_too_many(counts, memory)
+        self.codes = {name: evidence.known(name).latent_codes() for name, count in counts.items() if count}
+        starts = np.cumsum([0, *(len(codes) for codes in self.codes.values())])
+        self.start = dict(zip(self.codes, map(int, starts[:-1]), strict=True))
+        self.count = int(starts[-1])
+
+    @cached_property
+    def value_counts(self) -> np.ndarray:
+        """How many values each atom has."""
+        program = self.evidence.program
+        parts = [np.full(len(codes), program.value_count(name)) for name, codes in self.codes.items()]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        """The numbers of atoms that are latent."""
+        return self.start[predicate] + np.searchsorted(self.codes[predicate], codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    program: Program
+    evidence: Evidence
+    atoms: LatentAtoms
+    templates: tuple[GroundTemplate, ...]
+
+
+def ground(program: Program, memory: float) -> Ground:
+    """The program over its latent ground atoms, within ``memory`` bytes."""
+    evidence = Evidence(program)
+    atoms = LatentAtoms(evidence, memory)
+    templates = tuple(ground_template(t, evidence, atoms, memory) for t in program.templates)
+    for template in templates:
+        _refuse_contradiction(template, evidence)
+    return Ground(program, evidence, atoms, templates)
+
+
+def ground_template(
+    template: Template, evidence: Evidence, atoms: LatentAtoms, memory: float
+) -> GroundTemplate:
+    limit = Limit(memory, evidence.program.span_of(template))
+    rows = enumerate_bindings(template.conjunction, Bindings.nothing(), evidence, limit)
+    conjunction = _grounded(template.conjunction, rows, evidence, atoms, limit)
+    return GroundTemplate(template, conjunction, _weight_rows(template, rows, evidence.program), rows)
+
+
+def _grounded(
+    conjunction: Conjunction, rows: Bindings, evidence: Evidence, atoms: LatentAtoms, limit: Limit
+) -> GroundConjunction:
+    """Atom numbers for bindings that are already enumerated."""
+    numbers = np.empty((len(rows), len(conjunction.literals)), dtype=np.int64)
+    for position, literal in enumerate(conjunction.literals):
+        known = evidence.known(literal.predicate)
+        codes = rows.codes(literal.arguments, known.sizes)
+        latent = known.lookup(codes) == LATENT
+        numbers[~latent, position] = SATISFIED
+        if latent.any():
+            numbers[latent, position] = atoms.numbers(literal.predicate, codes[latent])
+    blocks = tuple(
+        GroundBlock(
+            tuple(_grounded_piece(piece, rows, evidence, atoms, limit) for piece in block.pieces), block.some
+        )
+        for block in conjunction.blocks
+    )
+    return GroundConjunction(numbers, tuple(x.allowed for x in conjunction.literals), rows.origin, blocks)
+
+
+def _grounded_piece(
+    piece: Conjunction, rows: Bindings, evidence: Evidence, atoms: LatentAtoms, limit: Limit
+) -> GroundConjunction:
+    start = Bindings(rows.columns, np.arange(len(rows)))
+    return _grounded(piece, enumerate_bindings(piece, start, evidence, limit), evidence, atoms, limit)
+
+
+def _weight_rows(template: Template, rows: Bindings, program: Program) -> np.ndarray:
+    if template.weight is None or not template.weight_arguments:
+        return np.zeros(len(rows), dtype=np.int64)
+    sizes = [len(program.domain(name)) for name in program.weights[template.weight].by]
+    return rows.codes(template.weight_arguments, sizes)
+
+
+def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
+    """A forbidden conjunction that the facts alone make true."""
+    template, conjunction = ground.template, ground.conjunction
+    if template.weight is not None or conjunction.blocks or not len(conjunction):
+        return
+    violated = np.flatnonzero((conjunction.atoms == SATISFIED).all(axis=1))
+    if not len(violated):
+        return
+    row = ground.bindings.take(violated[:1])
+    facts = [
+        _shown_literal(evidence, literal.predicate, row, literal.arguments)
+        for literal in template.conjunction.literals
+    ]
+    statement = evidence.program.statements[template.statement]
+    raise ContradictionError(
+        Mistake(
+            f"the facts contradict this hard statement: {', '.join(facts) or 'it never holds'}",
+            statement.span,
+            "" if statement.span else f"the statement: {next(show_statement(statement))}",
+        )
+    )
+
+
+def _shown_literal(
+    evidence: Evidence, predicate: str, row: Bindings, arguments: tuple[Argument, ...]
+) -> str:
+    known = evidence.known(predicate)
+    codes = row.codes(arguments, known.sizes)
+    text, value = evidence.atom_text(predicate, codes)[0], int(known.lookup(codes)[0])
+    value_type = evidence.program.signature.predicates[predicate].value_type
+    if value_type is None:
+        return text if value else f"not {text}"
+    return f"{text} = {evidence.program.domain(value_type).value(value)!r}"
+
+
+def _refuse_too_many(counts: dict[str, int], memory: float) -> None:
+    total = sum(counts.values())
+    if total * BYTES_AN_ATOM > memory:
+        largest = max(counts, key=lambda name: counts[name])
+        raise BudgetError(
+            f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
+            f"{total * BYTES_AN_ATOM / 1e9:.1f} GB, and {memory / 1e9:.1f} GB are allowed",
+            hint=f"declare {largest} as observed if what is not listed is false, or allow more by --memory",
+        )

@@ -1,0 +1,245 @@
+"""From statements and facts to templates: lowered once, exactly, for all engines.
+
+>>> import herbrand as hb
+>>> for template in hb.Model(hb.parse('1.5: p(x) and f(x, y) => p(y)'), {"p": [("a",)]}, open=["p"]).program.templates:
+...     print(template)
++w0  {x: thing, y: thing}
+-w0  {x: thing, y: thing}  [x != y]  f(x, y) and p(x) and not p(y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from herbrand.facts.facts import Facts
+from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Exists,
+    Formula,
+    Hard,
+    Learned,
+    Term,
+    Theory,
+    ValueIn,
+    ValueIs,
+    WeightedFormula,
+)
+from herbrand.program.normal_form import Case, cases, shorter_cases
+from herbrand.program.program import Program, Weight
+from herbrand.program.rewrites.expand_values import expanded
+from herbrand.program.shatter import shattered
+from herbrand.program.template import (
+    FALSE,
+    TRUE,
+    Argument,
+    Block,
+    Conjunction,
+    Literal,
+    Pair,
+    Template,
+    different,
+    substituted,
+)
+
+
+def lower(theory: Theory, signature: Signature, facts: Facts) -> Program:
+    """The program that a theory means over these facts; bounds and rules are left to their own engines."""
+    lowering = _Lowering(signature, facts)
+    for number, statement in enumerate(theory.statements):
+        if isinstance(statement, WeightedFormula):
+            lowering.add(number, statement)
+    return Program(
+        signature, facts, theory.statements, tuple(lowering.weights), tuple(lowering.templates)
+    )
+
+
+def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
+    """Templates that forbid every world in which a closed formula is false."""
+    lowering = _Lowering(program.signature, program.facts)
+    lowering.add(len(program.statements), WeightedFormula(Hard(), formula, span=formula.span))
+    return tuple(lowering.templates)
+
+
+@dataclass
+class _Lowering:
+    """Gathers weights and templates; one call of ``add`` a statement."""
+
+    signature: Signature
+    facts: Facts
+
+    def __post_init__(self) -> None:
+        self.weights: list[Weight] = []
+        self.templates: list[Template] = []
+
+    def add(self, number: int, statement: WeightedFormula) -> None:
+        formula = Renaming().formula(statement.formula)
+        types = variable_types([formula, *statement.where], self.signature)
+        weight = self._weight(statement.weight, types)
+        by = statement.weight.by if isinstance(statement.weight, Learned) else ()
+        constants = self.facts.domains
+        for case in expanded(formula, statement.where, by, types, self.signature, constants):
+            scope = _Scope(self, types, case.where, number)
+            arguments = tuple(scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True))
+            self.templates += scope.templates(case.formula, weight, arguments)
+
+    def _weight(self, weight: float | Learned | Hard, types: Mapping[str, str]) -> int | None:
+        if isinstance(weight, Hard):
+            return None
+        if isinstance(weight, Learned):
+            self.weights.append(Weight(0.0, True, tuple(types[v.name] for v in weight.by)))
+        else:
+            self.weights.append(Weight(float(weight)))
+        return len(self.weights) - 1
+
+    def latent_value_count(self, predicate: str) -> int | None:
+        if self.facts.tables[predicate].world == "closed":
+            return None
+        value_type = self.signature.predicates[predicate].value_type
+        return 2 if value_type is None else len(self.facts.domains[value_type])
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """One statement's variables and conditions."""
+
+    lowering: _Lowering
+    types: Mapping[str, str]
+    where: tuple[Comparison, ...]
+    number: int
+
+    def templates(
+        self, formula: Formula, weight: int | None, weight_arguments: tuple[Argument, ...]
+    ) -> Iterator[Template]:
+        """Pieces that sum to ``weight`` times the formula: itself, or 1 minus the cases of its negation."""
+        variables = tuple((name, self.types[name]) for name in self._free(formula))
+
+        def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
+            for case in found:
+                for conjunction, by in self.conjunctions(case, variables, weight_arguments):
+                    yield Template(conjunction, weight, sign, by, self.number)
+
+        if weight is None:
+            yield from pieces(cases(formula, False), 1)
+            return
+        found, holds = shorter_cases(formula)
+        if not holds:
+            yield from pieces([()], 1)
+        yield from pieces(found, 1 if holds else -1)
+
+    def _free(self, formula: Formula) -> list[str]:
+        conditions = [free_variables(condition) for condition in self.where]
+        return list(dict.fromkeys(name for part in (free_variables(formula), *conditions) for name in part))
+
+    def conjunctions(
+        self,
+        case: Case,
+        variables: tuple[tuple[str, str], ...],
+        weight_arguments: tuple[Argument, ...],
+    ) -> Iterator[tuple[Conjunction, tuple[Argument, ...]]]:
+        """A case as shattered conjunctions, each with what the weight's arguments became.
+
+        The weight's arguments ride along as a literal that is taken off again, so that every substitution
+        reaches them.
+        """
+        rider = Literal("", weight_arguments, TRUE)
+        whole = self.conjunction((*self._conditions(), *case), variables, rider)
+        if whole is None:
+            return
+        for part in shattered(whole, self._value_count_with_rider):
+            carried = next(x for x in part.literals if x.predicate == "")
+            literals = tuple(x for x in part.literals if x.predicate != "")
+            yield replace(part, literals=literals), carried.arguments
+
+    def _value_count_with_rider(self, predicate: str) -> int | None:
+        return None if predicate == "" else self.lowering.latent_value_count(predicate)
+
+    def conjunction(
+        self, decided: Iterable[tuple[Formula, bool]], variables: tuple[tuple[str, str], ...], *riders: Literal
+    ) -> Conjunction | None:
+        """All that was decided, equalities carried out; ``None`` where they exclude each other."""
+        literals = list(riders)
+        equalities: list[tuple[Argument, Argument]] = []
+        distinct: set[Pair] = set()
+        blocks: list[Block] = []
+        for leaf, holds in decided:
+            match leaf:
+                case Comparison(left=left, right=right):
+                    pair = self._pair(left, right)
+                    if holds:
+                        equalities.append(pair)
+                    else:
+                        distinct.add(different(*pair))
+                case Exists():
+                    blocks.append(Block(tuple(self._pieces(leaf)), holds))
+                case _:
+                    literals.append(self._literal(leaf, holds))
+        found = Conjunction(variables, tuple(literals), frozenset(distinct), tuple(blocks))
+        return _unified(found, equalities)
+
+    def _conditions(self) -> Iterator[tuple[Formula, bool]]:
+        for condition in self.where:
+            yield replace(condition, operator="="), condition.operator == "="
+
+    def _pieces(self, leaf: Exists) -> Iterator[Conjunction]:
+        variables = tuple((variable.name, self.types[variable.name]) for variable in leaf.variables)
+        for case in cases(leaf.body, True):
+            piece = self.conjunction(case, variables)
+            if piece is not None:
+                yield piece
+
+    def _literal(self, leaf: Formula, holds: bool) -> Literal:
+        match leaf:
+            case Atom(predicate=predicate):
+                return Literal(predicate, self._arguments(leaf), TRUE if holds else FALSE)
+            case ValueIs(atom=atom, value=Constant() as value):
+                return self._valued(atom, (value,), holds)
+            case ValueIn(atom=atom, values=values):
+                return self._valued(atom, values, holds)
+        raise AssertionError(leaf)
+
+    def _valued(self, atom: Atom, values: Sequence[Constant], holds: bool) -> Literal:
+        value_type = self.lowering.signature.predicates[atom.predicate].value_type
+        assert value_type is not None
+        domain = self.lowering.facts.domains[value_type]
+        named = {domain.index_of(value.value) for value in values}
+        allowed = tuple(index for index in range(len(domain)) if (index in named) == holds)
+        return Literal(atom.predicate, self._arguments(atom), allowed)
+
+    def _arguments(self, atom: Atom) -> tuple[Argument, ...]:
+        types = self.lowering.signature.predicates[atom.predicate].types
+        return tuple(self.argument(term, name) for term, name in zip(atom.arguments, types, strict=True))
+
+    def _pair(self, left: Term, right: Term) -> tuple[Argument, Argument]:
+        name = next(self.types[term.name] for term in (left, right) if not isinstance(term, Constant))
+        return self.argument(left, name), self.argument(right, name)
+
+    def argument(self, term: Term, type_name: str) -> Argument:
+        if not isinstance(term, Constant):
+            return term.name
+        index = self.lowering.facts.domains[type_name].index_of(term.value)
+        assert index is not None, f"{term.value!r} is not in the domain of {type_name}"
+        return index
+
+
+def _unified(
+    conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]
+) -> Conjunction | None:
+    """Each equality substituted, in the conjunction and in the equalities still to come."""
+    found: Conjunction | None = conjunction
+    waiting = list(equalities)
+    while waiting and found is not None:
+        left, right = waiting.pop(0)
+        if left == right:
+            continue
+        if isinstance(left, int) and isinstance(right, int):
+            return None
+        name, by = (right, left) if isinstance(right, str) and right in found.types else (left, right)
+        assert isinstance(name, str)
+        found = substituted(found, name, by)
+        waiting = [(by if a == name else a, by if b == name else b) for a, b in waiting]
+    return found

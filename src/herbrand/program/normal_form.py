@@ -1,0 +1,226 @@
+"""Formulas as disjoint conjunctions that add up to exactly the formula.
+
+Deciding one leaf after another (true, false) splits a formula into cases that exclude each other; the cases in
+which it comes out true are conjunctions whose indicator functions sum to its own. That settles two traps of the
+literature: the potential of a conjunction is not the sum of its clauses', and pieces that overlap count twice.
+
+A leaf inside a quantifier that names none of the quantified variables is decided outside of it, so what stays
+inside a block are atoms of its own variables. ``x = y`` decided true makes two variables one, decided false it
+makes them differ.
+
+>>> from herbrand.language.parse import parse_formula
+>>> from herbrand.language.show import show_formula
+>>> for case in cases(parse_formula("p(x) and (q(x) or r(x))"), True):
+...     print([("" if holds else "not ") + show_formula(leaf) for leaf, holds in case])
+['p(x)', 'q(x)']
+['p(x)', 'not q(x)', 'r(x)']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from herbrand.errors import Span, UnsupportedError
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Comparison,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Leaf,
+    Not,
+    Or,
+    Truth,
+    ValueIn,
+    ValueIs,
+    Variable,
+    Xor,
+    leaf_terms,
+)
+
+Case = tuple[tuple[Formula, bool], ...]
+"""Leaves and existential formulas with the truth value decided for each."""
+
+MOST_CASES = 20_000
+
+
+def cases(formula: Formula, wanted: bool) -> list[Case]:
+    """The disjoint cases in which a formula has the wanted truth value."""
+    found: list[Case] = []
+    for case in _decided(plain(formula), wanted, ()):
+        found.append(case)
+        if len(found) > MOST_CASES:
+            raise UnsupportedError(
+                f"the formula falls into more than {MOST_CASES:,} cases",
+                span=_span(formula),
+                hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
+            )
+    return found
+
+
+def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
+    """The cases for true or for false, whichever are fewer, and which of the two they are."""
+    false = cases(formula, False)
+    if len(false) <= 1:
+        return false, False
+    true = cases(formula, True)
+    return (true, True) if len(true) < len(false) else (false, False)
+
+
+def plain(formula: Formula) -> Formula:
+    """The same formula in leaves, not, and, or, xor and exists; ``=>`` and the like spelled out."""
+    match formula:
+        case Implies(premise=premise, conclusion=conclusion):
+            return Or((Not(plain(premise)), plain(conclusion)))
+        case Iff(left=left, right=right):
+            return Not(Xor((plain(left), plain(right))))
+        case Forall(variables=variables, body=body):
+            return Not(Exists(variables, Not(plain(body))))
+        case Exists(variables=variables, body=body):
+            return Exists(variables, plain(body))
+        case Not(operand=operand):
+            return Not(plain(operand))
+        case And(operands=operands):
+            return And(tuple(map(plain, operands)))
+        case Or(operands=operands):
+            return Or(tuple(map(plain, operands)))
+        case Xor(operands=operands):
+            return Xor(tuple(map(plain, operands)))
+        case Comparison(operator="!=", left=left, right=right):
+            return Not(_equality(left, right))
+        case Comparison(operator="=", left=left, right=right):
+            return _equality(left, right)
+    return formula
+
+
+def _equality(left, right) -> Formula:  # noqa: ANN001
+    """One form for ``x = y`` and ``y = x``, so that they are one leaf."""
+    if left == right:
+        return Truth(True)
+    if not isinstance(left, Variable) and not isinstance(right, Variable):
+        return Truth(False)
+    first, second = sorted((left, right), key=repr)
+    return Comparison("=", first, second)
+
+
+def _decided(formula: Formula, wanted: bool, decided: Case) -> Iterator[Case]:
+    """Decide the next leaf both ways until nothing of the formula is left."""
+    formula = simplified(formula)
+    if isinstance(formula, Truth):
+        if formula.value == wanted:
+            yield decided
+        return
+    leaf = _next_leaf(formula)
+    for value in _likelier_first(formula, wanted):
+        yield from _decided(_with(formula, leaf, value), wanted, (*decided, (leaf, value)))
+
+
+def _likelier_first(formula: Formula, wanted: bool) -> tuple[bool, bool]:
+    return (True, False) if isinstance(formula, And) == wanted else (False, True)
+
+
+def _next_leaf(formula: Formula) -> Formula:
+    """The first leaf that can be decided here; an existential only when all else is."""
+    return next(_decidable(formula, frozenset()), None) or next(_existentials(formula))
+
+
+def _decidable(formula: Formula, bound: frozenset[str]) -> Iterator[Formula]:
+    match formula:
+        case Exists(variables=variables, body=body):
+            yield from _decidable(body, bound | {variable.name for variable in variables})
+        case Not(operand=operand):
+            yield from _decidable(operand, bound)
+        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
+            for operand in operands:
+                yield from _decidable(operand, bound)
+        case Atom() | ValueIs() | ValueIn() | Comparison():
+            names = {term.name for term in leaf_terms(formula) if isinstance(term, Variable)}
+            if not names & bound:
+                yield formula
+
+
+def _existentials(formula: Formula) -> Iterator[Formula]:
+    match formula:
+        case Exists():
+            yield formula
+        case Not(operand=operand):
+            yield from _existentials(operand)
+        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
+            for operand in operands:
+                yield from _existentials(operand)
+
+
+def _with(formula: Formula, leaf: Formula, value: bool) -> Formula:
+    """The formula where a decided leaf stands for its truth value."""
+    if formula == leaf:
+        return Truth(value)
+    match formula:
+        case Not(operand=operand):
+            return Not(_with(operand, leaf, value))
+        case And(operands=operands):
+            return And(tuple(_with(part, leaf, value) for part in operands))
+        case Or(operands=operands):
+            return Or(tuple(_with(part, leaf, value) for part in operands))
+        case Xor(operands=operands):
+            return Xor(tuple(_with(part, leaf, value) for part in operands))
+        case Exists(variables=variables, body=body):
+            return Exists(variables, _with(body, leaf, value))
+    return formula
+
+
+def simplified(formula: Formula) -> Formula:
+    """Truth values absorbed; an ``exists`` keeps its body even where that is a truth value."""
+    match formula:
+        case Not(operand=operand):
+            inner = simplified(operand)
+            if isinstance(inner, Truth):
+                return Truth(not inner.value)
+            return inner.operand if isinstance(inner, Not) else Not(inner)
+        case And(operands=operands):
+            return _joined(operands, And, absorbing=False)
+        case Or(operands=operands):
+            return _joined(operands, Or, absorbing=True)
+        case Xor(operands=operands):
+            return _parity(operands)
+        case Exists(variables=variables, body=body):
+            inner = simplified(body)
+            return inner if inner == Truth(False) else Exists(variables, inner)
+    return formula
+
+
+def _joined(operands: tuple[Formula, ...], connective: type[And] | type[Or], absorbing: bool) -> Formula:
+    kept: list[Formula] = []
+    for operand in map(simplified, operands):
+        if isinstance(operand, Truth):
+            if operand.value == absorbing:
+                return Truth(absorbing)
+        elif isinstance(operand, connective):
+            kept.extend(operand.operands)
+        else:
+            kept.append(operand)
+    if not kept:
+        return Truth(not absorbing)
+    return kept[0] if len(kept) == 1 else connective(tuple(kept))
+
+
+def _parity(operands: tuple[Formula, ...]) -> Formula:
+    odd, kept = False, []
+    for operand in map(simplified, operands):
+        if isinstance(operand, Truth):
+            odd ^= operand.value
+        else:
+            kept.append(operand)
+    if not kept:
+        return Truth(odd)
+    rest = kept[0] if len(kept) == 1 else Xor(tuple(kept))
+    return simplified(Not(rest)) if odd else rest
+
+
+def _span(formula: Formula) -> Span | None:
+    return formula.span
+
+
+__all__ = ["Case", "Leaf", "cases", "plain", "shorter_cases", "simplified"]

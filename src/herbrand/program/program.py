@@ -1,0 +1,71 @@
+"""All that an engine may read: the vocabulary, the facts, and the templates of what was stated.
+
+Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all assignments
+for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence; a world in which a
+forbidden conjunction holds is impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from herbrand.errors import Span
+from herbrand.facts.domain import Domain
+from herbrand.facts.facts import Facts
+from herbrand.facts.table import FactTable
+from herbrand.language.signature import Predicate, Signature
+from herbrand.language.syntax import Statement
+from herbrand.program.template import Template
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A number that templates refer to. ``by``: one number for each value of these types (starts at 0)."""
+
+    value: float
+    learned: bool = False
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Immutable; engines cache what they derive from it by :attr:`structure`."""
+
+    signature: Signature
+    facts: Facts
+    statements: tuple[Statement, ...]
+    weights: tuple[Weight, ...]
+    templates: tuple[Template, ...]
+
+    @property
+    def structure(self) -> Hashable:
+        """What plans depend on: templates and sizes, not weights or facts."""
+        sizes = tuple(sorted((name, len(domain)) for name, domain in self.facts.domains.items()))
+        return self.templates, sizes
+
+    def domain(self, type_name: str) -> Domain:
+        return self.facts.domains[type_name]
+
+    def domains_of(self, predicate: Predicate) -> tuple[Domain, ...]:
+        return tuple(self.facts.domains[name] for name in predicate.types)
+
+    def table(self, predicate: str) -> FactTable:
+        return self.facts.tables[predicate]
+
+    def value_count(self, predicate: str) -> int:
+        """How many values an atom of this predicate has: 2 unless it is many-valued."""
+        value_type = self.signature.predicates[predicate].value_type
+        return 2 if value_type is None else len(self.facts.domains[value_type])
+
+    def is_open(self, predicate: str) -> bool:
+        return self.facts.tables[predicate].world == "open"
+
+    def open_predicates(self) -> Iterator[Predicate]:
+        """Those that can have latent atoms."""
+        return (p for p in self.signature.predicates.values() if self.is_open(p.name))
+
+    def span_of(self, template: Template) -> Span | None:
+        """Where the template was stated; nowhere for one that a query added."""
+        stated = template.statement < len(self.statements)
+        return self.statements[template.statement].span if stated else None

@@ -1,0 +1,132 @@
+"""What is asked of a program: atoms, whole predicates, formulas, or the most probable world.
+
+Texts become values here, once the vocabulary and the constants are known, so that a misspelt name or a constant
+never seen is an error with the nearest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from herbrand.errors import LanguageError, Mistake, nearest
+from herbrand.facts.facts import Facts
+from herbrand.language.check import check
+from herbrand.language.vocabulary import declared
+from herbrand.language.names import shown_constant
+from herbrand.language.parse import parse_formula
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Atom,
+    Constant,
+    Formula,
+    Hard,
+    Term,
+    Theory,
+    ValueIn,
+    ValueIs,
+    WeightedFormula,
+    walk,
+)
+from herbrand.program.template import Argument
+
+
+@dataclass(frozen=True)
+class AtomPattern:
+    """Atoms of one predicate; ``arguments`` are constants' indices or variables. ``latent``: only these."""
+
+    predicate: str
+    arguments: tuple[Argument, ...]
+    latent: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """Nothing named: every latent atom."""
+
+    atoms: tuple[AtomPattern, ...] = ()
+    formulas: tuple[Formula, ...] = ()
+    most_probable: bool = False
+
+    @property
+    def everything(self) -> bool:
+        return not self.atoms and not self.formulas
+
+
+def queried_predicates(texts: Iterable[str], signature: Signature) -> frozenset[str]:
+    """The predicates that queries name outright, alone or as one atom; they are open unless declared."""
+    parsed = (parse_formula(text, "<query>", signature.valued_names) for text in texts)
+    return frozenset(formula.predicate for formula in parsed if isinstance(formula, Atom))
+
+
+def read_question(
+    texts: Sequence[str], signature: Signature, facts: Facts, most_probable: bool = False
+) -> Question:
+    """The question that query texts ask; raises one ``LanguageError`` with every mistake."""
+    atoms: list[AtomPattern] = []
+    formulas: list[Formula] = []
+    for text in texts:
+        formula = parse_formula(text, "<query>", signature.valued_names)
+        if isinstance(formula, Atom):
+            atoms.append(_pattern(formula, signature, facts))
+        else:
+            check_formula(formula, signature, facts)
+            formulas.append(formula)
+    return Question(tuple(atoms), tuple(formulas), most_probable)
+
+
+def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
+    """Raise unless a formula fits the vocabulary and names known constants only."""
+    check(declared(signature) + Theory((WeightedFormula(Hard(), formula),)))
+    mistakes: list[Mistake] = []
+    for part in walk(formula):
+        match part:
+            case Atom(predicate=name, arguments=arguments):
+                mistakes += _unknown(arguments, signature.predicates[name].types, facts)
+            case ValueIs(atom=atom, value=value):
+                mistakes += _unknown(
+                    (*atom.arguments, value), signature.predicates[atom.predicate].column_types, facts
+                )
+            case ValueIn(atom=atom):
+                mistakes += _unknown(atom.arguments, signature.predicates[atom.predicate].types, facts)
+    if mistakes:
+        raise LanguageError(mistakes)
+
+
+def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
+    predicate = signature.predicate(atom.predicate, atom.span)
+    if not atom.arguments and predicate.types:
+        return AtomPattern(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent=True)
+    if len(atom.arguments) != predicate.arity:
+        raise LanguageError(
+            f"{predicate.name} takes {predicate.arity} arguments, not {len(atom.arguments)}", span=atom.span
+        )
+    mistakes = _unknown(atom.arguments, predicate.types, facts)
+    if mistakes:
+        raise LanguageError(mistakes)
+    arguments: list[Argument] = []
+    for position, (term, type_name) in enumerate(zip(atom.arguments, predicate.types, strict=True)):
+        if isinstance(term, Constant):
+            index = facts.domains[type_name].index_of(term.value)
+            assert index is not None
+            arguments.append(index)
+        else:
+            arguments.append(f"_{position}" if term.anonymous else term.name)
+    return AtomPattern(predicate.name, tuple(arguments))
+
+
+def _unknown(terms: Sequence[Term], types: Sequence[str], facts: Facts) -> list[Mistake]:
+    """A mistake for each constant that is none of its type's."""
+    found = []
+    for term, type_name in zip(terms, types, strict=True):
+        domain = facts.domains[type_name]
+        if isinstance(term, Constant) and domain.index_of(term.value) is None:
+            near = nearest(str(term.value), map(str, domain)) if len(domain) <= 100_000 else ""
+            found.append(
+                Mistake(
+                    f"{shown_constant(term.value)} is no constant of type {type_name}",
+                    term.span,
+                    near or ("" if len(domain) else f"type {type_name} has no constants at all"),
+                )
+            )
+    return found

@@ -1,0 +1,1 @@
+"""Meaning-preserving rewrites, one a file."""

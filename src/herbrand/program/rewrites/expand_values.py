@@ -1,0 +1,119 @@
+"""Variables that stand for the value of a many-valued atom become its values, one after another.
+
+``area(p) = v and topic(v)`` for a free ``v`` is one formula for each value; under ``exists v`` it is their
+disjunction. What remains has constants for values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+from herbrand.errors import LanguageError
+from herbrand.facts.domain import Domain
+from herbrand.language.scope import free_variables, with_constants, written
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    And,
+    Comparison,
+    Constant,
+    Exists,
+    Forall,
+    Formula,
+    Or,
+    Term,
+    ValueIs,
+    Variable,
+    children,
+    walk,
+    with_children,
+)
+
+MOST_EXPANSIONS = 100_000
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The statement for one choice of values; ``by`` is what its weight depends on."""
+
+    formula: Formula
+    where: tuple[Comparison, ...]
+    by: tuple[Term, ...]
+
+
+def expanded(
+    formula: Formula,
+    where: Sequence[Comparison],
+    by: Sequence[Variable],
+    types: Mapping[str, str],
+    signature: Signature,
+    domains: Mapping[str, Domain],
+) -> Iterator[Expansion]:
+    """The statement once for each choice of values of its free value variables."""
+    names = value_variables(formula)
+    formula = _quantifiers_expanded(formula, names, types, domains)
+    free = [name for name in free_variables(formula) if name in names]
+    choices = [domains[types[name]] for name in free]
+    _refuse_explosion(formula, free, choices)
+    for indices in product(*(range(len(domain)) for domain in choices)):
+        values = {
+            name: Constant(domain.value(i)) for name, domain, i in zip(free, choices, indices, strict=True)
+        }
+        conditions = _conditions(where, values)
+        if conditions is not None:
+            by_terms = tuple(values.get(variable.name, variable) for variable in by)
+            yield Expansion(with_constants(formula, values), conditions, by_terms)
+
+
+def _conditions(
+    where: Sequence[Comparison], values: Mapping[str, Constant]
+) -> tuple[Comparison, ...] | None:
+    """What is left to check; ``None`` where two constants already fail."""
+    kept = []
+    for condition in where:
+        found = with_constants(condition, values)
+        assert isinstance(found, Comparison)
+        if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
+            kept.append(found)
+        elif (found.left == found.right) != (found.operator == "="):
+            return None
+    return tuple(kept)
+
+
+def value_variables(formula: Formula) -> frozenset[str]:
+    """Variables that stand for the value of a many-valued atom."""
+    return frozenset(
+        part.value.name
+        for part in walk(formula)
+        if isinstance(part, ValueIs) and isinstance(part.value, Variable)
+    )
+
+
+def _refuse_explosion(formula: Formula, free: Sequence[str], choices: Sequence[Domain]) -> None:
+    count = reduce(lambda total, domain: total * len(domain), choices, 1)
+    if count > MOST_EXPANSIONS:
+        raise LanguageError(
+            f"the variables {', '.join(map(written, free))} stand for {count:,} choices of values",
+            span=formula.span,
+            hint=f"at most {MOST_EXPANSIONS:,} are taken",
+        )
+
+
+def _quantifiers_expanded(
+    formula: Formula, names: frozenset[str], types: Mapping[str, str], domains: Mapping[str, Domain]
+) -> Formula:
+    parts = [_quantifiers_expanded(part, names, types, domains) for part in children(formula)]
+    if not isinstance(formula, Exists | Forall):
+        return with_children(formula, parts) if parts else formula
+    body = parts[0]
+    for variable in (v for v in formula.variables if v.name in names):
+        domain = domains[types[variable.name]]
+        instances = tuple(
+            with_constants(body, {variable.name: Constant(value)})
+            for value in domain.values_at(range(len(domain)))
+        )
+        body = Or(instances) if isinstance(formula, Exists) else And(instances)
+    kept = tuple(v for v in formula.variables if v.name not in names)
+    return type(formula)(kept, body, formula.span) if kept else body

@@ -1,0 +1,113 @@
+"""Make sure that different literals of a conjunction are different ground atoms.
+
+Where a = b, ``not s(a) or not f(a, b) or s(b)`` speaks of one atom twice, and any product of messages that does
+not know it is wrong. So two literals of one latent predicate that some assignment makes equal split their
+conjunction: one part in which the arguments are equal (and the literals merge), one in which they differ. Only
+the equalities that unify two literals are split.
+
+>>> pair = Conjunction((("x", "t"), ("y", "t")), (Literal("f", ("x", "y"), (1,)), Literal("f", ("y", "x"), (1,))))
+>>> for part in shattered(pair, lambda predicate: 2):
+...     print(part)
+{x: t}  f(x, x)
+{x: t, y: t}  [x != y]  f(x, y) and f(y, x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from herbrand.program.template import (
+    Block,
+    Conjunction,
+    Literal,
+    Pair,
+    different,
+    substituted,
+)
+
+ValueCount = Callable[[str], int | None]
+"""How many values a latent predicate's atoms have; ``None`` for a known predicate, which needs no splitting."""
+
+
+def shattered(conjunction: Conjunction, value_count: ValueCount) -> list[Conjunction]:
+    """Disjoint conjunctions that together hold exactly where the given one does."""
+    merged = _merged(conjunction, value_count)
+    if merged is None:
+        return []
+    pair = next(_splits(merged, frozenset(), value_count), None)
+    if pair is None:
+        return [_with_shattered_blocks(merged, value_count)]
+    return [part for half in split(merged, pair) for part in shattered(half, value_count)]
+
+
+def split(conjunction: Conjunction, pair: Pair) -> Iterator[Conjunction]:
+    """The part where two arguments are equal, and the part where they differ."""
+    left, right = pair
+    own = conjunction.types
+    name, other = (right, left) if isinstance(right, str) and right in own else (left, right)
+    assert isinstance(name, str)
+    equal = substituted(conjunction, name, other)
+    if equal is not None:
+        yield equal
+    yield replace(conjunction, distinct=conjunction.distinct | {different(left, right)})
+
+
+def _merged(conjunction: Conjunction, value_count: ValueCount) -> Conjunction | None:
+    """Literals of one atom become one; ``None`` where they exclude each other."""
+    allowed: dict[tuple[object, ...], Literal] = {}
+    for literal in conjunction.literals:
+        known = allowed.get(literal.atom)
+        values = literal.allowed
+        if known is not None:
+            values = tuple(value for value in known.allowed if value in values)
+        if not values:
+            return None
+        allowed[literal.atom] = replace(literal, allowed=values)
+    literals = tuple(x for x in allowed.values() if len(x.allowed) != value_count(x.predicate))
+    return replace(conjunction, literals=literals)
+
+
+def _splits(
+    conjunction: Conjunction, outer_distinct: frozenset[Pair], value_count: ValueCount
+) -> Iterator[Pair]:
+    """Pairs of arguments, at least one a variable of this conjunction, on which an equality of atoms hangs."""
+    for pair in _unifying_pairs(conjunction, outer_distinct, value_count):
+        if any(isinstance(argument, str) and argument in conjunction.types for argument in pair):
+            yield pair
+
+
+def _unifying_pairs(
+    conjunction: Conjunction, outer_distinct: frozenset[Pair], value_count: ValueCount
+) -> Iterator[Pair]:
+    distinct = conjunction.distinct | outer_distinct
+    for left, right in combinations(conjunction.literals, 2):
+        if left.predicate == right.predicate and value_count(left.predicate) is not None:
+            pair = _first_difference(left, right, distinct)
+            if pair is not None:
+                yield pair
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            for pair in _unifying_pairs(piece, distinct, value_count):
+                if not any(argument in piece.types for argument in pair):
+                    yield pair
+
+
+def _first_difference(left: Literal, right: Literal, distinct: frozenset[Pair]) -> Pair | None:
+    """The first pair of arguments to be equal for the atoms to be; ``None`` where they cannot be, or are."""
+    pairs = [
+        different(a, b) for a, b in zip(left.arguments, right.arguments, strict=True) if a != b
+    ]
+    for pair in pairs:
+        if pair in distinct or all(isinstance(argument, int) for argument in pair):
+            return None
+    return pairs[0] if pairs else None
+
+
+def _with_shattered_blocks(conjunction: Conjunction, value_count: ValueCount) -> Conjunction:
+    blocks = tuple(
+        Block(tuple(part for piece in block.pieces for part in shattered(piece, value_count)), block.some)
+        for block in conjunction.blocks
+    )
+    return replace(conjunction, blocks=blocks)

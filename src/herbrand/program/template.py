@@ -1,0 +1,140 @@
+"""The exact pieces that formulas are lowered to: conjunctions over typed variables, each with one potential.
+
+A :class:`Conjunction` holds for an assignment of its variables when all its literals and blocks hold. A
+:class:`Template` gives every assignment for which its conjunction holds one weight, added (or subtracted) in the
+log-weight of a world, or forbids it. Arguments are a variable's name (``str``) or a constant's index in its
+domain (``int``), so a template knows no texts and no arrays.
+
+>>> smokes_x = Literal("smokes", ("x",), (1,))
+>>> print(Template(Conjunction((("x", "person"),), (smokes_x,)), weight=0, sign=-1))
+-w0  {x: person}  smokes(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+Argument = str | int
+Pair = tuple[Argument, Argument]
+
+FALSE: tuple[int, ...] = (0,)
+TRUE: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The atom has one of the ``allowed`` values (0 is false and 1 true where it is not many-valued)."""
+
+    predicate: str
+    arguments: tuple[Argument, ...]
+    allowed: tuple[int, ...]
+
+    @property
+    def atom(self) -> tuple[str, tuple[Argument, ...]]:
+        return self.predicate, self.arguments
+
+    def __str__(self) -> str:
+        atom = f"{self.predicate}({', '.join(map(shown_argument, self.arguments))})"
+        if self.allowed == TRUE:
+            return atom
+        if self.allowed == FALSE:
+            return f"not {atom}"
+        return f"{atom} in {set(self.allowed)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """``some``: one of the pieces holds for some assignment of its own variables; otherwise: none does."""
+
+    pieces: tuple[Conjunction, ...]
+    some: bool
+
+    def __str__(self) -> str:
+        return f"{'some' if self.some else 'none'}[{' | '.join(map(str, self.pieces))}]"
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """Typed variables, pairs of arguments that must differ, and what must hold."""
+
+    variables: tuple[tuple[str, str], ...] = ()
+    literals: tuple[Literal, ...] = ()
+    distinct: frozenset[Pair] = frozenset()
+    blocks: tuple[Block, ...] = ()
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        """The type of each variable."""
+        return dict(self.variables)
+
+    def __str__(self) -> str:
+        variables = ", ".join(f"{name}: {type_}" for name, type_ in self.variables)
+        parts = [f"{{{variables}}}"]
+        if self.distinct:
+            pairs = sorted(f"{shown_argument(a)} != {shown_argument(b)}" for a, b in self.distinct)
+            parts.append(f"[{', '.join(pairs)}]")
+        return "  ".join([*parts, " and ".join(map(str, (*self.literals, *self.blocks)))]).rstrip()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A conjunction and what it is worth: ``sign`` times a weight of the program, or ``None``: forbidden.
+
+    ``weight_arguments`` choose among the values of a weight that is learned for each constant.
+    """
+
+    conjunction: Conjunction
+    weight: int | None
+    sign: int = 1
+    weight_arguments: tuple[Argument, ...] = ()
+    statement: int = 0
+
+    def __str__(self) -> str:
+        worth = "forbidden" if self.weight is None else f"{'-' if self.sign < 0 else '+'}w{self.weight}"
+        return f"{worth}  {self.conjunction}"
+
+
+def different(left: Argument, right: Argument) -> Pair:
+    """The pair in its one canonical order: variables by name, then constants."""
+    return (left, right) if _order(left) <= _order(right) else (right, left)
+
+
+def _order(argument: Argument) -> tuple[bool, str, int]:
+    return (False, argument, 0) if isinstance(argument, str) else (True, "", argument)
+
+
+def shown_argument(argument: Argument) -> str:
+    return argument if isinstance(argument, str) else f"#{argument}"
+
+
+def substituted(conjunction: Conjunction, name: str, by: Argument) -> Conjunction | None:
+    """The conjunction for ``name = by``; ``None`` where a pair that must differ became equal."""
+    return _substituted(conjunction, {name: by})
+
+
+def _substituted(conjunction: Conjunction, by: Mapping[str, Argument]) -> Conjunction | None:
+    def image(argument: Argument) -> Argument:
+        return by.get(argument, argument) if isinstance(argument, str) else argument
+
+    pairs = [(image(left), image(right)) for left, right in conjunction.distinct]
+    if any(left == right for left, right in pairs):
+        return None
+    return Conjunction(
+        tuple(v for v in conjunction.variables if v[0] not in by),
+        tuple(replace(x, arguments=tuple(map(image, x.arguments))) for x in conjunction.literals),
+        frozenset(different(*pair) for pair in pairs if not all(isinstance(a, int) for a in pair)),
+        tuple(
+            Block(tuple(p for piece in b.pieces if (p := _substituted(piece, by)) is not None), b.some)
+            for b in conjunction.blocks
+        ),
+    )
+
+
+def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
+    """All literals, those inside blocks included."""
+    yield from conjunction.literals
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            yield from literals_of(piece)

@@ -1,0 +1,91 @@
+"""Several engines on one theory, side by side: the report of ``herbrand compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.answers.marginals import Marginals
+from herbrand.engines.registry import INFERENCE
+from herbrand.errors import HerbrandError
+from herbrand.model import Model
+
+REFERENCE = "exact"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Answers by engine; ``failures`` tells why an engine has none."""
+
+    answers: dict[str, Marginals]
+    failures: dict[str, str]
+
+    def largest_difference(self, engine: str) -> float | None:
+        """Between an engine's probabilities and the exact ones; ``None`` where exact could not run."""
+        if REFERENCE not in self.answers:
+            return None
+        pairs = zip(self.answers[engine].rows(), self.answers[REFERENCE].rows(), strict=True)
+        return max((abs(ours.probability - exact.probability) for ours, exact in pairs), default=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand compare``."""
+        return {
+            "engines": [
+                {key: value for key, value in answer.to_dict().items() if key != "marginals"}
+                | {"largest_difference": self.largest_difference(name)}
+                for name, answer in self.answers.items()
+            ],
+            "failures": [{"engine": name, "reason": reason} for name, reason in self.failures.items()],
+            "marginals": [
+                {"atom": atom, **dict(zip(self.answers, probabilities, strict=True))}
+                for atom, probabilities in self._side_by_side()
+            ],
+        }
+
+    def summary(self) -> Iterator[tuple[str, ...]]:
+        """Engine, guarantee, seconds, log partition and largest difference, for a table."""
+        for name, answer in self.answers.items():
+            difference = self.largest_difference(name)
+            log_partition = answer.log_partition
+            yield (
+                name,
+                answer.guarantee.value,
+                f"{answer.status.seconds:.3f}",
+                "" if log_partition is None else f"{log_partition:.6f}",
+                "" if difference is None else f"{difference:.1e}",
+            )
+        for name, reason in self.failures.items():
+            yield name, "cannot run", "", "", reason
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Each atom with its probability by each engine, for a table."""
+        for atom, probabilities in self._side_by_side():
+            yield atom, *(f"{p:.4f}" for p in probabilities)
+
+    def to_arrow(self) -> pa.Table:
+        found = list(self._side_by_side())
+        columns = {"atom": pa.array([atom for atom, _ in found], pa.string())}
+        for place, name in enumerate(self.answers):
+            columns[name] = pa.array([row[place] for _, row in found], pa.float64())
+        return pa.table(columns)
+
+    def _side_by_side(self) -> Iterator[tuple[str, tuple[float, ...]]]:
+        for rows in zip(*(answer.rows() for answer in self.answers.values()), strict=True):
+            yield rows[0].cells()[0], tuple(row.probability for row in rows)
+
+
+def compare(model: Model, engines: Sequence[str] = (), **options: Any) -> Comparison:
+    """Run the named engines, or all, on one model; an engine that cannot run it is told, not raised."""
+    answers: dict[str, Marginals] = {}
+    failures: dict[str, str] = {}
+    for name in engines or INFERENCE:
+        try:
+            answers[name] = model.infer(engine=name, **options)
+        except HerbrandError as error:
+            failures[name] = str(error)
+    if not answers:
+        raise HerbrandError("\n".join(failures.values()))
+    return Comparison(answers, failures)

@@ -1,0 +1,113 @@
+"""How large a model is and what can run it: the report of ``herbrand check``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.contraction.memory import bytes_of, readable
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.registry import all_engines
+from herbrand.language.vocabulary import declared
+from herbrand.language.show import show, show_statement
+from herbrand.model import Model
+from herbrand.program.counting import groundings
+from herbrand.program.evidence import Evidence
+from herbrand.program.question import Question
+
+
+@dataclass(frozen=True)
+class PredicateSize:
+    """Ground atoms of a predicate; those not ``known`` are latent."""
+
+    predicate: str
+    world: str
+    atoms: int
+    known: int
+
+    @property
+    def latent(self) -> int:
+        return self.atoms - self.known
+
+
+@dataclass(frozen=True)
+class SizeReport:
+    """Sizes of a model: constants by type, atoms by predicate, groundings by formula, engines by name."""
+
+    declarations: str
+    constants: dict[str, int]
+    predicates: tuple[PredicateSize, ...]
+    formulas: tuple[tuple[str, int], ...]
+    engines: dict[str, Support]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand check``."""
+        return {
+            "declarations": self.declarations,
+            "constants": self.constants,
+            "predicates": [
+                {"predicate": p.predicate, "world": p.world, "atoms": p.atoms, "known": p.known, "latent": p.latent}
+                for p in self.predicates
+            ],
+            "formulas": [{"statement": text, "groundings": count} for text, count in self.formulas],
+            "engines": [
+                {
+                    "engine": name,
+                    "possible": support.possible,
+                    "reason": support.reason,
+                    "operations": support.operations,
+                    "bytes": support.bytes,
+                }
+                for name, support in self.engines.items()
+            ],
+        }
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """What, how large, and a detail, for a table."""
+        for name, count in self.constants.items():
+            yield f"type {name}", f"{count:,}", "constants"
+        for p in self.predicates:
+            yield f"predicate {p.predicate}", f"{p.atoms:,}", f"atoms, {p.latent:,} latent, {p.world} world"
+        for text, count in self.formulas:
+            yield text, f"{count:,}", "groundings"
+        for name, support in self.engines.items():
+            yield f"engine {name}", "yes" if support.possible else "no", _cost(support)
+
+    def to_arrow(self) -> pa.Table:
+        columns = list(zip(*self.rows(), strict=True)) or [(), (), ()]
+        return pa.table({name: pa.array(c, pa.string()) for name, c in zip(("what", "size", "detail"), columns)})
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{what}: {size} {detail}" for what, size, detail in self.rows())
+
+
+def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
+    """Sizes and engines of a model; nothing is inferred."""
+    program = model.program
+    evidence = Evidence(program)
+    known = {name: evidence.known(name) for name in program.signature.predicates}
+    settings = Settings(None if memory is None else bytes_of(memory))
+    return SizeReport(
+        show(declared(program.signature)),
+        {name: len(domain) for name, domain in program.facts.domains.items()},
+        tuple(
+            PredicateSize(name, program.table(name).world, k.atom_count, k.atom_count - k.latent_count())
+            for name, k in known.items()
+        ),
+        tuple(
+            (next(show_statement(s)), groundings(s, program.signature, program.facts))
+            for s in model.theory.formulas
+        ),
+        {engine.name: engine.supports(program, Question()) for engine in all_engines(settings)},
+    )
+
+
+def _cost(support: Support) -> str:
+    if not support.possible:
+        return support.reason
+    return f"about {support.operations or 0:.1e} operations, {readable(support.bytes or 0)}"
+
+

@@ -1,0 +1,164 @@
+"""Markov logic by plain loops: every world of a theory, and the weight the statements give it.
+
+The slow, obviously right version. It reads syntax and nothing else of the project: no program, no contraction,
+no engine. Domains and facts come in as plain Python values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from herbrand.language import syntax as s
+
+GroundAtom = tuple[str, tuple[s.Value, ...]]
+World = Mapping[GroundAtom, object]
+
+
+@dataclass
+class Universe:
+    """``domains`` by type; ``predicates``: name -> (argument types, values or None); ``known`` atoms;
+    ``closed`` predicates, whose unlisted atoms are false; ``soft``: (atom, value, log-weight)."""
+
+    domains: Mapping[str, Sequence[s.Value]]
+    predicates: Mapping[str, tuple[Sequence[str], Sequence[s.Value] | None]]
+    known: Mapping[GroundAtom, object] = field(default_factory=dict)
+    closed: frozenset[str] = frozenset()
+    soft: Sequence[tuple[GroundAtom, object, float]] = ()
+    excluded: Sequence[tuple[GroundAtom, object]] = ()
+
+    def atoms(self) -> list[GroundAtom]:
+        return [
+            (name, arguments)
+            for name, (types, _) in self.predicates.items()
+            for arguments in itertools.product(*(self.domains[t] for t in types))
+        ]
+
+    def choices(self, atom: GroundAtom) -> Sequence[object]:
+        if atom in self.known:
+            return [self.known[atom]]
+        if atom[0] in self.closed:
+            return [False]
+        values = self.predicates[atom[0]][1]
+        return [False, True] if values is None else values
+
+    def worlds(self) -> Iterator[World]:
+        atoms = self.atoms()
+        for values in itertools.product(*(self.choices(atom) for atom in atoms)):
+            world = dict(zip(atoms, values, strict=True))
+            if not any(world[atom] == value for atom, value in self.excluded):
+                yield world
+
+    def log_weight(self, world: World, statements: Sequence[s.WeightedFormula]) -> float:
+        total = sum(weight for atom, value, weight in self.soft if world[atom] == value)
+        for statement in statements:
+            weight = statement.weight
+            for binding in self.bindings(statement):
+                holds = self.holds(statement.formula, world, binding)
+                if isinstance(weight, s.Hard):
+                    if not holds:
+                        return -math.inf
+                elif isinstance(weight, float | int):
+                    total += weight * holds
+        return total
+
+    def bindings(self, statement: s.WeightedFormula) -> Iterator[dict[str, s.Value]]:
+        types = self.variable_types(statement.formula)
+        free = list(dict.fromkeys(free_names(statement.formula)))
+        for values in itertools.product(*(self.domains[types[name]] for name in free)):
+            binding = dict(zip(free, values, strict=True))
+            if all(self.holds(condition, {}, binding) for condition in statement.where):
+                yield binding
+
+    def variable_types(self, formula: s.Formula) -> dict[str, str]:
+        types: dict[str, str] = {}
+        for part in s.walk(formula):
+            if isinstance(part, s.Atom | s.ValueIs | s.ValueIn):
+                atom = part if isinstance(part, s.Atom) else part.atom
+                for term, type_name in zip(atom.arguments, self.predicates[atom.predicate][0], strict=True):
+                    if isinstance(term, s.Variable):
+                        types[term.name] = type_name
+                if isinstance(part, s.ValueIs) and isinstance(part.value, s.Variable):
+                    types[part.value.name] = f"{atom.predicate} value"
+        comparisons = [p for p in s.walk(formula) if isinstance(p, s.Comparison)]
+        for _ in comparisons:
+            for c in comparisons:
+                if isinstance(c.left, s.Variable) and isinstance(c.right, s.Variable):
+                    for a, b in ((c.left.name, c.right.name), (c.right.name, c.left.name)):
+                        if a in types:
+                            types.setdefault(b, types[a])
+        return types
+
+    def holds(self, formula: s.Formula, world: World, binding: Mapping[str, s.Value]) -> bool:
+        def value(term: s.Term) -> s.Value:
+            return term.value if isinstance(term, s.Constant) else binding[term.name]
+
+        def atom(a: s.Atom) -> object:
+            return world[a.predicate, tuple(map(value, a.arguments))]
+
+        match formula:
+            case s.Truth(value=v):
+                return v
+            case s.Atom():
+                return atom(formula) is True
+            case s.ValueIs(atom=a, value=v):
+                return atom(a) == value(v)
+            case s.ValueIn(atom=a, values=values):
+                return atom(a) in [v.value for v in values]
+            case s.Comparison(operator=operator, left=left, right=right):
+                return (value(left) == value(right)) == (operator == "=")
+            case s.Not(operand=operand):
+                return not self.holds(operand, world, binding)
+            case s.And(operands=operands):
+                return all(self.holds(o, world, binding) for o in operands)
+            case s.Or(operands=operands):
+                return any(self.holds(o, world, binding) for o in operands)
+            case s.Xor(operands=operands):
+                return sum(self.holds(o, world, binding) for o in operands) % 2 == 1
+            case s.Implies(premise=a, conclusion=b):
+                return not self.holds(a, world, binding) or self.holds(b, world, binding)
+            case s.Iff(left=a, right=b):
+                return self.holds(a, world, binding) == self.holds(b, world, binding)
+            case s.Exists(variables=variables, body=body) | s.Forall(variables=variables, body=body):
+                types = self.variable_types(body)
+                ranges = [self.domains[types[v.name]] for v in variables]
+                found = (
+                    self.holds(
+                        body, world, {**binding, **dict(zip([v.name for v in variables], row, strict=True))}
+                    )
+                    for row in itertools.product(*ranges)
+                )
+                return any(found) if isinstance(formula, s.Exists) else all(found)
+        raise AssertionError(formula)
+
+
+def free_names(formula: s.Formula, bound: frozenset[str] = frozenset()) -> Iterator[str]:
+    if isinstance(formula, s.Exists | s.Forall):
+        bound |= {v.name for v in formula.variables}
+    for term in s.leaf_terms(formula):
+        if isinstance(term, s.Variable) and term.name not in bound:
+            yield term.name
+    for part in s.children(formula):
+        yield from free_names(part, bound)
+
+
+def exact_answers(
+    universe: Universe, statements: Sequence[s.WeightedFormula], queries: Sequence[s.Formula] = ()
+) -> tuple[float, dict[tuple[GroundAtom, object], float], list[float]]:
+    """Log Z, the probability of every atom's every value, and of closed formulas."""
+    weighted = [(world, universe.log_weight(world, statements)) for world in universe.worlds()]
+    largest = max((w for _, w in weighted), default=-math.inf)
+    if largest == -math.inf:
+        return -math.inf, {}, []
+    z = sum(math.exp(w - largest) for _, w in weighted)
+    marginals: dict[tuple[GroundAtom, object], float] = {}
+    answers = [0.0] * len(queries)
+    for world, w in weighted:
+        share = math.exp(w - largest) / z
+        for atom, value in world.items():
+            marginals[atom, value] = marginals.get((atom, value), 0.0) + share
+        for i, query in enumerate(queries):
+            answers[i] += share * universe.holds(query, world, {})
+    return largest + math.log(z), marginals, answers

@@ -1,0 +1,120 @@
+"""The house as drawn in docs/architecture.md: imports point one way, nothing prints but the command line."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "herbrand"
+
+FLOORS = [
+    "errors",
+    "language contraction",
+    "facts",
+    "program",
+    "answers",
+    "engines",
+    "nn learning induction model",
+    "reports",
+    "__init__",
+    "cli",
+]
+"""From the ground up; a room imports from its own floor's room or from floors below."""
+
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
+
+LAZY = {"polars", "pandas", "pyarrow.csv", "pyarrow.parquet"}
+"""Heavy or optional packages that a function may import for itself."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(path: Path, inside_functions: bool | None = None) -> set[str]:
+    """Modules that a file imports when it runs; those for type checking only do not count."""
+    tree = ast.parse(path.read_text())
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    within = {id(n) for function in functions for n in ast.walk(function)}
+    guarded = {
+        id(n)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for n in ast.walk(statement)
+    }
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in guarded or (inside_functions is not None and (id(node) in within) != inside_functions):
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {
+                f"{node.module}.{alias.name}" if f"{node.module}.{alias.name}" in MODULES else node.module
+                for alias in node.names
+            }
+    return names
+
+
+def room(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module: str) -> None:
+    for imported in imports(MODULES[module]):
+        if not imported.startswith("herbrand"):
+            continue
+        here, there = room(module), room(imported)
+        assert here == there or FLOOR_OF[there] < FLOOR_OF[here], f"{module} imports {imported}"
+
+
+def test_no_circles() -> None:
+    graph = {m: {i for i in imports(path) if i in MODULES and i != m} for m, path in MODULES.items()}
+    done: set[str] = set()
+
+    def visit(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, " -> ".join((*above[above.index(module) :], module))
+        if module in done:
+            return
+        for imported in sorted(graph[module]):
+            visit(imported, (*above, module))
+        done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_hidden_imports(module: str) -> None:
+    hidden = imports(MODULES[module], inside_functions=True)
+    assert not {name for name in hidden if name not in LAZY}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) != "cli"])
+def test_only_the_command_line_prints(module: str) -> None:
+    tree = ast.parse(MODULES[module].read_text())
+    calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    assert not [c for c in calls if isinstance(c, ast.Name) and c.id == "print"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_are_named_for_what_they_own(module: str) -> None:
+    assert not {"utils", "helpers", "common", "misc"} & set(module.split("."))
+    assert ast.get_docstring(ast.parse(MODULES[module].read_text())), f"{module} does not say what it owns"
+
+
+def test_every_room_has_a_floor() -> None:
+    assert {room(module) for module in MODULES} <= set(FLOOR_OF)
