@@ -140,21 +140,30 @@ class Model:
         return self._programs[world]
 
     def _lowered(self, world: _World) -> Program:
-        given = tuple(_given(text) for text in world.given)
+        given = tuple(map(parse_literal, world.given))
         signature = check(self.theory + Theory(given)) if given else self.signature
+        queried = world.queried | self._open_without(given)
         signature, facts = load_facts(
             (*self.theory.facts, *given),
             signature,
             self._sources,
             mentioned=signature.mentioned,
             rule_heads=[rule.head.predicate for rule in self.theory.rules],
-            queried=world.queried,
+            queried=queried,
             open=self._open,
             closed=self._closed,
             header=self._header,
             progress=self._progress,
         )
         return lower(self._used_theory(), signature, facts)
+
+    def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
+        """Undeclared predicates that would be open but for what is given: evidence does not close a world."""
+        undeclared = {rows.predicate for rows in given} - {p.name for p in self.theory.predicates}
+        if not undeclared or self.signature.strict:
+            return frozenset()
+        tables = self.program.facts.tables
+        return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
 
     def _used_theory(self) -> Theory:
         dropped = tuple(KINDS[name] for name in self._ignored)
@@ -179,10 +188,6 @@ class Model:
 
 def _texts(texts: Texts) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
-
-
-def _given(text: str) -> FactRows:
-    return parse_literal(text)
 
 
 def _with_alternatives(

@@ -28,6 +28,14 @@ VALUES = {
     "counting": (0, 1, 2, 5, -3),
 }
 DEFAULTS = {name: values[:3] for name, values in VALUES.items()}
+ZEROS = {
+    "real": 0.0,
+    "log": -math.inf,
+    "maximum": -math.inf,
+    "max_product": 0.0,
+    "boolean": False,
+    "counting": 0,
+}
 DTYPES = {"boolean": torch.bool, "counting": torch.int64}
 
 
@@ -83,11 +91,56 @@ def _relations(draw: st.DrawFn, algebra: str, shape: tuple[int, ...], sparse: bo
     if not sparse or draw(st.booleans()):
         values = draw(st.lists(value, min_size=entries, max_size=entries))
         return Dense(torch.tensor(values, dtype=dtype).reshape(shape))
-    cells = st.tuples(*(st.integers(0, max(0, size - 1)) for size in shape))
-    rows = draw(st.lists(cells, max_size=6)) if entries else []
-    values = torch.tensor(draw(st.lists(value, min_size=len(rows), max_size=len(rows))), dtype=dtype)
-    indices = np.array(rows, dtype=np.int64).reshape(len(rows), len(shape))
-    return Sparse.of(indices, values, shape, draw(st.sampled_from(DEFAULTS[algebra])), algebra)
+    cells = draw(st.lists(st.integers(0, max(0, entries - 1)), max_size=12)) if entries else []
+    values = torch.tensor(draw(st.lists(value, min_size=len(cells), max_size=len(cells))), dtype=dtype)
+    indices = np.array([np.unravel_index(cell, shape) for cell in cells], dtype=np.int64)
+    default = draw(st.sampled_from((ZEROS[algebra], *DEFAULTS[algebra])))
+    return Sparse.of(indices.reshape(len(cells), len(shape)), values, shape, default, algebra)
+
+
+SHAPES = (
+    "a b, b c -> a c",
+    "a b, b c -> c a",
+    "a b, b c, a c ->",
+    "a b, b c, a c -> a c",
+    "a b, b c, c a -> b",
+    "a b, b c, c d -> a d",
+    "a b, b c, c d, d a -> a",
+    "g a b, g b c -> g a c",
+    "g a b, b c g, a c -> g c",
+    "a b c, c b d -> a d",
+    "a b, c b, c a, b -> a d",
+)
+"""Joins and cycles, for the steps that random operands seldom need."""
+
+
+@st.composite
+def joins(draw: st.DrawFn, algebras: Sequence[str] = ALGEBRAS, constraints: bool = True) -> Problem:
+    """Sparse operands that join and close cycles."""
+    algebra, text = draw(st.sampled_from(algebras)), draw(st.sampled_from(SHAPES))
+    axes = sorted(set(text) - set(" ,->"))
+    size = draw(st.integers(2, 4))
+    sizes = dict.fromkeys(axes, size) | draw(
+        st.dictionaries(st.sampled_from(axes), st.integers(1, 4), max_size=1)
+    )
+    pairs = [(one, two) for one, two in product(axes, axes) if one < two and sizes[one] == sizes[two]]
+    apart = (
+        draw(st.sets(st.sampled_from(pairs), max_size=2))
+        if constraints and pairs and draw(st.booleans())
+        else ()
+    )
+    contraction = Contraction.parse(text, sizes, distinct=apart, algebra=algebra)
+    tables = []
+    for names in contraction.operands:
+        shape = contraction.shape(names)
+        listed = draw(st.lists(st.booleans(), min_size=math.prod(shape), max_size=math.prod(shape)))
+        cells = np.flatnonzero(listed)
+        values = draw(st.lists(st.sampled_from(VALUES[algebra]), min_size=len(cells), max_size=len(cells)))
+        default = draw(st.sampled_from((ZEROS[algebra],) * 4 + DEFAULTS[algebra]))
+        weights = torch.tensor(values, dtype=DTYPES.get(algebra, torch.float64))
+        indices = np.stack(np.unravel_index(cells, shape), axis=1)
+        tables.append(Sparse.of(indices, weights, shape, default, algebra))
+    return Problem(contraction, tuple(tables))
 
 
 def agree(found: torch.Tensor, expected: torch.Tensor, tolerance: float = 1e-9) -> None:

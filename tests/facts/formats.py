@@ -64,11 +64,11 @@ def _text(table: Table, folder: Path, ending: str, **options: Any) -> Path:
 
 
 def csv_file(table: Table, folder: Path) -> Any:
-    return _text(table, folder, ".csv", lineterminator="\n")
+    return _text(table, folder, ".csv")
 
 
 def quoted_csv(table: Table, folder: Path) -> Any:
-    return _text(table, folder, ".csv", quoting=csv.QUOTE_ALL)
+    return _text(table, folder, ".csv", quoting=csv.QUOTE_ALL, lineterminator="\n")
 
 
 def compressed_csv(table: Table, folder: Path) -> Any:
@@ -76,7 +76,7 @@ def compressed_csv(table: Table, folder: Path) -> Any:
 
 
 def tsv(table: Table, folder: Path) -> Any:
-    return _text(table, folder, ".tsv", delimiter="\t", lineterminator="\n")
+    return _text(table, folder, ".tsv", delimiter="\t")
 
 
 def parquet(table: Table, folder: Path) -> Any:

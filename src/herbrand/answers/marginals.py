@@ -145,7 +145,7 @@ class Marginals:
 
     def __getitem__(self, name: str) -> Any:
         """The table of a predicate, or the probability of an atom or a queried formula by its text."""
-        tables = {table.predicate: table for table in self.tables}
+        tables = {table.predicate: table for table in self.tables if table.columns}
         if name in tables:
             return tables[name]
         if name in self._by_text:

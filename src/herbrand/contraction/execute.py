@@ -40,9 +40,8 @@ def contract(
     """
     algebra = algebra_named(contraction.algebra)
     gradient = torch.is_grad_enabled() and any(relation.requires_grad for relation in relations)
-    return run(
-        plan(contraction, [statistics(one, algebra) for one in relations], memory, gradient), relations
-    )
+    known = [statistics(relation, algebra) for relation in relations]
+    return run(plan(contraction, known, memory, gradient, executor), relations)
 
 
 def run(plan: Plan, relations: Sequence[Relation]) -> Relation:

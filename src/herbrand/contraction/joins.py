@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -76,7 +77,7 @@ class Compressed:
         """Which values some entries have."""
         return entries if self.order is None else self.order[entries].astype(np.int64)
 
-    def with_values(self, values: NDArray[np.generic]) -> scipy.sparse.csr_array:
+    def with_values(self, values: NDArray[Any]) -> Any:
         """The scipy matrix with these values, given in compressed order."""
         return scipy.sparse.csr_array((values, self.columns, self.pointers), shape=self.shape)
 
@@ -94,7 +95,7 @@ class Rows:
     @classmethod
     def of(cls, rows: Integers, inner: Integers, shape: tuple[int, int]) -> Rows:
         if len(inner) > 1 and (np.diff(inner) >= 0).all() and not (np.diff(rows) >= 0).all():
-            return cls(Compressed.of(inner, rows, shape[::-1]), True)
+            return cls(Compressed.of(inner, rows, (shape[1], shape[0])), True)
         return cls(Compressed.of(rows, inner, shape), False)
 
     @property
@@ -109,14 +110,15 @@ class Triangle:
     left: Compressed
     right: Compressed
     mask: Compressed
+    complete: bool = False
+    """Whether the mask has every entry that the product can have."""
 
     @cached_property
     def right_by_columns(self) -> Compressed:
         """``right`` in compressed columns, its order counting entries of the compressed rows."""
         rows = np.repeat(np.arange(self.right.shape[0]), np.diff(self.right.pointers))
         columns = self.right.columns.astype(np.int64)
-        flipped = Compressed.of(columns, rows, self.right.shape[::-1])
-        return flipped.sorted
+        return Compressed.of(columns, rows, (self.right.shape[1], self.right.shape[0])).sorted
 
     @cached_property
     def wedges(self) -> int:
@@ -126,6 +128,8 @@ class Triangle:
     @cached_property
     def by_entries(self) -> bool:
         """Whether intersecting a row and a column for every entry of the mask is less work than all wedges."""
+        if self.complete:
+            return False
         rows = np.repeat(np.arange(self.mask.shape[0]), np.diff(self.mask.pointers))
         left = np.diff(self.left.pointers)[rows]
         right = np.bincount(self.right.columns, minlength=self.right.shape[1])[self.mask.columns]
@@ -266,12 +270,12 @@ def product(left: Support, left_axes: Axes, right: Support, right_axes: Axes, ou
     """The product of two supports, summed over the axes that ``output`` does not have."""
     pair = _Pair(left, left_axes, right, right_axes, output)
     first, second = pair.matrices()
-    pattern = first.with_values(np.ones(len(left))) @ second.with_values(np.ones(len(right)))
+    pattern: Any = first.with_values(np.ones(len(left))) @ second.with_values(np.ones(len(right)))
     pattern.sort_indices()
     mask = Compressed(pattern.indptr, pattern.indices, None, pattern.shape)
     numbers = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
     rows = np.concatenate((pair.rows.rows(numbers), pair.columns.rows(pattern.indices)), axis=1)
-    return Product(Support(rows, pair.shape), Triangle(first, second, mask))
+    return Product(Support(rows, pair.shape), Triangle(first, second, mask, complete=True))
 
 
 def masked_product(

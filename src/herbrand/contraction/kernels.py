@@ -119,7 +119,7 @@ def triangle_by_entries(
 
 
 @numba.njit(cache=True, nogil=True)
-def _gallop(sorted_values: Array, start: int, stop: int, wanted: int) -> int:
+def _gallop(sorted_values: Array, start: Any, stop: Any, wanted: Any) -> Any:
     """The first place from ``start`` on that holds ``wanted`` or more: in growing strides, then by halving."""
     stride = 1
     while start + stride < stop and sorted_values[start + stride] < wanted:

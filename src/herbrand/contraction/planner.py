@@ -140,13 +140,23 @@ def plan(
     return found
 
 
+def forget() -> None:
+    """Drop all plans that are kept."""
+    _planned.cache_clear()
+
+
 @lru_cache(maxsize=PLANS_KEPT)
-def _planned(contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool) -> Plan:
-    dense = _dense_plan(contraction, known, allowed, gradient)
-    if all(one.listed is None for one in known):
-        return dense
-    sparse = _sparse_plan(contraction, known, allowed, gradient)
-    return min((dense, sparse), key=lambda one: (one.bytes > allowed, one.seconds))
+def _planned(
+    contraction: Contraction,
+    known: tuple[Statistics, ...],
+    allowed: int,
+    gradient: bool,
+    executor: str | None,
+) -> Plan:
+    fitting = list(_EXECUTORS) if any(one.listed is not None for one in known) else ["dense"]
+    names = fitting if executor is None else [executor]
+    plans = [_EXECUTORS[name](contraction, known, allowed, gradient) for name in names]
+    return min(plans, key=lambda one: (one.bytes > allowed, one.seconds))
 
 
 def _dense_plan(

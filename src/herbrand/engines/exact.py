@@ -26,7 +26,7 @@ from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network, Scope, add_conjunction, network_of
 from herbrand.engines.reading import atom_tables
-from herbrand.errors import BudgetError, HerbrandError
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula
 from herbrand.program.ground import Ground, ground, ground_template
@@ -78,7 +78,7 @@ class Exact:
     def supports(self, program: Program, question: Question) -> Support:
         try:
             plans = self._plans(self.start(program, question))
-        except HerbrandError as error:
+        except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
         return Support(True, "", sum(p.operations for p in plans), max((p.bytes for p in plans), default=0))
 
@@ -91,6 +91,7 @@ class Exact:
         self._refuse_too_much(self._plans(state))
         algebra = "maximum" if state.question.most_probable else "log"
         found = _eliminated(state.network, state.batches, algebra, self.memory)
+        found = _with_isolated(state.network, found, algebra)
         if found.total == -math.inf:
             raise smallest_contradiction(state.ground, self._satisfiable)
         answered = replace(state, found=found)
@@ -235,18 +236,18 @@ def _eliminated(
             possible = total[total > -math.inf]
             for i, share in zip(atoms, torch.autograd.grad(possible.sum(), unary), strict=True):
                 shares[batch.axes[:, i], : batch.sizes[i]] = share.numpy()
-    _fill_isolated(network, shares, totals, labels, algebra)
     return Found(network.constant + sum(totals.values()), shares, totals)
 
 
-def _fill_isolated(
-    network: Network, shares: np.ndarray, totals: dict[int, float], labels: np.ndarray, algebra: str
-) -> None:
-    """Atoms that no table speaks of: every value alike."""
-    for axis in range(network.atom_count):
-        label = int(labels[axis])
-        if label in totals:
-            continue
-        size = network.sizes[axis]
-        totals[label] = 0.0 if algebra == "maximum" else math.log(size)
-        shares[axis, :size] = np.eye(size)[0] if algebra == "maximum" else 1 / size
+def _with_isolated(network: Network, found: Found, algebra: str) -> Found:
+    """Atoms that no table speaks of take every value alike; their first, in the most probable world."""
+    labels = component_labels(network)[: network.atom_count]
+    isolated = np.flatnonzero(~np.isin(labels, list(found.component_totals)))
+    sizes = np.array(network.sizes[: network.atom_count], dtype=np.int64)[isolated]
+    if algebra == "maximum":
+        sizes = np.ones_like(sizes)
+    alone = np.log(sizes)
+    taken = np.arange(found.shares.shape[1]) < sizes[:, None]
+    found.shares[isolated] = taken / taken.sum(axis=1, keepdims=True)
+    totals = found.component_totals | dict(zip(labels[isolated].tolist(), alone.tolist(), strict=True))
+    return Found(found.total + float(alone.sum()), found.shares, totals)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc  # its functions are made at import, which pyright 
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import ABSENT, Column, Interned, numbers_from_text, simplest_numbers
-from herbrand.facts.place import Place, rows_at_fault, shown
+from herbrand.facts.place import LONGEST_SHOWN, Place, rows_at_fault, shown
 from herbrand.facts.sources.base import MARKS, OpenTable
 from herbrand.facts.store import Progress
 from herbrand.facts.table import Numbers
@@ -44,15 +44,18 @@ class Claims:
     def place(self, position: int) -> Place:
         return self.table.place(self.interned.row(position))
 
-    def mistakes_at(
-        self, wrong: npt.NDArray[np.bool_], message: Callable[[int], str], hint: str = ""
-    ) -> list[Mistake]:
+    def mistakes_at(self, wrong: npt.NDArray[np.bool_], message: Callable[[int], str]) -> list[Mistake]:
         """A mistake for each of the first rows, in the order of the table."""
         positions = np.flatnonzero(wrong)
         if self.interned.rows is not None:
             positions = positions[np.argsort(self.interned.rows[positions], kind="stable")]
-        told = (self.place(int(p)).mistake(message(int(p)), hint) for p in positions)
+        told = (self.place(int(p)).mistake(message(int(p)), self._hint(int(p))) for p in positions)
         return rows_at_fault(self.table.name, len(positions), told)
+
+    def _hint(self, position: int) -> str:
+        """A first row that does not fit may be a header."""
+        first = self.table.names is None and self.interned.row(position) == 0
+        return self.table.hint if first else ""
 
 
 def read_claims(
@@ -92,13 +95,12 @@ def _misplaced(table: OpenTable, predicate: Predicate) -> bool:
 
 
 def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
-    place = table.place(0) if table.names is not None and not any(table.names) else Place(table.name)
     names = ", ".join(repr(n) for n in table.names or () if n)
     found = f"{_counted(table.width)}{f' ({names})' if names else ''}"
     wanted = _counted(len(predicate.column_types))
     if predicate.column_types:
         wanted += f" ({', '.join(predicate.column_types)})"
-    return place.mistake(
+    return table.whole.mistake(
         f"{found}, but '{predicate.name}' takes {wanted} and after them at most one named "
         f"truth, probability or weight",
         table.hint,
@@ -153,7 +155,7 @@ def _parsed(claims: Claims, column: Column, number: int, name: str) -> tuple[Col
         text = column.values[int(column.codes[position])].as_py()
         return f"{shown(text)} in column {number} is not a number; type '{name}' holds numbers"
 
-    return parsed, claims.mistakes_at(rows_with(column, ~good), message, claims.table.hint)
+    return parsed, claims.mistakes_at(rows_with(column, ~good), message)
 
 
 def _not_finite(claims: Claims, column: Column, number: int) -> list[Mistake]:
@@ -233,4 +235,4 @@ def _numbers(marks: pa.ChunkedArray) -> tuple[Numbers, Truths]:
 
 def _cell(marks: pa.ChunkedArray, position: int) -> str:
     value = marks[position].as_py()
-    return "an empty cell" if value is None else shown(value)
+    return "an empty cell" if value is None else f"'{str(value)[:LONGEST_SHOWN]}'"

@@ -24,7 +24,7 @@ from herbrand.language.signature import Kind
 Index = npt.NDArray[np.int32]
 ABSENT = -1
 TEXT = pa.large_string()
-NUMBER_TEXT = r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$"
+NUMBER_TEXT = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 INTEGER_TEXT = r"^-?\d+$"
 EXACT_DIGITS = 15
 """Whole numbers of up to so many digits are exact as floats."""
@@ -89,7 +89,7 @@ def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]
 
     A whole number that neither 64 bits nor a float can keep exactly counts as none.
     """
-    trimmed = pc.utf8_trim_whitespace(texts)
+    trimmed = pc.utf8_trim_whitespace(pc.fill_null(texts, ""))
     whole = pc.match_substring_regex(trimmed, INTEGER_TEXT)
     if pc.all(whole).as_py() is not False:
         with suppress(pa.ArrowInvalid):

@@ -73,7 +73,7 @@ class Domain:
         return hash((self.name, len(self)))
 
     def __repr__(self) -> str:
-        return f"Domain({self.name!r}, {len(self):,} {'texts' if self.kind == 'text' else 'numbers'})"
+        return f"Domain({self.name!r}, {len(self):,} {self.kind}{'' if len(self) == 1 else 's'})"
 
     def value(self, index: int) -> Value:
         """The constant at an index; whole numbers as ``int``."""

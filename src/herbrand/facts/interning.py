@@ -144,7 +144,7 @@ def _outside(use: Use, domain: Domain) -> list[Mistake]:
             _nearest(found, domain)
         )
 
-    return use.claims.mistakes_at(rows_with(use.column, outside), message, use.claims.table.hint)
+    return use.claims.mistakes_at(rows_with(use.column, outside), message)
 
 
 def _nearest(found: Value, domain: Domain) -> str:

@@ -17,13 +17,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.errors import FactsError, HerbrandError, Mistake, nearest
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.claims import Claims, read_claims
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.interning import domains_of
-from herbrand.facts.place import Place
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
@@ -84,7 +83,7 @@ def load_facts(
 def _collecting(mistakes: list[Mistake]) -> Iterator[None]:
     try:
         yield
-    except FactsError as error:
+    except HerbrandError as error:
         mistakes += error.mistakes
 
 
@@ -102,13 +101,12 @@ def _grown(signature: Signature, tables: Sequence[OpenTable], mistakes: list[Mis
 
 def _with_table(signature: Signature, table: OpenTable) -> Signature:
     name = table.predicate
-    place = table.place(0) if table.width else Place(table.name)
     if signature.strict:
         hint = nearest(name, signature.predicates) or "declare it, or leave the table out"
-        raise FactsError(place.mistake(f"there is no predicate '{name}'", hint))
+        raise FactsError(table.whole.mistake(f"there is no predicate '{name}'", hint))
     if not table.width and not table.sized:
         message = f"the table is empty, so the number of columns of '{name}' is not known"
-        raise FactsError(Place(table.name).mistake(message, f"declare `predicate {name}(...)`"))
+        raise FactsError(table.whole.mistake(message, f"declare `predicate {name}(...)`"))
     marked = table.names is not None and bool(table.names) and table.names[-1] in MARKS
     types = [_new_type(signature, f"{name}_{i + 1}") for i in range(table.width - marked)]
     value_type = types.pop() if table.valued else None

@@ -29,11 +29,6 @@ class Vocabulary:
     predicates: dict[str, Predicate] = field(default_factory=dict)
     strict: bool = False
 
-    def type_names(self) -> Iterable[str]:
-        """Every type that a declaration names, declared itself or not."""
-        for predicate in self.predicates.values():
-            yield from predicate.column_types
-
 
 def declared(theory: Theory, mistakes: Mistakes) -> Vocabulary:
     """The declared types and predicates, predicates with the names of their types."""
@@ -43,10 +38,11 @@ def declared(theory: Theory, mistakes: Mistakes) -> Vocabulary:
         if _is_new("type", declaration, vocabulary.types, mistakes):
             vocabulary.types[declaration.name] = _type(declaration, mistakes)
     for declaration in theory.predicates:
+        for name in _types_of(declaration):
+            vocabulary.types.setdefault(name, Type(name))
+    for declaration in theory.predicates:
         if _is_new("predicate", declaration, vocabulary.predicates, mistakes):
             _declare(declaration, vocabulary, mistakes)
-    for name in vocabulary.type_names():
-        vocabulary.types.setdefault(name, Type(name))
     return vocabulary
 
 
@@ -68,6 +64,11 @@ def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
         if first is not statement:
             message = f"the label [{statement.label}] is given twice"
             mistakes.add(Mistake(message, statement.span, "", places(("first here", first.span))))
+
+
+def _types_of(declaration: PredicateDeclaration) -> tuple[str, ...]:
+    values = declaration.values
+    return (*declaration.types, values) if isinstance(values, str) else declaration.types
 
 
 def _is_new(
@@ -113,7 +114,7 @@ def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes
 
 def _name_of_values(predicate: str, vocabulary: Vocabulary) -> str:
     """A name for the type of a predicate's own values that no written type bears."""
-    name, taken = f"{predicate} value", set(vocabulary.types) | set(vocabulary.type_names())
-    while name in taken:
+    name = f"{predicate} value"
+    while name in vocabulary.types:
         name += "_"
     return name

@@ -86,7 +86,7 @@ class _Lines:
     def __init__(self, text: str, start: int) -> None:
         self.position = start
         self._text = text
-        self._lines: dict[_Way, _Line] = {}
+        self._lines: dict[_Way, _Line] = {}  # by way, kinds of cells apart: their rows stay in order
         self._last: _Line | None = None
         self._follower: dict[_Line | None, _Line] = {}
 
@@ -130,16 +130,16 @@ class _Lines:
         arguments = _ARGUMENTS.findall(shape[3] or "") + _ARGUMENTS.findall(shape[4] or "")
         texts = tuple(argument[0] == '"' for argument in arguments)
         way = _Way(bool(shape[1]), shape[2], texts, bool(shape[4]), shape[5])
-        if way not in self._lines:
-            self._lines[way] = _Line(way)
-        return self._lines[way]
+        said = way._replace(texts=(False,) * len(texts))
+        line = self._lines.setdefault(said, _Line(way))
+        return line if line.way == way else None
 
 
 class _Line:
     """What the lines of one way hold: cells as they were matched, and columns of values."""
 
     def __init__(self, way: _Way) -> None:
-        self._way = way
+        self.way = way
         self.match = _line_pattern(way).match
         self.records: list[tuple[str, ...]] = []
         self.starts = array("q")
@@ -177,14 +177,14 @@ class _Line:
 
     def rows(self, source: Source, end: int) -> FactRows:
         columns = tuple(map(tuple, self._columns))
-        numbers = columns[len(self._way.texts) :]
+        numbers = columns[len(self.way.texts) :]
         return FactRows(
-            predicate=self._way.predicate.strip("`"),
-            columns=columns[: len(self._way.texts)],
+            predicate=self.way.predicate.strip("`"),
+            columns=columns[: len(self.way.texts)],
             row_count=len(self.starts),
-            kind=self._way.kind,
+            kind=self.way.kind,
             numbers=numbers[0] if numbers else (),
-            valued=self._way.valued,
+            valued=self.way.valued,
             span=Span(source, self.starts[0], end),
             starts=self.starts,
         )

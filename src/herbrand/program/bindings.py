@@ -14,7 +14,7 @@ import numpy as np
 
 from herbrand.errors import BudgetError, Span
 from herbrand.program.evidence import LATENT, Evidence, codes_of
-from herbrand.program.template import Argument, Conjunction, Literal, Pair
+from herbrand.program.template import TRUE, Argument, Conjunction, Literal, Pair
 
 Test = Callable[["Bindings"], np.ndarray | None]
 
@@ -103,9 +103,9 @@ def enumerate_bindings(
 def _is_relation(literal: Literal, evidence: Evidence) -> bool:
     """Whether the rows that make a literal true are all listed."""
     known = evidence.known(literal.predicate)
-    return known.default != LATENT and known.default not in literal.allowed or (
-        known.default == LATENT and known.latent_count() == 0
-    )
+    if known.latent_count():
+        return False
+    return evidence.is_valued(literal.predicate) or literal.allowed == TRUE
 
 
 def _tests_of(

@@ -64,17 +64,20 @@ class Evidence:
     def sizes(self, predicate: str) -> tuple[int, ...]:
         return tuple(map(len, self.program.domains_of(self.program.signature.predicates[predicate])))
 
+    def is_valued(self, predicate: str) -> bool:
+        return self.program.signature.predicates[predicate].value_type is not None
+
     def rows(self, predicate: str, allowed: Sequence[int]) -> np.ndarray:
         """The argument rows of a known predicate's atoms that are listed with one of these values."""
         true = self.program.table(predicate).true
-        if self.program.signature.predicates[predicate].value_type is None:
+        if not self.is_valued(predicate):
             return true
         return true[np.isin(true[:, -1], allowed)][:, :-1]
 
     def _known(self, predicate: str) -> Known:
         table = self.program.table(predicate)
         sizes = self.sizes(predicate)
-        if self.program.signature.predicates[predicate].value_type is not None:
+        if self.is_valued(predicate):
             return self._known_valued(predicate, sizes)
         true, false = codes_of(table.true, sizes), codes_of(table.false, sizes)
         values = np.concatenate([np.ones(len(true), np.int64), np.zeros(len(false), np.int64)])
@@ -96,7 +99,7 @@ class Evidence:
     def excluded(self, predicate: str) -> tuple[np.ndarray, np.ndarray]:
         """Codes and values of a many-valued predicate that are known not to go together."""
         false = self.program.table(predicate).false
-        if self.program.signature.predicates[predicate].value_type is None:
+        if not self.is_valued(predicate):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return codes_of(false[:, :-1], self.sizes(predicate)), false[:, -1].astype(np.int64)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from herbrand.errors import Span, UnsupportedError
+from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -30,9 +30,9 @@ from herbrand.language.syntax import (
     Formula,
     Iff,
     Implies,
-    Leaf,
     Not,
     Or,
+    Term,
     Truth,
     ValueIn,
     ValueIs,
@@ -50,12 +50,12 @@ MOST_CASES = 20_000
 def cases(formula: Formula, wanted: bool) -> list[Case]:
     """The disjoint cases in which a formula has the wanted truth value."""
     found: list[Case] = []
-    for case in _decided(plain(formula), wanted, ()):
+    for case in _decided(simplified(plain(formula)), wanted, ()):
         found.append(case)
         if len(found) > MOST_CASES:
             raise UnsupportedError(
                 f"the formula falls into more than {MOST_CASES:,} cases",
-                span=_span(formula),
+                span=formula.span,
                 hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
             )
     return found
@@ -96,7 +96,7 @@ def plain(formula: Formula) -> Formula:
     return formula
 
 
-def _equality(left, right) -> Formula:  # noqa: ANN001
+def _equality(left: Term, right: Term) -> Formula:
     """One form for ``x = y`` and ``y = x``, so that they are one leaf."""
     if left == right:
         return Truth(True)
@@ -107,19 +107,19 @@ def _equality(left, right) -> Formula:  # noqa: ANN001
 
 
 def _decided(formula: Formula, wanted: bool, decided: Case) -> Iterator[Case]:
-    """Decide the next leaf both ways until nothing of the formula is left."""
-    formula = simplified(formula)
+    """Decide one leaf after another both ways, until nothing of the (simplified) formula is left."""
     if isinstance(formula, Truth):
         if formula.value == wanted:
             yield decided
         return
     leaf = _next_leaf(formula)
-    for value in _likelier_first(formula, wanted):
-        yield from _decided(_with(formula, leaf, value), wanted, (*decided, (leaf, value)))
-
-
-def _likelier_first(formula: Formula, wanted: bool) -> tuple[bool, bool]:
-    return (True, False) if isinstance(formula, And) == wanted else (False, True)
+    true, false = (simplified(_with(formula, leaf, value)) for value in (True, False))
+    if true == false:
+        yield from _decided(true, wanted, decided)
+        return
+    halves = ((true, True), (false, False))
+    for half, value in halves if isinstance(formula, And) == wanted else reversed(halves):
+        yield from _decided(half, wanted, (*decided, (leaf, value)))
 
 
 def _next_leaf(formula: Formula) -> Formula:
@@ -217,10 +217,3 @@ def _parity(operands: tuple[Formula, ...]) -> Formula:
         return Truth(odd)
     rest = kept[0] if len(kept) == 1 else Xor(tuple(kept))
     return simplified(Not(rest)) if odd else rest
-
-
-def _span(formula: Formula) -> Span | None:
-    return formula.span
-
-
-__all__ = ["Case", "Leaf", "cases", "plain", "shorter_cases", "simplified"]

@@ -1,7 +1,7 @@
 """Random formulas, rules and facts, and printers of our own for each dialect.
 
-The printers share nothing with the writers under test: they bracket by a table of strengths written here from the
-dialects' documents, so that a reader is checked against those and not against our other code.
+The printers share nothing with the writers under test: they bracket by a table of strengths written here from
+the dialects' documents, so that a reader is checked against those and not against our other code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,20 @@ from herbrand.language.syntax import (
 )
 
 VARIABLES = ["x", "y", "v", "_z", "x1"]
-CONSTANTS = ["Anna", "B", "7", "-2.5", "New York", 'say "hi"', "lower", "O'Brien-2", "", "v", "Forall", "a\\b\n"]
+CONSTANTS = [
+    "Anna",
+    "B",
+    "7",
+    "-2.5",
+    "New York",
+    'say "hi"',
+    "lower",
+    "O'Brien-2",
+    "",
+    "v",
+    "Forall",
+    "a\\b\n",
+]
 
 
 def either(pair: Callable[..., Formula], parts: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
@@ -154,7 +167,8 @@ def lcn_text(formula: Formula, pick: Callable[[list[str]], str], above: int = 0)
 # TensorLog
 
 _tensorlog_terms: st.SearchStrategy[Term] = st.one_of(
-    st.sampled_from(["X", "Y", "Z1", "_W"]).map(Variable), st.sampled_from(["a", "7up", "Big One"]).map(Constant)
+    st.sampled_from(["X", "Y", "Z1", "_W"]).map(Variable),
+    st.sampled_from(["a", "7up", "Big One"]).map(Constant),
 )
 _tensorlog_atoms = st.builds(
     Atom, st.sampled_from(["p", "hasWord", "q$1", "Upper"]), st.lists(_tensorlog_terms, max_size=3).map(tuple)

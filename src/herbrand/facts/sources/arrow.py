@@ -18,6 +18,7 @@ from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.python_values import python_columns
 from herbrand.facts.store import Progress, Store
 
 
@@ -31,10 +32,28 @@ class ArrowData(FactSource):
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         try:
             table = self.data if isinstance(self.data, pa.Table) else pa.table(self.data)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            reason = str(error).split("\n")[0]
-            raise FactsError(f"{self.name}: the table cannot be read as Arrow data: {reason}") from None
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            known = reading.predicates.get(self.name)
+            raise self._refused(error, known.column_types if known else ()) from None
         return [ArrowTable(self.name, self.name, _without_index(table))]
+
+    def _refused(self, error: Exception, types: Sequence[str]) -> FactsError:
+        """A pandas column of objects may hold anything; which row does, its values tell."""
+        columns = [list(self.data[name]) for name in getattr(self.data, "columns", ())]
+        try:
+            python_columns([list(map(_none_if_nan, c)) for c in columns[: len(types)]], types, self._place)
+        except FactsError as wrong:
+            return wrong
+        reason = str(error).split("\n")[0]
+        return FactsError(f"{self.name}: the table cannot be read as Arrow data: {reason}")
+
+    def _place(self, row: int) -> Place:
+        return Place(self.name, row + 1)
+
+
+def _none_if_nan(value: Any) -> Any:
+    """In a pandas column of objects, ``nan`` stands for nothing."""
+    return None if isinstance(value, float) and value != value else value
 
 
 def _without_index(table: pa.Table) -> pa.Table:
@@ -62,6 +81,9 @@ class ArrowTable(OpenTable):
                 columns.append(dictionary_column(self.table.column(number)))
             except TypeError as error:
                 mistakes.append(not_constants(self.name, number, str(error)))
+            except pa.ArrowInvalid:
+                message = f"column {number + 1} holds a whole number of more than 64 bits"
+                mistakes.append(self.whole.mistake(message))
         if mistakes:
             raise FactsError(mistakes)
         marks = self.table.column(len(types)) if marked else None
@@ -91,7 +113,7 @@ class ArrowFile(FactSource):
             return [ArrowTable(self.predicate, self.name, self._table())]
         except (pa.ArrowException, OSError) as error:
             reason = str(error).split("\n")[0]
-            raise FactsError(f"{self.name} cannot be read: {reason}") from None
+            raise FactsError(f"{self.name} is no Arrow IPC file: {reason}") from None
 
     def _table(self) -> pa.Table:
         with pa.memory_map(str(self.path)) as file:

@@ -49,6 +49,11 @@ class OpenTable(ABC):
     size: int = 0
     hint: str = ""
 
+    @property
+    def whole(self) -> Place:
+        """Where the table as a whole stands."""
+        return Place(self.name)
+
     @abstractmethod
     def place(self, row: int) -> Place:
         """Where the row (from 0) stands."""

@@ -54,14 +54,17 @@ class DuckDBFile(FactSource):
 
 @dataclass(frozen=True, eq=False)
 class DuckDBConnection(FactSource):
-    """All tables and views of the current schema of a connection that the user holds."""
+    """All tables and views of a connection that the user holds: its current schema's, and its temporary
+    ones."""
 
     connection: duckdb.DuckDBPyConnection
     name: str = "the DuckDB connection"
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         database, schema = self.connection.sql("SELECT current_database(), current_schema()").fetchall()[0]
-        tables = _tables(self.connection, database, schema)
+        tables = sorted(
+            {*_tables(self.connection, database, schema), *_tables(self.connection, "temp", "main")}
+        )
         if not tables:
             raise FactsError(f"{self.name} has no table")
         relations = [DuckDBRelation(table, self.connection.table(quoted(table))) for table in tables]

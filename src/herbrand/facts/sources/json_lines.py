@@ -16,13 +16,14 @@ from typing import Any, TextIO, cast
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import ABSENT, Column, Interned
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
-from herbrand.facts.sources.python_values import python_array, wrong_constants
-from herbrand.facts.sources.stored import literal, part, unreadable
+from herbrand.facts.sources.python_values import python_array, python_columns, wrong_constants
+from herbrand.facts.sources.stored import literal, part
 from herbrand.facts.sources.text import EmptyTable
 from herbrand.facts.store import Progress, Staged, Store
 
@@ -66,9 +67,12 @@ class JsonLinesFile(FactSource):
     def _row(self, number: int, line: str) -> Any:
         place = Place(self.name, number)
         try:
-            row = json.loads(line, parse_constant=_refuse_constant)
+            row = json.loads(line.rstrip(), parse_constant=_refuse_constant)
+        except json.JSONDecodeError as error:
+            message = f"not JSON from column {error.colno} on: {error.msg}"
+            raise FactsError(place.mistake(message, _ONE_A_LINE)) from None
         except (ValueError, RecursionError) as error:
-            raise FactsError(place.mistake(f"not JSON: {error}", _ONE_A_LINE)) from None
+            raise FactsError(place.mistake(f"not JSON: {error}")) from None
         if not isinstance(row, dict | list):
             raise FactsError(place.mistake("neither a JSON object nor an array", _ONE_A_LINE))
         return row
@@ -109,12 +113,12 @@ class JsonTable(OpenTable):
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         try:
             staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))
-        except duckdb.Error as error:
-            self._refuse_odd_lines()
-            raise unreadable(self.name, error) from None
+        except duckdb.Error:
+            return self._interned_slowly(types, marked)
         if self._has_odd_lines(staged):
             self._refuse_odd_lines()
-        raw = self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
+        apart = [str(number) for number in range(len(types))]  # so that a dictionary holds one column's kind
+        raw = self.store.interned(staged, apart, marked=marked, progress=part(progress, 0.5, 1))
         return self._decoded(raw, types)
 
     def _query(self) -> str:
@@ -153,6 +157,16 @@ class JsonTable(OpenTable):
         mistakes = rows_at_fault(self.name, len(odd), told)
         if mistakes:
             raise FactsError(mistakes)
+
+    def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
+        """For lines that DuckDB refuses, a byte order mark before them being one reason."""
+        self._refuse_odd_lines()
+        keys = range(self.keys) if isinstance(self.keys, int) else self.keys
+        rows = [[row[key] for key in keys] for _, row in self.file.lines()]
+        cells = [list(column) for column in zip(*rows, strict=True)]
+        columns = python_columns(cells[: len(types)], types, self.place)
+        marks = pa.chunked_array([pa.array(map(json.dumps, cells[-1]), pa.string())]) if marked else None
+        return Interned(columns, len(rows), marks)
 
     def _decoded(self, raw: Interned, types: Sequence[str]) -> Interned:
         columns: list[Column] = []

@@ -19,7 +19,7 @@ import pyarrow as pa
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import Interned
 from herbrand.facts.place import Place, rows_at_fault
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import EmptyTable, FactSource, OpenTable, Reading
 from herbrand.facts.sources.python_values import python_columns
 from herbrand.facts.store import Progress, Store
 from herbrand.language.syntax import FactRows
@@ -43,6 +43,10 @@ class TheoryTable(OpenTable):
         self.valued = first.valued
         self.size = BYTES_A_CELL * self.arguments * sum(run.row_count for run in runs)
         self._ends = list(accumulate(run.row_count for run in runs))
+
+    @property
+    def whole(self) -> Place:
+        return self.place(0)
 
     def place(self, row: int) -> Place:
         run = bisect_right(self._ends, row)
@@ -82,7 +86,7 @@ class PythonRows(FactSource):
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         known = reading.predicates.get(self.name)
         if not self.rows:
-            return [_PythonTable(self.name, [], len(known.column_types))] if known else []
+            return [EmptyTable(self.name, self.name, len(known.column_types) if known else 0)]
         width = len(known.column_types) if known else len(_as_row(self.rows[0]))
         return [_PythonTable(self.name, self.rows, width)]
 
@@ -108,8 +112,11 @@ class _PythonTable(OpenTable):
 
     def _wrong_widths(self, rows: Sequence[tuple[Any, ...]]) -> list[Mistake]:
         wrong = [(i, len(row)) for i, row in enumerate(rows) if len(row) != self.width]
-        expected = f"where {self.width} are expected"
-        told = (self.place(i).mistake(f"{found} values {expected}") for i, found in wrong)
+        expected = f"where {self.width} {'is' if self.width == 1 else 'are'} expected"
+        told = (
+            self.place(i).mistake(f"{found} value{'' if found == 1 else 's'} {expected}")
+            for i, found in wrong
+        )
         return rows_at_fault(self.name, len(wrong), told)
 
 

@@ -42,10 +42,9 @@ def python_array(column: list[Any]) -> pa.Array:
         return pa.array(column, pa.large_string())
     if found <= _NUMBER_TYPES:
         return pa.array(column)
-    plain = [value.item() if isinstance(value, np.generic) else value for value in column]
-    if set(map(type, plain)) == found:
-        raise TypeError
-    return python_array(plain)
+    if not any(issubclass(kind, np.generic) for kind in found):
+        raise TypeError("neither text nor numbers alone")
+    return python_array([value.item() if isinstance(value, np.generic) else value for value in column])
 
 
 def wrong_constants(
@@ -60,8 +59,23 @@ def wrong_constants(
         return rows_at_fault(place(wrong[0][0]).table, len(wrong), told)
     texts = [i for i, value in enumerate(column) if isinstance(value, str)]
     numbers = [i for i, value in enumerate(column) if value is not None and not isinstance(value, str)]
-    text, number = texts[0], numbers[0]
-    return [mixed_mistake(type_name, (column[text], place(text)), (column[number], place(number)))]
+    if not texts:
+        return _inexact(column, number, place)
+    text, other = texts[0], numbers[0]
+    return [mixed_mistake(type_name, (column[text], place(text)), (column[other], place(other)))]
+
+
+def _inexact(column: Sequence[Any], number: int, place: Callable[[int], Place]) -> list[Mistake]:
+    """Whole numbers that a float, which fractions beside them call for, would change."""
+    wrong = [(i, value) for i, value in enumerate(column) if isinstance(value, int) and float(value) != value]
+    told = (
+        place(i).mistake(
+            f"column {number} holds {shown(value)} beside fractions; "
+            "whole numbers beyond 2^53 cannot be kept exactly with them"
+        )
+        for i, value in wrong
+    )
+    return rows_at_fault(place(wrong[0][0]).table, len(wrong), told)
 
 
 def _is_constant(value: Any) -> bool:

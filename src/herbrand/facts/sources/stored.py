@@ -73,7 +73,7 @@ class StoredTable(OpenTable):
             return f"{name}::BIGINT"
         if kind in _DECIMALS:
             return f"{name}::DOUBLE"
-        raise FactsError(not_constants(self.name, column, kind))
+        raise FactsError(not_constants(self.name, column, self.kinds[column]))
 
 
 def part(progress: Progress | None, start: float, end: float) -> Progress | None:

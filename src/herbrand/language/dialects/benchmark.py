@@ -20,6 +20,7 @@ from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.sources import read_source
+from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import (
     Atom,
     Constant,
@@ -52,6 +53,7 @@ def read_benchmark(folder: str | Path) -> Benchmark:
             sources[name] = read_source(Path(folder) / name)
     mistakes.raise_any()
     predicates = _predicates(sources["predicates"], mistakes)
+    mistakes.raise_any()
     formulas = _formulas(sources["rules"], predicates, mistakes)
     facts = _facts(sources["facts"], predicates, mistakes)
     queries = _facts(sources["queries"], predicates, mistakes)
@@ -116,7 +118,11 @@ def _check_use(name: str, arity: int, span: Span | None, predicates: dict[str, P
     if len(declaration.types) != arity:
         related = (("declared here", declaration.span),) if declaration.span else ()
         raise LanguageError(
-            Mistake(f"'{name}' has {len(declaration.types)} arguments, not {arity}", span, related=related)
+            Mistake(
+                f"'{name}' takes {counted(len(declaration.types), 'argument')}, not {arity}",
+                span,
+                related=related,
+            )
         )
 
 

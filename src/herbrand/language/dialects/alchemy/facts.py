@@ -21,6 +21,7 @@ from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TO
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
 from herbrand.language.dialects.scanner import Cursor
+from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import FactRows
 
 _WORD = r"[\w.'-]+"
@@ -104,10 +105,10 @@ class _DbReader:
                 self._read_line(text, start, len(text) if end < 0 else end)
 
     def _read_line(self, text: str, start: int, end: int) -> None:
-        position = _BLANK.match(text, start, end).end()  # type: ignore[union-attr]
+        first = position = _BLANK.match(text, start, end).end()  # type: ignore[union-attr]
         while position < end:
             fact = _FACT.match(text, position, end)
-            if fact is None:
+            if fact is None or ("(" not in fact[0] and (fact.end() < end or position > first)):
                 raise _misread(self._source, position, end)
             constants = [[_text_of(constant)] for constant in _CONSTANTS.findall(fact[3] or "")]
             self._add(fact[2], bool(fact[1]), constants, [position])
@@ -120,7 +121,7 @@ class _DbReader:
         if arity != len(columns):
             raise LanguageError(
                 Mistake(
-                    f"'{predicate}' has {len(columns)} arguments here and {arity} before",
+                    f"'{predicate}' has {counted(len(columns), 'argument')} here and {arity} before",
                     _line_span(self._source, starts[0]),
                     related=(("before", _line_span(self._source, first)),),
                 )
@@ -140,10 +141,10 @@ def _plain_columns(group: LineGroup) -> list[list[str]] | None:
     if not arity:
         return None
     tight = body.replace(", ", ",")
-    if _lines_of(arity, _WORD, ",").fullmatch(tight):
+    if _lines_of(arity, _WORD, blank="").fullmatch(tight):
         cells = tight.replace(")\n", ",").split(",")
         cells.pop()
-    elif _lines_of(arity, _CONSTANT, r"[ \t]*,[ \t]*").fullmatch(body):
+    elif _lines_of(arity, _CONSTANT, blank=r"[ \t]*").fullmatch(body):
         cells = [_text_of(cell) for cell in _CONSTANTS.findall(body)]
     else:
         return None
@@ -151,10 +152,10 @@ def _plain_columns(group: LineGroup) -> list[list[str]] | None:
 
 
 @lru_cache(maxsize=64)
-def _lines_of(arity: int, constant: str, comma: str) -> re.Pattern[str]:
+def _lines_of(arity: int, constant: str, blank: str) -> re.Pattern[str]:
     """What follows the opening bracket of each fact; possessive, so that a bad line is not tried twice."""
-    others = rf"(?:{comma}{constant}){{{arity - 1}}}"
-    return re.compile(rf"(?:[ \t]*{constant}{others}[ \t]*\)[ \t]*\n)*+")
+    others = rf"(?:{blank},{blank}{constant}){{{arity - 1}}}"
+    return re.compile(rf"(?:{blank}{constant}{others}{blank}\){blank}\n)*+")
 
 
 def _text_of(constant: str) -> str:

@@ -113,11 +113,11 @@ class _Descent:
         sign, name, other = (token := self._tokens[self._at]).groups()
         if name is not None:
             self._at += 1
-            if self._tokens[self._at][3] == "(":
+            start, end = token.span(2)
+            if self._source.text[end : end + 1] == "(":
                 raise self._refusal(
                     "atoms have no arguments in an .lcn file", "name each ground atom: smokes_anna"
                 )
-            start, end = token.span(2)
             atom = Atom(name, (), Span(self._source, start, end))
             return atom if sign is None else Not(atom, Span(self._source, token.start(), end))
         if other == "(":

@@ -25,9 +25,11 @@ from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
 from herbrand.language.dialects.tensorlog.declarations import Declarations
+from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import FactRows
 
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_COMMENT = re.compile(r"^[^\S\n]*(#[^\n]*)", re.MULTILINE)
 _NUMBERS = re.compile(rf"(?:{NUMBER.pattern}\n)*+")
 
 
@@ -53,7 +55,7 @@ def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
     mistakes = MistakeList()
     groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
-    declarations = _declarations(source, groups, mistakes)
+    declarations = _declarations(source, mistakes)
     tables: list[Table] = []
     for functor, rows in _rows_by_functor(source, groups, mistakes).items():
         with mistakes.collecting():
@@ -62,13 +64,11 @@ def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
 
 
-def _declarations(source: Source, groups: dict[str, LineGroup], mistakes: MistakeList) -> Declarations:
+def _declarations(source: Source, mistakes: MistakeList) -> Declarations:
     declarations = Declarations()
-    comments = [start for head, group in groups.items() if _is_comment(head) for start in group.starts]
-    for start in sorted(comments):
+    for comment in _COMMENT.finditer(source.text) if "#" in source.text else ():
         with mistakes.collecting():
-            span = _line(source, start)
-            declarations.read(span.text.strip(), span)
+            declarations.read(comment[1], Span(source, *comment.span(1)))
     return declarations
 
 
@@ -108,6 +108,8 @@ def _by_functor(source: Source, group: LineGroup) -> Iterator[tuple[str, list[st
         return
     for start in group.starts:
         line = _line(source, start).text.strip()
+        if not line or _is_comment(line):
+            continue
         functor, tab, tail = line.partition("\t")
         if not tab:
             functor, *cells = line.split()
@@ -173,17 +175,13 @@ def _misfit(
     others = by_width.get(arity)
     return LanguageError(
         Mistake(
-            f"'{functor}' has {_counted(arity, 'argument')}, "
-            f"and {_counted(rows.width, 'column')} follow it here",
+            f"'{functor}' has {counted(arity, 'argument')}, "
+            f"and {counted(rows.width, 'column')} follow it here",
             place,
             "one column more than arguments must be a number, the fact's weight",
             (("as many as here", _line(source, others.starts[0])),) if others else (),
         )
     )
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _first_without_number(rows: _Rows) -> int:

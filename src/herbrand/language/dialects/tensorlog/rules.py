@@ -23,6 +23,7 @@ from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.dialects.tensorlog.declarations import Declarations
+from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -86,7 +87,9 @@ def _read(source: Source, signs: _Signs) -> Theory:
     for name, (arity, span) in _predicates(rules).items():
         declared = declarations.arity(name)
         if declared is not None and declared != arity:
-            mistakes.note(f"'{name}' has {arity} arguments here and is declared with {declared}", span)
+            mistakes.note(
+                f"'{name}' has {counted(arity, 'argument')} here and is declared with {declared}", span
+            )
     mistakes.raise_any()
     return Theory((*_kept(declarations, rules), *rules))
 

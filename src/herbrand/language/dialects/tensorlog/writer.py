@@ -157,7 +157,7 @@ def _term(term: Term, names: SpelledNames) -> str:
 
 
 def _variable_spelling(name: str) -> str:
-    if _NAME.fullmatch(name) and name[0].isupper():
+    if _NAME.fullmatch(name) and (name[0].isupper() or name[0] == "_"):
         return name
     cleaned = re.sub(r"\W", "_", name)
     capital = cleaned[0].upper() + cleaned[1:]

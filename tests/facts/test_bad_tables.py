@@ -1,0 +1,197 @@
+"""Tables with types of their own (Parquet, Arrow, DataFrames, DuckDB) that cannot be taken."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.facts.vocabulary import constants, load, message
+
+AT_MOST = "and after them at most one named truth, probability or weight"
+
+BAD = [
+    ("friends", {"a": ["x"]}, f": 1 column ('a'), but 'friends' takes 2 columns (person, person) {AT_MOST}"),
+    (
+        "friends",
+        {"a": ["x", None], "b": ["y", "z"]},
+        ", row 2: column 1 is empty; expected a constant of type 'person'",
+    ),
+    ("frends", {"a": ["x"], "b": ["y"]}, ": there is no predicate 'frends'\n  did you mean 'friends'?"),
+    (
+        "born",
+        {"a": ["x"], "b": ["1990"]},
+        ", row 1: \"1990\" in column 2 is text; type 'year' holds numbers\n"
+        "  numbers are written without quotes",
+    ),
+    (
+        "born",
+        {"a": ["x", "y"], "b": [1990.0, float("-inf")]},
+        ", row 2: column 2 holds -inf; a constant is text or a finite number",
+    ),
+    (
+        "rank",
+        {"a": ["x", "y"], "b": ["junior", "boss"]},
+        ', row 2: "boss" in column 2 is not in type \'level\' ("junior", "senior")',
+    ),
+    (
+        "rank",
+        {"a": ["x"], "b": [1]},
+        ", row 1: 1 in column 2 is a number; type 'level' holds text",
+    ),
+    (
+        "smokes",
+        {"a": ["x", "y"], "probability": [0.5, -1.0]},
+        ", row 2: '-1.0' is not a probability; expected a number from 0 to 1",
+    ),
+    (
+        "smokes",
+        {"a": ["x"], "probability": [True]},
+        ", row 1: 'True' is not a probability; expected a number from 0 to 1",
+    ),
+    (
+        "smokes",
+        {"a": ["x", "y"], "truth": [1, 2]},
+        ", row 2: '2' is not a truth value; expected true or false",
+    ),
+    (
+        "smokes",
+        {"weight": [1.0], "a": ["x"]},
+        f": 2 columns ('weight', 'a'), but 'smokes' takes 1 column (person) {AT_MOST}",
+    ),
+    (
+        "smokes",
+        {"a": ["x"], "truth": [True], "weight": [1.0]},
+        f": 3 columns ('a', 'truth', 'weight'), but 'smokes' takes 1 column (person) {AT_MOST}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("predicate", "columns", "expected"), BAD)
+@pytest.mark.parametrize("given", ["arrow", "pandas", "polars", "parquet", "feather", "duckdb"])
+def test_message(tmp_path, given, predicate, columns, expected):
+    if given == "arrow":
+        facts, name = {predicate: pa.table(columns)}, predicate
+    elif given == "pandas":
+        facts, name = {predicate: pd.DataFrame(columns)}, predicate
+    elif given == "polars":
+        facts, name = {predicate: pl.DataFrame(columns)}, predicate
+    elif given == "parquet":
+        facts, name = parquet(tmp_path, predicate, columns), f"{predicate}.parquet"
+    elif given == "feather":
+        facts, name = feather(tmp_path, predicate, columns), f"{predicate}.feather"
+    else:
+        facts, name = database(tmp_path, predicate, columns), f"world.duckdb, table {predicate}"
+    assert message(facts) == name + expected
+
+
+def parquet(folder: Path, predicate: str, columns: dict) -> Path:
+    pq.write_table(pa.table(columns), folder / f"{predicate}.parquet")
+    return folder / f"{predicate}.parquet"
+
+
+def feather(folder: Path, predicate: str, columns: dict) -> Path:
+    path, table = folder / f"{predicate}.feather", pa.table(columns)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+def database(folder: Path, predicate: str, columns: dict) -> Path:
+    with duckdb.connect(str(folder / "world.duckdb")) as connection:
+        given = pa.table(columns)
+        connection.register("given", given)
+        connection.execute(f"CREATE TABLE {predicate} AS FROM given")
+    return folder / "world.duckdb"
+
+
+STRANGE = [
+    (pa.array([datetime.date(2020, 1, 1)]), "date32[day]", "DATE"),
+    (pa.array([True]), "bool", "BOOLEAN"),
+    (pa.array([["y"]]), "list<item: string>", "VARCHAR[]"),
+    (pa.array([b"y"]), "binary", "BLOB"),
+    (pa.array([{"y": 1}]), "struct<y: int64>", "STRUCT(y BIGINT)"),
+]
+
+
+@pytest.mark.parametrize(("column", "arrow", "sql"), STRANGE)
+def test_a_column_that_holds_no_constants(tmp_path, column, arrow, sql):
+    columns = {"a": pa.array(["x"]), "b": column}
+    ending = "; a constant is text or a number\n  convert the column to text"
+    assert message({"friends": pa.table(columns)}) == f"friends: column 2 has the type {arrow}{ending}"
+    path = parquet(tmp_path, "friends", columns)
+    assert message(path) == f"friends.parquet: column 2 has the type {sql}{ending}"
+
+
+BROKEN = [
+    ("friends.parquet", "friends.parquet cannot be read: File '{path}' too small to be a Parquet file"),
+    (
+        "friends.arrow",
+        "friends.arrow is no Arrow IPC file: Expected to read 1936748399 metadata bytes, but only read 0",
+    ),
+    (
+        "world.duckdb",
+        'world.duckdb cannot be read: The file "{path}" exists, but it is not a valid DuckDB database file!',
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), BROKEN)
+def test_a_file_that_is_something_else(tmp_path, name, expected):
+    path = tmp_path / name
+    path.write_bytes(b"oops")
+    assert message(path) == expected.format(path=path)
+
+
+def test_numbers_of_more_than_64_bits(tmp_path):
+    columns = {"a": ["x"], "b": pa.array([2**64 - 1], pa.uint64())}
+    assert message({"born": pa.table(columns)}) == "born: column 2 holds a whole number of more than 64 bits"
+    assert message(parquet(tmp_path, "born", columns)).startswith(
+        "born.parquet cannot be read: Type UINT64 with value 18446744073709551615 can't be cast"
+    )
+
+
+def test_a_pandas_column_of_objects():
+    frame = pd.DataFrame({"a": ["x", 1, float("nan")], "b": ["y", "z", "w"]})
+    assert message({"friends": frame}) == (
+        'friends, row 2: 1 is a number, but "x" (friends, row 1) is text; '
+        "the constants of type 'person' must be all text or all numbers\n"
+        "  if they are numbers, declare `type person = number`"
+    )
+
+
+def test_duckdb_files_and_connections(tmp_path):
+    path = tmp_path / "world.duckdb"
+    duckdb.connect(str(path)).close()
+    assert message(path) == "world.duckdb holds no table"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE friends AS SELECT 'a', 'b'")
+        connection.execute("CREATE VIEW smokes AS SELECT 'a', 0.5 AS probability")
+    assert message(f"frends={path}") == ("world.duckdb holds no table 'frends'\n  did you mean 'friends'?")
+    facts = load(path)
+    assert constants(facts, "friends") == [("a", "b")]
+    assert facts.tables["smokes"].probabilities.tolist() == [0.5]
+    assert not len(load(f"smokes={path}").tables["friends"].true)
+    with duckdb.connect() as connection:
+        assert message(connection) == "the DuckDB connection has no table"
+
+
+def test_types_that_are_constants_after_all(tmp_path):
+    texts = pa.array(["x", "y"]).dictionary_encode()
+    tables = {
+        "friends": pa.table({"a": texts, "b": pa.array(["u", "v"], pa.string_view())}),
+        "born": pa.table({"a": texts, "b": pa.array(["1.5", "2"]).cast(pa.decimal128(5, 2))}),
+        "active": pa.table({"a": texts, "b": pa.array([1990, 1991], pa.uint16())}),
+    }
+    paths = [parquet(tmp_path, name, dict(zip("ab", t.columns, strict=True))) for name, t in tables.items()]
+    for facts in (tables, paths):
+        loaded = load(facts)
+        assert constants(loaded, "friends") == [("x", "u"), ("y", "v")]
+        assert constants(loaded, "born") == [("x", 1.5), ("y", 2)]
+        assert constants(loaded, "active") == [("x", 1990), ("y", 1991)]
