@@ -17,20 +17,21 @@ from typing import TYPE_CHECKING
 from herbrand.errors import HerbrandError
 
 if TYPE_CHECKING:
-    from herbrand.language.files import read
+    from herbrand.language.files import read, written
     from herbrand.language.parse import parse_theory as parse
     from herbrand.language.show import show
     from herbrand.model import Model
     from herbrand.reports.compare import compare
     from herbrand.reports.sizes import size_report
 
-__all__ = ["HerbrandError", "Model", "compare", "parse", "read", "show", "size_report"]
+__all__ = ["HerbrandError", "Model", "compare", "parse", "read", "show", "size_report", "written"]
 __version__ = version("herbrand")
 
 _HOMES = {
     "Model": ("herbrand.model", "Model"),
     "parse": ("herbrand.language.parse", "parse_theory"),
     "read": ("herbrand.language.files", "read"),
+    "written": ("herbrand.language.files", "written"),
     "compare": ("herbrand.reports.compare", "compare"),
     "size_report": ("herbrand.reports.sizes", "size_report"),
     "show": ("herbrand.language.show", "show"),

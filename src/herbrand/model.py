@@ -133,7 +133,7 @@ class Model:
         raise BudgetError(reasons)
 
     def _program(self, world: _World) -> Program:
-        if self.signature.strict:
+        if all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict:
             world = _World(world.given)
         if world not in self._programs:
             self._programs[world] = self._lowered(world)
@@ -158,9 +158,10 @@ class Model:
         return lower(self._used_theory(), signature, facts)
 
     def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
-        """Undeclared predicates that would be open but for what is given: evidence does not close a world."""
-        undeclared = {rows.predicate for rows in given} - {p.name for p in self.theory.predicates}
-        if not undeclared or self.signature.strict:
+        """Predicates of untold worlds that would be open but for what is given: evidence does not close a world."""
+        told = {p.name for p in self.theory.predicates if p.tells_world}
+        undeclared = {rows.predicate for rows in given} - told
+        if not undeclared:
             return frozenset()
         tables = self.program.facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
@@ -172,18 +173,24 @@ class Model:
     def _refuse_unusable(self, command: str, *usable: str) -> None:
         """Statements of a kind that a command cannot use are errors, unless they are ignored."""
         mistakes = [
-            Mistake(
-                f"{command} cannot use {name}: {next(show_statement(statement))}",
-                statement.span,
-                f"leave it out by --ignore {name}",
-            )
+            _unusable(command, name, statements)
             for name, kind in KINDS.items()
             if name not in usable and name not in self._ignored
-            for statement in self.theory.statements
-            if isinstance(statement, kind)
+            if (statements := [s for s in self.theory.statements if isinstance(s, kind)])
         ]
         if mistakes:
             raise UnsupportedError(mistakes)
+
+
+def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
+    """Names the first statement of a kind that the command has no use for."""
+    first, more = statements[0], len(statements) - 1
+    others = f" (and {more:,} more of its kind)" if more else ""
+    return Mistake(
+        f"{command} cannot use this statement{others}: {next(show_statement(first))}",
+        first.span,
+        f"leave such statements out by --ignore {kind}",
+    )
 
 
 def _texts(texts: Texts) -> tuple[str, ...]:

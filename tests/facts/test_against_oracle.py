@@ -92,7 +92,7 @@ def agree(facts: object, table: Table, **options: object) -> None:
 
 @pytest.mark.parametrize("write", MARKED)
 @given(table=tables(marked=True))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_marked_tables(write, table):
     with tempfile.TemporaryDirectory() as folder:
         agree(write(table, Path(folder)), table, header=True)
@@ -100,7 +100,7 @@ def test_marked_tables(write, table):
 
 @pytest.mark.parametrize("write", PLAIN)
 @given(table=tables(marked=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_plain_tables(write, table):
     with tempfile.TemporaryDirectory() as folder:
         agree(write(table, Path(folder)), table, header=True)

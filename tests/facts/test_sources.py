@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from herbrand.errors import FactsError
+from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from tests.facts.vocabulary import ANYTHING, constants, load
 
@@ -59,8 +60,6 @@ def test_files_and_names(folder):
 
 
 def load_signature(path):
-    from herbrand.facts.load import load_facts
-
     return load_facts((), ANYTHING, fact_sources(path))[0]
 
 

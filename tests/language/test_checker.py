@@ -146,7 +146,7 @@ def test_names_in_back_quotes_never_meet_made_names() -> None:
         "predicate p(a)\npredicate q(b)\n1: q(`x#1`) and (exists x: p(x)) and (exists y: q(y) and `x#1` = y)"
     )
     assert check(parse_theory(text)).strict
-    with pytest.raises(LanguageError, match=r"^<text>:3:18: `x#1` stands for a b and for a a"):
+    with pytest.raises(LanguageError, match=r"^<text>:3:19: `x#1` stands for a b and for a a"):
         check(parse_theory("predicate p(a)\npredicate q(b)\n1: q(`x#1`) and p(`x#1`)"))
 
 

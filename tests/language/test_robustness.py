@@ -86,6 +86,15 @@ def test_unicode_names_and_carets_under_them() -> None:
     )
 
 
+@pytest.mark.parametrize("space", ["\x0b", "\x1c", "\x85", "\xa0", "\u2003", "\u2028", "\ufeff", "\u200b"])
+def test_odd_spaces_are_told(space: str) -> None:
+    assert first_line(space * 2 if space == "\ufeff" else space).startswith(
+        "<text>:1:1: unexpected character "
+    )
+    assert first_line(f"1: a{space}").startswith("<text>:1:5: unexpected character ")
+    assert parse_theory(f'p("{space}")').facts[0].row(0) == (space,)
+
+
 def test_tabs_keep_carets_in_place() -> None:
     assert message("\t1:\ta\t-> b").split("\n")[1:3] == ["   1: a -> b", "        ^^"]
 

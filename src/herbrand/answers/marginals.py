@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.status import Status
+from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
 
@@ -94,7 +95,8 @@ class AtomTable:
         return {self.arguments(atom): atom for atom in range(len(self.probabilities))}
 
     def __repr__(self) -> str:
-        return _table([row.cells() for row in list(self.rows())[:ROWS_SHOWN]], len(self))
+        cells = [row.cells() for row in islice(self.rows(), ROWS_SHOWN)]
+        return _table(("atom", "probability"), cells, len(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,16 @@ class Row:
             "value": self.value,
         }
 
+    @property
+    def text(self) -> str:
+        return self.atom if self.value is None else f"{self.atom} = {shown_constant(self.value)}"
+
     def cells(self) -> tuple[str, str]:
-        text = self.atom if self.value is None else f"{self.atom} = {self.value}"
-        return text, f"{self.probability:.4f}"
+        return self.text, f"{self.probability:.4f}"
+
+    def world_cells(self) -> tuple[str, str]:
+        """For a row of a most probable world, where a probability is 0 or 1."""
+        return self.text, "true" if self.probability == 1 else "false"
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,25 +233,33 @@ class Marginals:
         told = f"{self.engine} {what} ({self.guarantee.value})"
         return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
 
+    def cells(self) -> Iterator[tuple[str, str]]:
+        """Each row as it is shown; of a many-valued atom in the most probable world only its value."""
+        if not self.most_probable:
+            return (row.cells() for row in self.rows())
+        return (row.world_cells() for row in self.rows() if row.value is None or row.probability == 1)
+
+    @property
+    def heads(self) -> tuple[str, str]:
+        return "atom", "truth" if self.most_probable else "probability"
+
     def __repr__(self) -> str:
-        shown = [row.cells() for _, row in zip(range(ROWS_SHOWN), self.rows(), strict=False)]
-        return f"{self.title}\n{_table(shown, len(self))}"
+        return f"{self.title}\n{_table(self.heads, list(islice(self.cells(), ROWS_SHOWN)), len(self))}"
 
     def _repr_html_(self) -> str:
+        """A table with bars for a notebook."""
+        rows = islice(self.rows(), ROWS_SHOWN)
         body = "".join(
-            f"<tr><td>{escape(atom)}</td><td><progress max='1' value='{probability}'></progress></td>"
-            f"<td style='text-align:right'>{probability}</td></tr>"
-            for _, (atom, probability) in zip(
-                range(ROWS_SHOWN), (row.cells() for row in self.rows()), strict=False
-            )
+            f"<tr><td>{escape(row.text)}</td><td><progress max='1' value='{row.probability}'></progress></td>"
+            f"<td style='text-align:right'>{row.probability:.4f}</td></tr>"
+            for row in rows
         )
-        more = f"<caption>{escape(self.title)}; {len(self)} rows</caption>"
-        return f"<table>{more}<tr><th>atom</th><th></th><th>probability</th></tr>{body}</table>"
+        caption = f"<caption>{escape(self.title)}; {len(self):,} rows</caption>"
+        return f"<table>{caption}<tr><th>atom</th><th></th><th>probability</th></tr>{body}</table>"
 
 
-def _table(cells: list[tuple[str, str]], total: int) -> str:
+def _table(head: tuple[str, str], cells: list[tuple[str, str]], total: int) -> str:
     """Two columns, the numbers to the right."""
-    head = ("atom", "probability")
     width = max((len(text) for text, _ in [head, *cells]), default=0)
     lines = [f"{head[0]:{width}}  {head[1]}"]
     lines += [f"{text:{width}}  {number:>{len(head[1])}}" for text, number in cells]

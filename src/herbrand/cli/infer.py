@@ -61,7 +61,7 @@ def command(
         format,
         output,
         answer.to_dict,
-        lambda: [text_table(("atom", "probability"), (row.cells() for row in answer.rows()), title)],
+        lambda: [text_table(answer.heads, answer.cells(), title)],
         answer.to_arrow,
     )
     if not answer.status.converged:

@@ -85,8 +85,8 @@ class Algebra(ABC):
         product = self.product(viewed(operands, shapes))
         return self.sum(product, tuple(range(leading))) if leading else product
 
-    def workspace(self, joint: int, factors: int) -> int:
-        """Entries that :meth:`eliminate` needs beside its result, for a joint table of that many."""
+    def workspace(self, joint: int, result: int, factors: int) -> int:
+        """Entries that :meth:`eliminate` needs beside its result, for a joint table of ``joint`` entries."""
         return joint if factors == 1 else 2 * joint
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from threading import Lock
 from typing import Any
 
 import torch
@@ -23,6 +25,9 @@ from herbrand.contraction.algebra import Shapes, viewed
 
 BLOCK_ENTRIES = 1 << 17
 """Entries of a joint table built at once: 1 MB of float64, what stays in a core's cache."""
+
+FEWEST_IN_PARALLEL = 8
+"""Blocks below which starting threads costs more than it saves."""
 
 Block = tuple[slice, ...]
 WHOLE = slice(None)
@@ -86,19 +91,38 @@ def leading_dims(tensor: Tensor, dims: tuple[int, ...]) -> tuple[list[Tensor], l
     return [arranged], [tuple(arranged.shape)], len(dims)
 
 
-def block_workspace(joint: int) -> int:
-    """How many entries a step over a joint table of ``joint`` entries needs beside its result."""
-    return 3 * min(joint, 2 * BLOCK_ENTRIES)
+def block_workspace(joint: int, result: int) -> int:
+    """How many entries a step needs beside its result: a few blocks, each at least as large as one sum."""
+    return 3 * max(min(joint, 2 * BLOCK_ENTRIES), joint // max(1, result))
+
+
+class OneThread:
+    """A context in which torch starts no threads.
+
+    Its parallel loops wait for each other; on a machine that others use too, a table of a few thousand
+    entries then takes milliseconds instead of microseconds.
+    """
+
+    def __enter__(self) -> None:
+        self.threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+
+    def __exit__(self, *_: object) -> None:
+        torch.set_num_threads(self.threads)
 
 
 def _push_forward(algebra: Softmax, leading: int, operands: Sequence[Tensor]) -> Tensor:
     shape = _joint_shape(operands)
     if math.prod(shape) <= BLOCK_ENTRIES:
-        return algebra.total(_sum(operands), leading)
+        with OneThread():
+            return algebra.total(_sum(operands), leading)
     result = operands[0].new_empty(shape[leading:])
-    for block in blocks(shape, leading):
+
+    def fill(block: Block) -> None:
         joint = _sum([_cut(operand, block, leading) for operand in operands])
         result[block] = algebra.total(joint, leading)
+
+    _for_each(blocks(shape, leading), fill)
     return result
 
 
@@ -112,15 +136,39 @@ def _pull_back(
 ) -> list[Tensor | None]:
     shape = _joint_shape(operands)
     if math.prod(shape) <= BLOCK_ENTRIES:
-        return _shared_out(gradient * algebra.shares(_sum(operands), result, leading), operands, wanted)
+        with OneThread():
+            return _shared_out(gradient * algebra.shares(_sum(operands), result, leading), operands, wanted)
     pulled = [torch.zeros_like(one) if wants else None for one, wants in zip(operands, wanted, strict=True)]
-    for block in blocks(shape, leading):
+    adding = Lock()
+
+    def pull(block: Block) -> None:
         pieces = [_cut(operand, block, leading) for operand in operands]
         weights = gradient[block] * algebra.shares(_sum(pieces), result[block], leading)
-        for whole, part in zip(pulled, _shared_out(weights, pieces, wanted), strict=True):
-            if whole is not None and part is not None:
-                _cut(whole, block, leading).add_(part)
+        parts = _shared_out(weights, pieces, wanted)
+        with adding:
+            for whole, part in zip(pulled, parts, strict=True):
+                if whole is not None and part is not None:
+                    _cut(whole, block, leading).add_(part)
+
+    _for_each(blocks(shape, leading), pull)
     return pulled
+
+
+def _for_each(pieces: Iterable[Block], work: Callable[[Block], None]) -> None:
+    """Work on all blocks: in threads that do not wait for each other, or in order where autograd records."""
+    waiting, threads = list(pieces), torch.get_num_threads()
+    if torch.is_grad_enabled() or threads == 1 or len(waiting) < FEWEST_IN_PARALLEL:
+        with OneThread():
+            for block in waiting:
+                work(block)
+        return
+
+    def unrecorded(block: Block) -> None:
+        with torch.no_grad(), OneThread():
+            work(block)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(unrecorded, waiting))
 
 
 def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bool]) -> list[Tensor | None]:

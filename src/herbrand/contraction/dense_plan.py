@@ -1,7 +1,7 @@
 """Steps for dense tables.
 
-The axes of every slot stand in the order in which they are summed out, the output's last, so that what a step sums
-are always its leading axes and no table is ever transposed on the way.
+The axes of every slot stand in the order in which they are summed out, the output's last, so that what a step
+sums are always its leading axes and no table is ever transposed on the way.
 
 >>> from herbrand.contraction.algebra import algebra_named
 >>> from herbrand.contraction.expression import Contraction
@@ -63,7 +63,7 @@ def dense_step(
         output=output,
         operations=float(joint) * (factors if leading and factors > 1 else max(1, factors - 1)),
         bytes=entries(output, sizes) * itemsize,
-        workspace=algebra.workspace(joint, factors) * itemsize if leading else 0,
+        workspace=algebra.workspace(joint, entries(output, sizes), factors) * itemsize if leading else 0,
         shapes=tuple(tuple(sizes[axis] if axis in axes else 1 for axis in union) for axes in members),
         leading=leading,
     )

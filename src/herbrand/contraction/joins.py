@@ -1,9 +1,9 @@
 """The integers of sparse steps: which entries meet, worked out once for each set of supports.
 
-Takes supports and axes; returns structures that :mod:`herbrand.contraction.sparse` runs values through. Whatever a
-step contracts, it is a matrix product: rows are the axes of the first operand that stay, the inner dimension is what
-both share, columns are the axes that only the second has. Numbers of rows and columns are mixed-radix keys where the
-table is small enough, and ranks among the keys that occur where it is not.
+Takes supports and axes; returns structures that :mod:`herbrand.contraction.sparse` runs values through.
+Whatever a step contracts, it is a matrix product: rows are the axes of the first operand that stay, the inner
+dimension is what both share, columns are the axes that only the second has. Numbers of rows and columns are
+mixed-radix keys where the table is small enough, and ranks among the keys that occur where it is not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Index = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """A sparse matrix in compressed rows; entry ``e`` has the value number ``order[e]`` (``e`` itself if None)."""
+    """A sparse matrix in compressed rows; entry ``e`` has value number ``order[e]`` (``e`` if None)."""
 
     pointers: Index
     columns: Index
@@ -46,7 +46,7 @@ class Compressed:
             np.cumsum(np.bincount(rows, minlength=shape[0]), out=pointers[1:])
             return cls(pointers, columns.astype(width), None, shape)
         places = np.arange(len(rows), dtype=width)
-        made = scipy.sparse.coo_array(
+        made: Any = scipy.sparse.coo_array(
             (places, (rows.astype(width), columns.astype(width))), shape=shape
         ).tocsr()
         return cls(made.indptr, made.indices, made.data, shape)
@@ -86,7 +86,8 @@ class Compressed:
 class Rows:
     """How the entries of one operand add up into rows, each times a row of a second, dense operand.
 
-    The matrix is kept in whichever orientation needs no reordering of the values; ``flipped`` if that is by columns.
+    The matrix is kept in whichever orientation needs no reordering of the values; ``flipped`` if that is by
+    columns.
     """
 
     matrix: Compressed
@@ -127,7 +128,7 @@ class Triangle:
 
     @cached_property
     def by_entries(self) -> bool:
-        """Whether intersecting a row and a column for every entry of the mask is less work than all wedges."""
+        """Whether intersecting a row and a column for every entry of the mask is less work than wedges."""
         if self.complete:
             return False
         rows = np.repeat(np.arange(self.mask.shape[0]), np.diff(self.mask.pointers))
@@ -144,7 +145,7 @@ INTERSECTION_COST = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The product of two sparse matrices: its entries as a support over rows' and columns' axes, and how to add up."""
+    """The product of two sparse matrices: its entries, over rows' and columns' axes, and how to add up."""
 
     support: Support
     triangle: Triangle
@@ -162,7 +163,7 @@ class Expansion:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Rows of several tables over the same axes, as numbers 0 .. count - 1; ``labels`` are the rows they mean."""
+    """Rows of several tables over the same axes, as numbers below ``count``; ``labels`` are what they mean."""
 
     each: tuple[Integers, ...]
     count: int
@@ -249,7 +250,7 @@ def row_numbers(support: Support, axes: Axes, kept: Axes) -> Integers:
 
 
 def occupied_rows(support: Support, axes: Axes, kept: Axes) -> tuple[Support, Integers]:
-    """The rows over ``kept`` that have entries, as a support; and for every entry the number of its row in it."""
+    """The rows over ``kept`` that have entries, as a support; and for every entry its row's place in it."""
     rows, shape = _columns(support, axes, kept)
     unique, places = unique_rows(rows, shape)
     return Support(unique, shape), places
@@ -313,7 +314,7 @@ def join_rows(left: Support, left_axes: Axes, right: Support, right_axes: Axes) 
 
 
 class _Pair:
-    """Two supports as matrices over the axes they share, and a third over rows and columns if there is one."""
+    """Two supports as matrices over the axes they share; if there is a third, it has rows and columns."""
 
     def __init__(
         self,

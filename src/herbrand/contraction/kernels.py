@@ -86,8 +86,9 @@ def triangle_by_entries(
     mask: Array,
     found: Array,
 ) -> None:
-    """As :func:`triangle_by_rows`, with ``right`` in compressed columns: for every entry of ``mask``, the row of
-    ``left`` and the column of ``right`` are intersected, the shorter one looked up in the longer where that pays.
+    """As :func:`triangle_by_rows`, with ``right`` in compressed columns: for every entry of ``mask``, the row
+    of ``left`` and the column of ``right`` are intersected, the shorter one looked up in the longer where
+    that pays.
     """
     for row in range(len(left_pointers) - 1):
         left_start, left_stop = left_pointers[row], left_pointers[row + 1]
@@ -120,7 +121,7 @@ def triangle_by_entries(
 
 @numba.njit(cache=True, nogil=True)
 def _gallop(sorted_values: Array, start: Any, stop: Any, wanted: Any) -> Any:
-    """The first place from ``start`` on that holds ``wanted`` or more: in growing strides, then by halving."""
+    """The first place from ``start`` on with ``wanted`` or more: in growing strides, then by halving."""
     stride = 1
     while start + stride < stop and sorted_values[start + stride] < wanted:
         start += stride

@@ -44,7 +44,8 @@ SECONDS_A_BYTE = 1e-10
 class Plan:
     """A costed, deterministic way to compute a contraction; ``print`` it to see.
 
-    Its routes are run one after the other and added up, each times its sign. ``algebra`` is what they compute in.
+    Its routes are run one after the other and added up, each times its sign. ``algebra`` is what they compute
+    in.
     """
 
     contraction: Contraction
@@ -128,8 +129,9 @@ def plan(
     """The cheapest plan found for ``contraction``; equal questions get the very same plan.
 
     ``operands`` tells which relations are sparse (dense float64 if None), ``memory`` is the budget in bytes
-    (default: 70 % of the machine's), ``gradient`` whether results must be kept for a backward pass, ``executor``
-    ("dense" or "sparse") overrules the choice by estimated time. Raises ``BudgetError`` when the plan needs more.
+    (default: 70 % of the machine's), ``gradient`` whether results must be kept for a backward pass,
+    ``executor`` ("dense" or "sparse") overrules the choice by estimated time. Raises ``BudgetError`` when the
+    plan needs more.
     """
     statistics = tuple(operands) if operands is not None else (Statistics(),) * len(contraction.operands)
     if len(statistics) != len(contraction.operands):

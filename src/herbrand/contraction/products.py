@@ -2,8 +2,10 @@
 
 Two multilinear forms and their derivatives are all there is, so any number of derivatives can be taken:
 
-* Σ over entries e at (i, j) of values[e] left[i] · right[j]: by rows :func:`row_sums`, by entries ``_Sampled``;
-* Σ over triangles of left[i, j] right[j, k] mask[i, k]: each derivative is the same form at another's entries.
+* Σ over entries e at (i, j) of values[e] left[i] · right[j]: by rows :func:`row_sums`, by entries
+  ``_Sampled``;
+* Σ over triangles of left[i, j] right[j, k] mask[i, k]: each derivative is the same form at another's
+  entries.
 
 >>> import numpy as np
 >>> from herbrand.contraction.joins import Rows
@@ -29,7 +31,7 @@ MASK, LEFT, RIGHT = 0, 1, 2
 
 
 def row_sums(rows: Rows, values: Tensor, table: Tensor) -> Tensor:
-    """For every row, the sum of its entries' values times the rows of ``table`` [inner, columns] they meet."""
+    """For every row, the sum of its entries times the rows of ``table`` [inner, columns] that they meet."""
     return _RowSums.apply(rows, _in_order(rows.matrix, values), table)
 
 

@@ -1,11 +1,11 @@
 """Run a plan on sparse operands, mixed with dense ones; differentiable with respect to their values.
 
 Index work comes from :mod:`herbrand.contraction.joins` and is done once for each set of supports; a repeated
-contraction touches values only. In algebras that ordinary numbers can carry, a step is a product of compressed
-rows; in the others products are written out and added up by segments. Runs on the processor.
+contraction touches values only. In algebras that ordinary numbers can carry, a step is a product of
+compressed rows; in the others products are written out and added up by segments. Runs on the processor.
 
-A result is sparse where the plan expects that to be much smaller, dense otherwise; a constant added to sparse terms
-becomes their default.
+A result is sparse where the plan expects that to be much smaller, dense otherwise; a constant added to sparse
+terms becomes their default.
 
 >>> from herbrand.contraction.execute import contract
 >>> from herbrand.contraction.expression import Contraction
@@ -162,7 +162,7 @@ class _Walk:
         return _Table(table.axes, Dense(tensor))
 
     def _in_output_order(self, table: _Table) -> _Table:
-        """Axes as in the output; a sparse table stays sparse only if it has all of them but those of size one."""
+        """Axes as in the output; a sparse table stays sparse if it has all of them that are wider than one."""
         output, sizes = self.contraction.output, self.contraction.sizes
         if isinstance(table.values, Dense):
             order = tuple(axis for axis in output if axis in table.axes)
@@ -184,7 +184,7 @@ class _Walk:
         return Dense(self.algebra.eliminate(operands, step.shapes, step.leading))
 
     def rows_step(self, step: Step, first: _Table, second: _Table | None = None) -> Relation:
-        """A sparse table whose every entry meets at most one row of the second, and is then added to others."""
+        """A sparse table: every entry meets at most one row of the second, and is then added to others."""
         kept = tuple(axis for axis in first.axes if axis in step.output)
         first, inner, factors = self._aligned(first, second)
         columns = step.output[len(kept) :]
@@ -343,7 +343,7 @@ def _signed_sum(signs: Sequence[int], tensors: Sequence[Tensor]) -> Tensor:
 def _found(
     support: Support, axes: Axes, other: Support, other_axes: Axes
 ) -> tuple[Support | None, Integers, Integers]:
-    """The entries that agree with one of ``other`` (None for all of them), their numbers, and that one's place."""
+    """The entries that agree with one of ``other`` (None: all do), their numbers, and that one's place."""
     places = joins.places_in(support, axes, other, other_axes)
     entries = np.flatnonzero(places >= 0)
     if len(entries) == len(support):

@@ -1,8 +1,9 @@
-"""Steps for sparse operands, mixed with dense ones: which two meet next, and whether what they make is sparse.
+"""Steps for sparse operands, mixed with dense ones: which two meet next, and whether what they make is
+sparse.
 
-Sizes are estimated as if entries were spread evenly. Up to ten operands the cheapest tree of pairs is found by
-dynamic programming over subsets; above, pairs are taken greedily. A pair of sparse operands that a third one closes
-into a cycle can be multiplied at the third one's entries only, which never builds their join.
+Sizes are estimated as if entries were spread evenly. Up to ten operands the cheapest tree of pairs is found
+by dynamic programming over subsets; above, pairs are taken greedily. A pair of sparse operands that a third
+one closes into a cycle can be multiplied at the third one's entries only, which never builds their join.
 
 >>> from herbrand.contraction.algebra import algebra_named
 >>> from herbrand.contraction.expression import Contraction
@@ -49,7 +50,7 @@ def backgrounds_apart(term: Term, known: Sequence[Statistics]) -> Iterator[Route
 
 
 def sparse_route(start: Route, known: Sequence[Statistics], itemsize: int, algebra: Algebra) -> Route:
-    """``start`` with its steps; ``known`` describes its operands in turn, whose background is taken as zero."""
+    """``start`` with its steps; ``known`` describes its operands, whose background is taken as zero."""
     term, sizes = start.term, start.term.contraction.sizes
     inputs = tuple(proper_axes(axes, sizes) for axes in (*term.contraction.operands, *term.unequal))
     start = replace(start, inputs=inputs, repeats=unbound_repeats(term, inputs))
@@ -62,7 +63,7 @@ def sparse_route(start: Route, known: Sequence[Statistics], itemsize: int, algeb
 
 @dataclass(frozen=True)
 class _Table:
-    """What is expected of a slot: its axes in order, how many entries it lists, and whether as a sparse one."""
+    """What is expected of a slot: its axes in order, how many entries it lists, and whether it is sparse."""
 
     slot: int
     axes: Axes

@@ -1,7 +1,7 @@
 """What a plan is made of: names and integers that say which operands meet, in which shape, at what cost.
 
-Owns the values that planners write and executors walk over. Nothing here holds an array, so a plan can be cached,
-printed, or rendered for another machine.
+Owns the values that planners write and executors walk over. Nothing here holds an array, so a plan can be
+cached, printed, or rendered for another machine.
 
 >>> print(Step("dense", (0, 1), (("a", "b"), ("b",)), ("a",), operations=20.0, bytes=40, workspace=0))
 a b, b -> a
@@ -33,8 +33,8 @@ class Step:
     """Multiply some slots and sum away what ``output`` does not name; the rest goes into the next slot.
 
     ``kind`` is the arithmetic: ``dense`` for broadcast tables; ``rows`` for a sparse operand whose rows meet
-    another's entries one by one; ``join`` for two sparse operands; ``masked`` for two sparse operands multiplied at
-    the entries of a third only.
+    another's entries one by one; ``join`` for two sparse operands; ``masked`` for two sparse operands
+    multiplied at the entries of a third only.
     """
 
     kind: str
@@ -63,9 +63,9 @@ class Step:
 class Route:
     """The steps of one unconstrained term.
 
-    ``relations`` tells which relation each operand of the term is; a relation in ``backgrounds`` takes part by its
-    background alone, as a factor. ``inputs`` are the axes of the slots that steps start from: the operands, without
-    repeats and axes of size one, then one for each pair of ``term.unequal``.
+    ``relations`` tells which relation each operand of the term is; a relation in ``backgrounds`` takes part
+    by its background alone, as a factor. ``inputs`` are the axes of the slots that steps start from: the
+    operands, without repeats and axes of size one, then one for each pair of ``term.unequal``.
     """
 
     term: Term

@@ -3,6 +3,10 @@ left.
 
 A probability of 0 or 1 is a fact. Refused are: an atom both true and false, two values of a many-valued atom,
 none of its values possible, two weights or two probabilities of one atom.
+
+>>> alarm = Predicate("alarm")
+>>> fact_table(alarm, [], {}, lambda has_facts: "closed" if has_facts else "open")
+FactTable(0 true, 0 false, 0 soft, open)
 """
 
 from __future__ import annotations

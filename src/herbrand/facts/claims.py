@@ -2,6 +2,16 @@
 
 Takes an open table and the predicate it is about; gives :class:`Claims`, or the mistakes of all its rows: a
 wrong number of columns, empty cells, text where numbers belong, probabilities outside [0, 1].
+
+>>> from herbrand.facts.sources.memory import PythonRows
+>>> from herbrand.facts.sources.base import Reading
+>>> from herbrand.facts.store import Store
+>>> from herbrand.language.signature import Type
+>>> smokes = Predicate("smokes", ("person",))
+>>> table, = PythonRows("smokes", ["anna", "bob"]).open(Store(), Reading({"smokes": smokes}))
+>>> claims = read_claims(table, smokes, Signature({"person": Type("person")}, {"smokes": smokes}))
+>>> claims.columns[0].values.to_pylist(), str(claims.place(1))
+(['anna', 'bob'], 'smokes, row 2')
 """
 
 # pyright: reportAttributeAccessIssue=false

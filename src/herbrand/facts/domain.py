@@ -106,8 +106,8 @@ class Domain:
     def _indices_of_array(self, values: pa.Array) -> Index:
         if pa.types.is_large_string(values.type) != (self.kind == "text"):
             return np.full(len(values), ABSENT, np.int32)
-        known = self.values.cast(values.type, safe=False)
-        found = pc.index_in(values, value_set=known)
+        same = values if values.type == self.values.type else _as_other_number(values)
+        found = pc.index_in(same, value_set=self.values)
         return pc.fill_null(found, ABSENT).to_numpy(zero_copy_only=False)
 
     @cached_property
@@ -132,6 +132,15 @@ def one_number_type(parts: Sequence[pa.Array]) -> list[pa.Array]:
     if len({part.type for part in parts}) <= 1:
         return list(parts)
     return [part.cast(pa.float64()) for part in parts]
+
+
+def _as_other_number(numbers: pa.Array) -> pa.Array:
+    """float64 as int64 or int64 as float64; null where the other cannot say the number."""
+    plain = numbers.to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        other = plain.astype(np.float64 if plain.dtype == np.int64 else np.int64)
+        changed = (other.astype(plain.dtype) != plain) | (np.abs(plain) >= 2.0**63)
+    return pa.array(other, mask=changed)
 
 
 def _canonical(value: Value) -> Value:

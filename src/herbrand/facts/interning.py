@@ -2,6 +2,11 @@
 
 A closed type holds what it declares and refuses the rest; an open one holds all that is seen in its columns
 and all that formulas mention.
+
+>>> level = Type("level", ("junior", "senior"), "text", declared=True)
+>>> domains = domains_of({"level": level, "person": Type("person")}, [], {"person": ["bob", "anna"]})
+>>> {name: list(domain) for name, domain in domains.items()}
+{'level': ['junior', 'senior'], 'person': ['anna', 'bob']}
 """
 
 from __future__ import annotations

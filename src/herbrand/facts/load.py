@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from herbrand.errors import FactsError, HerbrandError, Mistake, nearest
+from herbrand.errors import FactsError, HerbrandError, Mistakes, nearest
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.claims import Claims, read_claims
 from herbrand.facts.domain import Domain
@@ -59,7 +59,7 @@ def load_facts(
     whether text files have one; ``None`` looks at their first row. Raises ``FactsError`` with everything that
     is wrong.
     """
-    mistakes: list[Mistake] = []
+    mistakes = Mistakes()
     with Store() as store:
         tables: list[OpenTable] = [*theory_tables(theory_rows)]
         for source in sources:
@@ -67,30 +67,30 @@ def load_facts(
                 tables += source.open(store, Reading(signature.predicates, header))
         signature = _grown(signature, tables, mistakes)
         claims = list(_claims(tables, signature, mistakes, progress))
+    worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
     with _collecting(mistakes):
         known = signature.mentioned if mentioned is None else mentioned
         domains = domains_of(signature.types, claims, known)
-    if mistakes:
-        raise FactsError(mistakes)
-    worlds = Worlds(rule_heads, queried, open, closed)
-    worlds.check(signature.predicates)
+    with _collecting(mistakes):
+        worlds.check(signature.predicates)
+    mistakes.raise_any(FactsError)
     facts = _facts(signature, claims, domains, worlds, progress)
     return _with_kinds(signature, domains), facts
 
 
 @contextmanager
-def _collecting(mistakes: list[Mistake]) -> Iterator[None]:
+def _collecting(mistakes: Mistakes) -> Iterator[None]:
     try:
         yield
     except HerbrandError as error:
-        mistakes += error.mistakes
+        mistakes.add_all(error)
 
 
 # Predicates that only tables know
 
 
-def _grown(signature: Signature, tables: Sequence[OpenTable], mistakes: list[Mistake]) -> Signature:
+def _grown(signature: Signature, tables: Sequence[OpenTable], mistakes: Mistakes) -> Signature:
     for table in tables:
         if table.predicate in signature.predicates:
             continue
@@ -122,7 +122,7 @@ def _new_type(signature: Signature, name: str) -> str:
 
 
 def _claims(
-    tables: Sequence[OpenTable], signature: Signature, mistakes: list[Mistake], report: Report | None
+    tables: Sequence[OpenTable], signature: Signature, mistakes: Mistakes, report: Report | None
 ) -> Iterator[Claims]:
     whole = sum(table.size for table in tables) or 1
     before = 0
@@ -156,7 +156,7 @@ def _facts(
     of: dict[str, list[Claims]] = {name: [] for name in signature.predicates}
     for claim in claims:
         of[claim.predicate.name].append(claim)
-    mistakes: list[Mistake] = []
+    mistakes = Mistakes()
     tables = {}
     for number, (name, predicate) in enumerate(signature.predicates.items()):
         _progress(report, f"sorting {name}", _READING + (1 - _READING) * number / len(of), 1)
@@ -164,8 +164,7 @@ def _facts(
             tables[name] = fact_table(
                 predicate, of[name], domains, lambda told, p=predicate: worlds.world(p, has_facts=told)
             )
-    if mistakes:
-        raise FactsError(mistakes)
+    mistakes.raise_any(FactsError)
     if report is not None:
         report("facts loaded", 1.0)
     return Facts(domains, tables)

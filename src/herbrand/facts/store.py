@@ -42,8 +42,10 @@ class Staged:
 class Store:
     """Opened on first use, since a load without files needs none."""
 
+    def __init__(self) -> None:
+        self._names = 0
+
     def __enter__(self) -> Store:
-        self._tables = 0
         return self
 
     def __exit__(
@@ -114,7 +116,7 @@ class Store:
 
     def _dictionary(self, staged: Staged, columns: Sequence[int]) -> str:
         name = self._new_name("dictionary")
-        seen = " UNION ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
+        seen = " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
         self.connection.execute(
             f"CREATE TABLE {name} AS SELECT x, (row_number() OVER () - 1)::INTEGER AS code "
             f"FROM (SELECT DISTINCT x FROM ({seen}) WHERE x IS NOT NULL)"
@@ -143,8 +145,8 @@ class Store:
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
     def _new_name(self, kind: str) -> str:
-        self._tables += 1
-        return f"{kind}_{self._tables}"
+        self._names += 1
+        return f"{kind}_{self._names}"
 
     def _run(self, query: str, parameters: Sequence[Any], progress: Progress | None, fetch: str = "") -> Any:
         """Runs in a thread of its own where progress is asked for, so that this one can tell it."""

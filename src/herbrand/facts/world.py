@@ -31,7 +31,7 @@ class Worlds:
             return "open"
         if name in self.closed or predicate.role is not None:
             return "closed"
-        if predicate.declared:
+        if predicate.declared and predicate.tells_world:
             return "open"
         told = has_facts and name not in self.rule_heads and name not in self.queried
         return "closed" if told else "open"

@@ -109,7 +109,9 @@ def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes
     if isinstance(values, tuple):
         value_type = _name_of_values(name, vocabulary)
         vocabulary.types[value_type] = _closed_type(value_type, values, span, mistakes)
-    vocabulary.predicates[name] = Predicate(name, declaration.types, value_type, declaration.role, True, span)
+    vocabulary.predicates[name] = Predicate(
+        name, declaration.types, value_type, declaration.role, True, span, declaration.tells_world
+    )
 
 
 def _name_of_values(predicate: str, vocabulary: Vocabulary) -> str:

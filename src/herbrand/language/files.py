@@ -14,9 +14,10 @@ from functools import reduce
 from os import PathLike
 from pathlib import Path
 
-from herbrand.errors import LanguageError
-from herbrand.language.dialects import read_theory_file
+from herbrand.language.check import check
+from herbrand.language.dialects import read_source, read_theory_file, write
 from herbrand.language.parse import parse_theory
+from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -29,16 +30,14 @@ def read(paths: Paths, dialect: str | None = None) -> Theory:
     return reduce(Theory.__add__, (_read_one(Path(path), dialect) for path in several), Theory())
 
 
+def written(theory: Theory, dialect: str = OWN) -> str:
+    """The theory's text, in the language itself or in a dialect that can say it."""
+    return show(theory) if dialect == OWN else write(theory, check(theory), dialect)
+
+
 def _read_one(path: Path, dialect: str | None) -> Theory:
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not path.is_dir()
-    return parse_theory(read_text(path), str(path)) if own else read_theory_file(path, dialect)
-
-
-def read_text(path: Path) -> str:
-    """The text of a file, or a plain message why there is none."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise LanguageError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise LanguageError(f"{path}: {error.strerror or error}") from None
+    if not own:
+        return read_theory_file(path, dialect)
+    source = read_source(path)
+    return parse_theory(source.text, source.name)

@@ -14,11 +14,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+BLANK = " \t\f\n"
 STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _MARKS = re.compile(STRING + r"|`[^`\n]*`|#[^\n]*|[\n()\[\]{}]")
 _MARKS_OR_QUOTE = re.compile(_MARKS.pattern + '|"')
 _ASKS_FOR_MORE = re.compile(r"(?:[,:|@~]|:-|=>|(?<![<>])=|(?<!\w)(?:and|or|xor|not|in|where))$")
-_BLANK = re.compile(r"(?:[ \t\f\n]+|#[^\n]*)*")
+_BLANKS = re.compile(r"(?:[ \t\f\n]+|#[^\n]*)*")
 _PLAINLY_A_NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:type|predicate)[ \t]+[^\W\d]|(?:hard|-?[0-9][0-9.eE+-]*|\?)[ \t]*:(?!-)|P[ \t]*\()"
 )
@@ -36,7 +37,7 @@ class Stretch:
 
 def skip_blank(text: str, position: int) -> int:
     """The first character at or after ``position`` that is neither space nor comment."""
-    found = _BLANK.match(text, position)
+    found = _BLANKS.match(text, position)
     return found.end() if found else position
 
 
@@ -101,7 +102,7 @@ def open_quote(text: str, start: int, end: int) -> int | None:
 
 def _end_of_words(text: str, start: int, end: int) -> int:
     """The end of what stands between two marks, trailing space left out; 0 if nothing does."""
-    words = text[start:end].rstrip()
+    words = text[start:end].rstrip(BLANK)
     return start + len(words) if words else 0
 
 

@@ -26,7 +26,7 @@ from lark import Lark, UnexpectedInput
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.build import Builder
 from herbrand.language.expectations import mistake, never_closed
-from herbrand.language.layout import Layout, Stretch, skip_blank
+from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
 from herbrand.language.rows import read_block
 from herbrand.language.syntax import (
     FactRows,
@@ -151,7 +151,7 @@ def _statement(source: Source, stretch: Stretch, mistakes: Mistakes) -> Statemen
 def _fragment(text: str, name: str, rule: str) -> Any:
     source = plain_source(text, name)
     begin = skip_blank(source.text, 0)
-    stretch = Stretch(begin, max(begin, len(source.text.rstrip())))
+    stretch = Stretch(begin, max(begin, len(source.text.rstrip(BLANK))))
     found, wrong = _parsed(source, stretch, rule)
     if wrong:
         raise LanguageError(wrong)

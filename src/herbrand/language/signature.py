@@ -36,7 +36,10 @@ class Type:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued."""
+    """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued.
+
+    ``tells_world``: its declaration says whether it is open or observed; some dialects' do not.
+    """
 
     name: str
     types: tuple[str, ...] = ()
@@ -44,6 +47,7 @@ class Predicate:
     role: Role | None = None
     declared: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
+    tells_world: bool = field(default=True, compare=False, repr=False)
 
     @property
     def arity(self) -> int:

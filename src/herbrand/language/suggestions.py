@@ -167,6 +167,10 @@ def _minus(failure: Failure) -> str:
     )
 
 
+def _odd_space(failure: Failure) -> str:
+    return "outside strings a space is a plain one" if failure.found.isspace() else ""
+
+
 def _name_with_a_sign(failure: Failure) -> str:
     if failure.kind or not failure.before or not re.match(r"\w", failure.before[-1]):
         return ""
@@ -413,6 +417,7 @@ _RULES = [
     _point,
     _percent,
     _minus,
+    _odd_space,
     _name_with_a_sign,
     _decimal_comma,
     _label,

@@ -280,7 +280,10 @@ Role = Literal["observed", "learned"]
 
 @dataclass(frozen=True, slots=True)
 class PredicateDeclaration:
-    """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type."""
+    """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type.
+
+    ``tells_world`` is false where the text is in a dialect whose declarations leave open and closed to the facts.
+    """
 
     name: str
     types: tuple[str, ...] = ()
@@ -288,6 +291,7 @@ class PredicateDeclaration:
     role: Role | None = None
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    tells_world: bool = field(default=True, compare=False, repr=False)
 
 
 FactKind = Literal["true", "false", "soft", "weighted"]

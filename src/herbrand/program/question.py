@@ -25,6 +25,7 @@ from herbrand.language.syntax import (
     Theory,
     ValueIn,
     ValueIs,
+    Variable,
     WeightedFormula,
     walk,
 )
@@ -97,13 +98,9 @@ def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
     predicate = signature.predicate(atom.predicate, atom.span)
     if not atom.arguments and predicate.types:
         return AtomPattern(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent=True)
-    if len(atom.arguments) != predicate.arity:
-        raise LanguageError(
-            f"{predicate.name} takes {predicate.arity} arguments, not {len(atom.arguments)}", span=atom.span
-        )
-    mistakes = _unknown(atom.arguments, predicate.types, facts)
-    if mistakes:
-        raise LanguageError(mistakes)
+    check_formula(
+        atom if predicate.value_type is None else ValueIs(atom, Variable("_")), signature, facts
+    )
     arguments: list[Argument] = []
     for position, (term, type_name) in enumerate(zip(atom.arguments, predicate.types, strict=True)):
         if isinstance(term, Constant):

@@ -50,7 +50,7 @@ class Boolean(Algebra):
             lambda *numbers: linear_eliminate(viewed(numbers, shapes), leading), *operands
         )
 
-    def workspace(self, joint: int, factors: int) -> int:
+    def workspace(self, joint: int, result: int, factors: int) -> int:
         return 4 * joint if factors > 2 else joint
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:

@@ -61,7 +61,7 @@ class Counting(Algebra):
             lambda *numbers: linear_eliminate(viewed(numbers, shapes), leading), *operands
         )
 
-    def workspace(self, joint: int, factors: int) -> int:
+    def workspace(self, joint: int, result: int, factors: int) -> int:
         return 2 * joint if factors > 2 else 0
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:

@@ -57,8 +57,8 @@ class Log(Algebra, Softmax):
             eliminate(self, operands, shapes, leading) if leading else self.product(viewed(operands, shapes))
         )
 
-    def workspace(self, joint: int, factors: int) -> int:
-        return block_workspace(joint)
+    def workspace(self, joint: int, result: int, factors: int) -> int:
+        return block_workspace(joint, result)
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
         if leading == 1 and joint.shape[0] <= MOST_PAIRWISE:

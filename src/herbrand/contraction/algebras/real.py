@@ -45,7 +45,7 @@ class Real(Algebra):
             else self.product(viewed(operands, shapes))
         )
 
-    def workspace(self, joint: int, factors: int) -> int:
+    def workspace(self, joint: int, result: int, factors: int) -> int:
         return joint if factors > 2 else 0
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:

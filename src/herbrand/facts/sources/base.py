@@ -3,6 +3,9 @@ them.
 
 A source is a value that says where facts are; opening it reads no more than a header. What a table holds is
 judged in one place, :mod:`herbrand.facts.load`, whatever it came from.
+
+>>> EmptyTable("friends", "friends.csv", 2).interned(["person", "person"], marked=False).row_count
+0
 """
 
 from __future__ import annotations

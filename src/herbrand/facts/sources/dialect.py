@@ -1,6 +1,9 @@
 """Fact files in the formats of other systems, ``.db`` and ``.cfacts``, read by the language's own readers.
 
 Every line names its predicate; a many-valued one has its value as the last argument.
+
+>>> DialectFile(Path("facts/smokers.db")).name
+'smokers.db'
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Tables of DuckDB: a database file, an open connection, one relation. Every table is a predicate."""
+"""Tables of DuckDB: a database file, an open connection, one relation. Every table is a predicate.
+
+>>> with Store() as store, duckdb.connect() as connection:
+...     relation = connection.sql("SELECT 'anna' AS person")
+...     (table,) = DuckDBRelation("smokes", relation).open(store, Reading({}))
+...     table.names, table.interned(["person"], marked=False).columns[0].values.to_pylist()
+(('person',), ['anna'])
+"""
 
 from __future__ import annotations
 

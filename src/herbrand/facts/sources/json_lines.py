@@ -1,6 +1,9 @@
 """JSON lines: an object or an array a line, all with the same keys; text and numbers are told apart by JSON.
 
 DuckDB reads them; what it refuses is read again line by line, to say which line is wrong and how.
+
+>>> keys_of({"person": "anna", "weight": 2.5}), keys_of(["anna", "bob"])
+(('person', 'weight'), 2)
 """
 
 from __future__ import annotations

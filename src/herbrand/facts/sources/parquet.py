@@ -1,4 +1,8 @@
-"""Parquet files, read by DuckDB."""
+"""Parquet files, read by DuckDB.
+
+>>> ParquetFile("friends", Path("facts/friends.parquet")).name
+'friends.parquet'
+"""
 
 from __future__ import annotations
 

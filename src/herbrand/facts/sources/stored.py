@@ -1,6 +1,11 @@
 """A table that DuckDB can read: how its columns become those of the store.
 
 Text files, Parquet, JSON lines and DuckDB's own tables all end here; they differ in the query.
+
+>>> with Store() as store:
+...     table = stored_table(store, "smokes", "smokes", "(SELECT 'anna' AS person)")
+...     table.names, table.width, str(table.place(0))
+(('person',), 1, 'smokes, row 1')
 """
 
 from __future__ import annotations

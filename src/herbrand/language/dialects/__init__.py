@@ -17,6 +17,7 @@ Cancer(thing)
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from herbrand.errors import LanguageError, Source, UnsupportedError, nearest
@@ -33,7 +34,7 @@ from herbrand.language.dialects.tensorlog.rules import read_ppr, read_tlog
 from herbrand.language.dialects.tensorlog.writer import write_cfacts, write_ppr
 from herbrand.language.parse import plain_source
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Theory
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory
 
 __all__ = [
     "DIALECTS",
@@ -98,16 +99,28 @@ def read_theory_file(path: str | Path, dialect: str | None = None) -> Theory:
     path = Path(path)
     chosen = dialect_of(path, dialect, lambda row: row.reads_theories)
     if chosen.read is not None:
-        return chosen.read(read_source(path), path.parent)
+        return _with_world(chosen, chosen.read(read_source(path), path.parent))
     assert chosen.read_folder is not None
-    return chosen.read_folder(path)
+    return _with_world(chosen, chosen.read_folder(path))
 
 
 def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
     """The theory of a text in a dialect; such a text has no folder to include files from."""
     chosen = _named(dialect, lambda row: row.read is not None)
     assert chosen.read is not None
-    return chosen.read(plain_source(text, name), None)
+    return _with_world(chosen, chosen.read(plain_source(text, name), None))
+
+
+def _with_world(dialect: Dialect, theory: Theory) -> Theory:
+    """The theory, its declarations marked where the dialect leaves open and closed to the facts."""
+    if dialect.tells_world:
+        return theory
+    return Theory(
+        tuple(
+            replace(s, tells_world=False) if isinstance(s, PredicateDeclaration) else s
+            for s in theory.statements
+        )
+    )
 
 
 def read_facts_file(

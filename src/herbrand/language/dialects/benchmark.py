@@ -70,7 +70,7 @@ def _predicates(source: Source, mistakes: MistakeList) -> dict[str, PredicateDec
     reader = MlnReader(Names(), mistakes)
     reader.read(source)
     declared: dict[str, PredicateDeclaration] = {}
-    for statement in reader.statements:
+    for statement in reader.statements():
         if isinstance(statement, PredicateDeclaration) and statement.values is None:
             declared[statement.name] = statement
         else:
@@ -86,7 +86,7 @@ def _formulas(
     reader = MlnReader(names, mistakes)
     reader.read(source)
     formulas: list[WeightedFormula] = []
-    for statement in reader.statements:
+    for statement in reader.statements():
         if isinstance(statement, WeightedFormula):
             formulas.append(statement)
             _check_formula(statement, predicates, mistakes)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from itertools import count
 
 
@@ -32,9 +32,8 @@ class SpelledNames:
         return name
 
 
-def fresh_name(wanted: str, taken: Iterable[str]) -> str:
+def fresh_name(wanted: str, taken: Container[str]) -> str:
     """``wanted``, or the first of ``wanted1``, ``wanted2``, ... that is not taken."""
-    unavailable = set(taken)
-    if wanted not in unavailable:
+    if wanted not in taken:
         return wanted
-    return next(name for number in count(1) if (name := f"{wanted}{number}") not in unavailable)
+    return next(name for number in count(1) if (name := f"{wanted}{number}") not in taken)

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
+from itertools import count
 
 from herbrand.errors import Span
 from herbrand.language.dialects.alchemy.lexicon import (
@@ -25,7 +26,6 @@ from herbrand.language.dialects.alchemy.lexicon import (
     text_of_string,
 )
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula
-from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import NEWLINE, Cursor, Token
 from herbrand.language.syntax import (
     And,
@@ -224,12 +224,8 @@ class FormulaReader:
 
     def _variable(self, token: Token) -> Variable:
         """``_`` is a name like any other here, and must not become our anonymous variable."""
-        name = self._blank_name if token.text == "_" else token.text
+        name = _name_for_blank(self.cursor.source.text) if token.text == "_" else token.text
         return Variable(name, self.cursor.span_of(token))
-
-    @cached_property
-    def _blank_name(self) -> str:
-        return fresh_name("_0", (token.text for token in self.cursor.tokens))
 
     def _is_constant(self, name: str) -> bool:
         return name not in self._bound and (self.names.is_constant(name) or name in self.names.constants)
@@ -242,6 +238,12 @@ class FormulaReader:
         if variable not in self.marked:
             self.marked.append(variable)
         return variable
+
+
+@lru_cache(maxsize=1)
+def _name_for_blank(text: str) -> str:
+    """A name that occurs nowhere in the text."""
+    return next(name for number in count() if (name := f"_{number}") not in text)
 
 
 def likely_sign(token: Token) -> str:

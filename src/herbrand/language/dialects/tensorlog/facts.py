@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
 from herbrand.language.dialects.tensorlog.declarations import Declarations
@@ -54,12 +55,13 @@ class _Rows:
 def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
     mistakes = MistakeList()
-    groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
-    declarations = _declarations(source, mistakes)
     tables: list[Table] = []
-    for functor, rows in _rows_by_functor(source, groups, mistakes).items():
-        with mistakes.collecting():
-            tables += _tables(source, functor, rows, declarations.arity(functor))
+    with no_collection():
+        groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
+        declarations = _declarations(source, mistakes)
+        for functor, rows in _rows_by_functor(source, groups, mistakes).items():
+            with mistakes.collecting():
+                tables += _tables(source, functor, rows, declarations.arity(functor))
     mistakes.raise_any()
     return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
 
@@ -197,35 +199,47 @@ def _first_without_number(rows: _Rows) -> int:
 
 def _added_up(source: Source, functor: str, plain: _Rows | None, weighted: _Rows | None) -> list[Table]:
     """The rows that are true once, and those of another weight."""
-    if weighted is None and plain is not None and _all_differ(plain.columns, plain.starts):
-        return [_table(functor, plain.columns, plain.starts)]
-    if plain is None and weighted is not None and _all_differ(weighted.columns[:-1], weighted.starts):
-        return _by_weight(functor, weighted.columns[:-1], weighted.starts, _weights(source, weighted))
-    totals: dict[tuple[str, ...], float] = defaultdict(float)
-    starts: dict[tuple[str, ...], int] = {}
-    for rows, columns in ((plain, plain and plain.columns), (weighted, weighted and weighted.columns[:-1])):
-        if rows is not None and columns is not None:
-            weights = _weights(source, rows) if rows is weighted else repeat(1.0)
-            for row, start, weight in zip(_records(columns), rows.starts, weights, strict=False):
-                totals[row] += weight
-                starts[row] = min(start, starts.get(row, start))
-    columns = list(map(list, zip(*totals, strict=True)))
-    return _by_weight(functor, columns, list(map(starts.__getitem__, totals)), list(totals.values()))
+    columns: list[list[str]] = []
+    starts: list[int] = []
+    weights: list[float] = []
+    if plain is not None:
+        columns, starts, weights = plain.columns, [*plain.starts], [1.0] * len(plain.starts)
+    if weighted is not None:
+        more = weighted.columns[:-1]
+        columns = [a + b for a, b in zip(columns, more, strict=True)] if starts else more
+        starts += weighted.starts
+        weights += _weights(source, weighted)
+    if not _all_differ(columns, starts):
+        columns, starts, weights = _summed(columns, starts, weights)
+    return _by_weight(functor, columns, starts, weights)
+
+
+def _summed(
+    columns: list[list[str]], starts: list[int], weights: list[float]
+) -> tuple[list[list[str]], list[int], list[float]]:
+    """Every row once, with the sum of its weights and one of its places."""
+    totals: dict[tuple[str, ...], float] = {}
+    places: dict[tuple[str, ...], int] = {}
+    for row, start, weight in zip(_records(columns), starts, weights, strict=False):
+        totals[row] = totals.get(row, 0.0) + weight
+        places.setdefault(row, start)
+    return list(map(list, zip(*totals, strict=True))), list(places.values()), list(totals.values())
 
 
 def _by_weight(
-    functor: str, columns: Sequence[Sequence[str]], starts: Sequence[int], weights: list[float]
+    functor: str, columns: list[list[str]], starts: list[int], weights: list[float]
 ) -> list[Table]:
-    if 1.0 not in weights:
+    ones = weights.count(1.0)
+    if ones == len(weights):
+        return [_table(functor, columns, starts)]
+    if not ones:
         return [_table(functor, columns, starts, weights)]
-    order = sorted(range(len(weights)), key=starts.__getitem__)
-    once = [i for i in order if weights[i] == 1]
-    rest = [i for i in order if weights[i] != 1]
-    tables = [_table(functor, _chosen(columns, once), [starts[i] for i in once])]
-    if rest:
-        chosen = [weights[i] for i in rest]
-        tables.append(_table(functor, _chosen(columns, rest), [starts[i] for i in rest], chosen))
-    return tables
+    once = [i for i, weight in enumerate(weights) if weight == 1]
+    rest = [i for i, weight in enumerate(weights) if weight != 1]
+    return [
+        _table(functor, _chosen(columns, once), [starts[i] for i in once]),
+        _table(functor, _chosen(columns, rest), [starts[i] for i in rest], [weights[i] for i in rest]),
+    ]
 
 
 def _chosen(columns: Sequence[Sequence[str]], at: list[int]) -> list[list[str]]:

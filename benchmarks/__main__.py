@@ -1,0 +1,69 @@
+"""All benchmarks in one go: prints their tables and writes them into ``docs/benchmarks.md``.
+
+    python -m benchmarks [NAME...]      (make bench)
+
+Each row races our time against a limit on the same machine in the same run, medians of interleaved repeats.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+from datetime import date
+from pathlib import Path
+
+from benchmarks.measurement import Measurement
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+BENCHMARKS = {
+    "parsing": "Reading theories, beside a bare scan of the same text",
+    "reading": "Reading the field's own formats, beside a bare scan of the same text",
+    "loading": "Loading facts, beside DuckDB's own scan of the same file",
+    "lowering": "Lowering and grounding, beside the same joins in DuckDB",
+    "contraction": "Contractions, beside the same sums by the fastest library call",
+}
+HEAD = "| what | size | ours (s) | limit | limit (s) | ratio |\n| --- | --- | ---: | --- | ---: | ---: |"
+
+
+def machine() -> str:
+    """The machine in a line."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    model = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.processor(),
+    )
+    return f"{os.cpu_count()} cores of {model}, {memory:.0f} GiB, Python {platform.python_version()}"
+
+
+def row(m: Measurement) -> str:
+    return f"| {m.what} | {m.size} | {m.ours:.4f} | {m.limit_name} | {m.limit:.4f} | {m.ratio:.2f} |"
+
+
+def table(name: str) -> str:
+    measured = importlib.import_module(f"benchmarks.{name}").measure()
+    rows = "\n".join(map(row, measured))
+    return f"## {BENCHMARKS[name]}\n\n`python -m benchmarks {name}`\n\n{HEAD}\n{rows}\n"
+
+
+def sections(page: str) -> dict[str, str]:
+    """The page's tables by the benchmark that wrote each."""
+    parts = page.split("\n## ")[1:]
+    return {name: f"## {part}" for part in parts for name, title in BENCHMARKS.items() if part.startswith(title)}
+
+
+def main(names: list[str]) -> None:
+    known = sections(PAGE.read_text()) if PAGE.exists() else {}
+    for name in names or BENCHMARKS:
+        known[name] = table(name)
+        print(known[name], flush=True)
+    intro = (
+        "# Benchmarks\n\nWritten by `make bench`. Seconds are medians; trust the ratios, not the seconds: a ratio of 1 is "
+        f"as fast as the limit.\nMachine: {machine()}. Date: {date.today()}.\n"
+    )
+    PAGE.write_text("\n".join([intro, *(known[name].rstrip() + "\n" for name in BENCHMARKS if name in known)]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

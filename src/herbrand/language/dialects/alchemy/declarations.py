@@ -1,0 +1,148 @@
+"""The declarations of ``.mln`` files: what a line that could be one declares, and the constants of a type.
+
+Takes a cursor at the beginning of a statement; a shape is only looked at, the reader of theories decides.
+
+>>> from herbrand.errors import Source
+>>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
+>>> declared = declaration_shape(Cursor(Source("t", "Area(paper, topic!)"), TOKENS))
+>>> declared.predicate.text, declared.types, declared.marks
+('Area', ('paper', 'topic'), (1,))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from herbrand.errors import Span
+from herbrand.language.dialects.alchemy.formulas import likely_sign
+from herbrand.language.dialects.alchemy.lexicon import QUANTIFIERS, text_of_string
+from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Comparison,
+    Constant,
+    Exists,
+    Formula,
+    Hard,
+    Implies,
+    Statement,
+    Variable,
+    WeightedFormula,
+)
+
+LONGEST_RANGE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A line that has the shape of a predicate declaration; ``marks`` are the arguments with a ``!``."""
+
+    predicate: Token
+    types: tuple[str, ...]
+    marks: tuple[int, ...]
+    end: int
+    next_position: int
+
+
+def declaration_shape(cursor: Cursor) -> Declared | None:
+    """The declaration that the line at the cursor could be; the cursor stays."""
+    begin = cursor.position
+    shape = _taken_shape(cursor)
+    cursor.position = begin
+    return shape
+
+
+def _taken_shape(cursor: Cursor) -> Declared | None:
+    predicate = cursor.take()
+    if predicate.kind != "name":
+        return None
+    types: list[str] = []
+    marks: list[int] = []
+    if cursor.accept("("):
+        while not types or cursor.accept(","):
+            if cursor.here.kind != "name":
+                return None
+            types.append(cursor.take().text)
+            if cursor.accept("!"):
+                marks.append(len(types) - 1)
+        if not cursor.accept(")"):
+            return None
+    end = cursor.tokens[cursor.position - 1].end
+    if cursor.here.kind not in (NEWLINE, END):
+        return None
+    return Declared(predicate, tuple(types), tuple(marks), end, cursor.position)
+
+
+def at_function_declaration(cursor: Cursor) -> bool:
+    """``person MotherOf(person)``"""
+    first, second, third = cursor.here, cursor.after, cursor.token_ahead(2)
+    return (
+        first.kind == second.kind == "name"
+        and third.text == "("
+        and second.text != "v"
+        and first.text.lower() not in QUANTIFIERS
+        and not likely_sign(first)
+        and not likely_sign(second)
+    )
+
+
+def constants_in_braces(cursor: Cursor) -> list[Constant]:
+    """The constants of ``{Anna, Bob}`` or ``{1, ..., 10}``; the commas may be left out, lines may end."""
+    opening = cursor.expect("{")
+    cursor.skip(NEWLINE)
+    values: list[Constant] = []
+    while not cursor.accept("}"):
+        if cursor.here.kind == "dots":
+            values += _range(cursor, values)
+        else:
+            values.append(_constant(cursor, opening))
+        cursor.skip(NEWLINE)
+        cursor.accept(",")
+        cursor.skip(NEWLINE)
+    if not values:
+        raise cursor.refusal("a type needs at least one constant", opening)
+    return values
+
+
+def _constant(cursor: Cursor, opening: Token) -> Constant:
+    if cursor.at_end:
+        raise cursor.refusal("this '{' is never closed", opening)
+    token = cursor.here
+    if token.kind not in ("name", "string", "number"):
+        raise cursor.expected("a constant or '}'")
+    cursor.take()
+    text = text_of_string(token.text) if token.kind == "string" else token.text
+    return Constant(text, cursor.span_of(token))
+
+
+def _range(cursor: Cursor, before: list[Constant]) -> list[Constant]:
+    """The constants that ``..., 10`` adds behind a first number."""
+    dots = cursor.take()
+    cursor.accept(",")
+    last = cursor.expect_kind("number", "the last number of the range")
+    if len(before) != 1 or not _is_integer(str(before[0].value)) or not _is_integer(last.text):
+        raise cursor.refusal("a range is written {first, ..., last} with two whole numbers", dots)
+    low, high = int(before[0].value), int(last.text)
+    if low > high or high - low >= LONGEST_RANGE:
+        said = "is empty" if low > high else f"has more than {LONGEST_RANGE} numbers"
+        raise cursor.refusal(f"the range from {low} to {high} {said}", last)
+    return [Constant(str(number), cursor.span_of(last)) for number in range(low + 1, high + 1)]
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def exactly_one(
+    name: str, arity: int, marks: tuple[int, ...], span: Span | None = None
+) -> Iterator[Statement]:
+    """What ``!`` on these arguments says, as hard formulas: one choice of them holds for each other."""
+    ours = tuple(Variable(f"a{i + 1}") for i in range(arity))
+    others = tuple(Variable(f"b{i + 1}") if i in marks else ours[i] for i in range(arity))
+    here, there = Atom(name, ours, span), Atom(name, others, span)
+    yield WeightedFormula(Hard(), Exists(tuple(ours[i] for i in marks), here, span), span=span)
+    same: tuple[Formula, ...] = tuple(Comparison("=", ours[i], others[i], span) for i in marks)
+    conclusion = same[0] if len(same) == 1 else And(same, span)
+    yield WeightedFormula(Hard(), Implies(And((here, there), span), conclusion, span), span=span)

@@ -1,0 +1,47 @@
+"""Fixtures that several rooms of the tests share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from herbrand.cli.app import main
+
+ROOT = Path(__file__).parents[1]
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def herbrand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Runs a command in this process, from the project's folder unless the test has moved."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["herbrand", *map(str, arguments)])
+        capsys.readouterr()
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return Outcome(status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def reference_cases() -> Path:
+    """The folder of reference cases beside the checkout, where there is one."""
+    folder = ROOT.parent / "shared" / "cases"
+    if not folder.is_dir():
+        pytest.skip("no reference cases beside the checkout")
+    return folder

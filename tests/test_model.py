@@ -1,0 +1,93 @@
+"""A model: what its facts and options make of the worlds of predicates, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import herbrand as hb
+from herbrand.errors import LanguageError, UnsupportedError
+
+SMOKES = "1.5: smokes(x) and friends(x, y) => smokes(y)"
+FRIENDS = {"friends": [("anna", "bob")]}
+
+
+def latent(model: hb.Model, **options: object) -> set[str]:
+    return {row.atom for row in model.infer(**options).rows()}  # type: ignore[arg-type]
+
+
+def test_undeclared_with_facts_is_closed_without_is_open() -> None:
+    assert latent(hb.Model(hb.parse(SMOKES), FRIENDS)) == {'smokes("anna")', 'smokes("bob")'}
+
+
+def test_a_query_keeps_an_undeclared_predicate_open() -> None:
+    model = hb.Model(hb.parse(SMOKES), FRIENDS)
+    assert 'friends("bob", "anna")' in latent(model, query="friends")
+
+
+def test_open_and_closed_override() -> None:
+    assert len(latent(hb.Model(hb.parse(SMOKES), FRIENDS, open="friends"))) == 2 + 3
+    assert latent(hb.Model(hb.parse(SMOKES), FRIENDS, closed="smokes")) == set()
+
+
+def test_declared_is_open_unless_observed() -> None:
+    declared = "predicate smokes(t)\npredicate friends(t, t)\n"
+    assert len(latent(hb.Model(hb.parse(declared + SMOKES), FRIENDS))) == 2 + 3
+    observed = declared.replace("friends(t, t)", "friends(t, t): observed")
+    assert len(latent(hb.Model(hb.parse(observed + SMOKES), FRIENDS))) == 2
+
+
+def test_an_mln_declaration_does_not_tell_the_world(tmp_path: Path) -> None:
+    (tmp_path / "s.mln").write_text("Smokes(p)\nFriends(p, p)\n1.5 Smokes(x) ^ Friends(x, y) => Smokes(y)\n")
+    (tmp_path / "s.db").write_text("Friends(Anna, Bob)\n")
+    theory = hb.read(tmp_path / "s.mln")
+    model = hb.Model(theory, tmp_path / "s.db")
+    assert latent(model) == {'Smokes("Anna")', 'Smokes("Bob")'}
+    assert latent(model, given='Smokes("Anna")') == {'Smokes("Bob")'}
+    assert len(latent(hb.Model(theory, tmp_path / "s.db", open="Friends"))) == 2 + 3
+
+
+def test_constants_come_from_facts_formulas_and_given() -> None:
+    model = hb.Model(hb.parse('predicate p(t)\n1.0: p("a")'), None)
+    assert latent(model) == {'p("a")'}
+    assert latent(model, given='not p("b")') == {'p("a")'}
+    with pytest.raises(LanguageError, match='"c" is no constant of type t'):
+        model.infer('p("c")')
+
+
+def test_ignored_kinds_are_checked() -> None:
+    with pytest.raises(UnsupportedError, match="cannot ignore 'weight'"):
+        hb.Model(hb.parse("1: p"), ignore="weight")
+
+
+def test_representations() -> None:
+    answer = hb.Model(hb.parse('1.0: p("a")\npredicate p(t)')).infer()
+    assert repr(answer) == 'exact marginals (exact)\natom    probability\np("a")       0.7311'
+    assert "<progress" in answer._repr_html_()
+    frame = answer.to_pandas()
+    assert list(frame.columns) == ["atom", "predicate", "arguments", "probability", "value"]
+    assert answer.to_polars().height == 1
+    assert answer.to_dict()["marginals"][0]["atom"] == 'p("a")'
+    with pytest.raises(KeyError, match="is not among the answers"):
+        answer['p("b")']
+
+
+def test_size_report_counts_exactly() -> None:
+    theory = hb.parse(
+        'predicate p(t)\npredicate f(t, t): observed\n1.0: p(x) and f(x, y) => p(y) where x != y\np("a")\n'
+    )
+    report = hb.size_report(hb.Model(theory, {"f": [("a", "b"), ("b", "c")]}))
+    assert report.constants == {"t": 3}
+    assert [(s.predicate, s.atoms, s.latent) for s in report.predicates] == [("p", 3, 2), ("f", 9, 0)]
+    assert report.formulas == (("1.0: p(x) and f(x, y) => p(y) where x != y", 6),)
+    assert report.engines["exact"].possible
+    assert report.declarations.startswith("type t\n")
+
+
+def test_compare_runs_all_engines() -> None:
+    comparison = hb.compare(hb.Model(hb.parse("1.0: a => b")))
+    assert comparison.largest_difference("exact") == 0.0
+    told = comparison.to_dict()
+    assert [e["engine"] for e in told["engines"]] == ["exact"]
+    assert [row["atom"] for row in told["marginals"]] == ["a", "b"]
