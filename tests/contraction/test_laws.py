@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 
-from herbrand.contraction import contract, joins, planner, sparse_plan
-from tests.contraction.problems import ALGEBRAS, FLOATING, Problem, agree, problems
+from herbrand.contraction import Dense, Relation, Sparse, contract, joins, planner, sparse_plan
+from herbrand.contraction.relation import converted
+from tests.contraction import problems as given_problems
+from tests.contraction.problems import Problem, agree, problems
 
-MANY = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-SOME = settings(max_examples=120, deadline=None)
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=100, deadline=None)
+ALL = problems() | given_problems.joins()
 
 
 @pytest.fixture
@@ -28,23 +32,76 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @MANY
-@given(problems())
+@given(ALL)
 def test_dense_is_nested_loops(problem: Problem) -> None:
     agree(contract(problem.contraction, problem.relations, executor="dense").to_dense(), problem.truth())
 
 
 @MANY
-@given(problems())
+@given(ALL)
 def test_sparse_is_nested_loops(problem: Problem) -> None:
     agree(contract(problem.contraction, problem.relations, executor="sparse").to_dense(), problem.truth())
 
 
 @MANY
-@given(problems())
+@given(ALL)
 @pytest.mark.usefixtures("tight")
 def test_sparse_results_are_nested_loops(problem: Problem) -> None:
     agree(contract(problem.contraction, problem.relations, executor="sparse").to_dense(), problem.truth())
 
 
-def test_every_algebra_is_tried() -> None:
-    assert set(FLOATING) < set(ALGEBRAS)
+@SOME
+@given(ALL)
+@pytest.mark.usefixtures("tight")
+def test_greedy_orders_change_no_result(problem: Problem) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparse_plan, "MOST_SUBSETS", 0)
+        planner.forget()
+        found = contract(problem.contraction, problem.relations, executor="sparse")
+        planner.forget()
+    agree(found.to_dense(), problem.truth())
+
+
+@SOME
+@given(ALL)
+def test_elimination_orders_change_no_result(problem: Problem) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("herbrand.contraction.order.FEW_OPERANDS", 0)
+        planner.forget()
+        found = contract(problem.contraction, problem.relations, executor="dense")
+        planner.forget()
+    agree(found.to_dense(), problem.truth())
+
+
+@SOME
+@given(ALL)
+def test_blocks_change_no_result(problem: Problem) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("herbrand.contraction.blocks.BLOCK_ENTRIES", 4)
+        patch.setattr("herbrand.contraction.blocks.FEWEST_IN_PARALLEL", 2)
+        patch.setattr("herbrand.contraction.blocks.blocks.__defaults__", (4,))
+        found = contract(problem.contraction, problem.relations, executor="dense")
+    agree(found.to_dense(), problem.truth())
+
+
+def in_float32(relation: Relation) -> Relation:
+    return converted(relation, torch.float32)
+
+
+@SOME
+@given(problems(("real", "log", "maximum")) | given_problems.joins(("real", "log", "maximum")))
+@pytest.mark.parametrize("executor", ["dense", "sparse"])
+def test_float32_is_close_to_float64(executor: str, problem: Problem) -> None:
+    relations = [in_float32(relation) for relation in problem.relations]
+    found = contract(problem.contraction, relations, executor=executor).to_dense()
+    if problem.relations:
+        assert found.dtype == torch.float32
+    agree(found.double(), problem.truth(), tolerance=2e-4)
+
+
+@SOME
+@given(ALL)
+def test_the_planner_may_choose(problem: Problem) -> None:
+    found = contract(problem.contraction, problem.relations)
+    assert isinstance(found, Dense | Sparse)
+    agree(found.to_dense(), problem.truth())

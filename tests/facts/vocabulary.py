@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -79,7 +79,3 @@ def unique(rows: Iterable[Row]) -> set[Row]:
 
 def domains(facts: Facts) -> dict[str, list[Constant]]:
     return {name: list(domain) for name, domain in facts.domains.items()}
-
-
-def lines(*rows: str) -> Iterator[str]:
-    return (row + "\n" for row in rows)

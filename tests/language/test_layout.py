@@ -90,6 +90,15 @@ def test_an_unclosed_bracket_does_not_swallow_what_is_plainly_a_statement(follow
     assert texts(f"p(x\n{following}") == ["p(x", following.strip()]
 
 
+def test_a_line_that_asks_for_more_does_not_take_what_is_plainly_a_statement() -> None:
+    assert texts("1: a and\n2: b\nhard: c =>\n\n# note\ntype t") == [
+        "1: a and",
+        "2: b",
+        "hard: c =>",
+        "type t",
+    ]
+
+
 def test_an_unclosed_bracket_ends_with_its_line_and_hides_nothing() -> None:
     text = "p(x\np(1)\nq(\nr) and\n(s\np(2)"
     assert texts(text) == ["p(x", "p(1)", "q(\nr) and\n(s", "p(2)"]

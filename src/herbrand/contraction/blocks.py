@@ -15,8 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
-from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -31,6 +30,7 @@ FEWEST_IN_PARALLEL = 8
 
 Block = tuple[slice, ...]
 WHOLE = slice(None)
+T = TypeVar("T")
 
 
 def blocks(shape: Sequence[int], leading: int, entries: int = BLOCK_ENTRIES) -> Iterator[Block]:
@@ -118,11 +118,11 @@ def _push_forward(algebra: Softmax, leading: int, operands: Sequence[Tensor]) ->
             return algebra.total(_sum(operands), leading)
     result = operands[0].new_empty(shape[leading:])
 
-    def fill(block: Block) -> None:
-        joint = _sum([_cut(operand, block, leading) for operand in operands])
-        result[block] = algebra.total(joint, leading)
+    def total(block: Block) -> Tensor:
+        return algebra.total(_sum([_cut(operand, block, leading) for operand in operands]), leading)
 
-    _for_each(blocks(shape, leading), fill)
+    for block, part in _each(blocks(shape, leading), total):
+        result[block] = part
     return result
 
 
@@ -139,36 +139,36 @@ def _pull_back(
         with OneThread():
             return _shared_out(gradient * algebra.shares(_sum(operands), result, leading), operands, wanted)
     pulled = [torch.zeros_like(one) if wants else None for one, wants in zip(operands, wanted, strict=True)]
-    adding = Lock()
 
-    def pull(block: Block) -> None:
+    def pull(block: Block) -> list[Tensor | None]:
         pieces = [_cut(operand, block, leading) for operand in operands]
         weights = gradient[block] * algebra.shares(_sum(pieces), result[block], leading)
-        parts = _shared_out(weights, pieces, wanted)
-        with adding:
-            for whole, part in zip(pulled, parts, strict=True):
-                if whole is not None and part is not None:
-                    _cut(whole, block, leading).add_(part)
+        return _shared_out(weights, pieces, wanted)
 
-    _for_each(blocks(shape, leading), pull)
+    for block, parts in _each(blocks(shape, leading), pull):
+        for whole, part in zip(pulled, parts, strict=True):
+            if whole is not None and part is not None:
+                _cut(whole, block, leading).add_(part)
     return pulled
 
 
-def _for_each(pieces: Iterable[Block], work: Callable[[Block], None]) -> None:
-    """Work on all blocks: in threads that do not wait for each other, or in order where autograd records."""
+def _each(pieces: Iterable[Block], work: Callable[[Block], T]) -> Iterator[tuple[Block, T]]:
+    """Every block and what the work makes of it, in order, so that sums of parts are always rounded alike.
+
+    Many blocks are worked on by threads that do not wait for each other; where autograd records, by none.
+    """
     waiting, threads = list(pieces), torch.get_num_threads()
     if torch.is_grad_enabled() or threads == 1 or len(waiting) < FEWEST_IN_PARALLEL:
         with OneThread():
-            for block in waiting:
-                work(block)
+            yield from ((block, work(block)) for block in waiting)
         return
 
-    def unrecorded(block: Block) -> None:
+    def unrecorded(block: Block) -> T:
         with torch.no_grad(), OneThread():
-            work(block)
+            return work(block)
 
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(unrecorded, waiting))
+        yield from zip(waiting, pool.map(unrecorded, waiting), strict=True)
 
 
 def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bool]) -> list[Tensor | None]:

@@ -41,6 +41,8 @@ def contract(
     algebra = algebra_named(contraction.algebra)
     gradient = torch.is_grad_enabled() and any(relation.requires_grad for relation in relations)
     known = [statistics(relation, algebra) for relation in relations]
+    if executor is None and any(relation.device.type != "cpu" for relation in relations):
+        executor = "dense"
     return run(plan(contraction, known, memory, gradient, executor), relations)
 
 

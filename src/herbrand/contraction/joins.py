@@ -163,7 +163,7 @@ class Expansion:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Rows of several tables over the same axes, as numbers below ``count``; ``labels`` are what they mean."""
+    """Rows of several tables over the same axes, as numbers below ``count``; ``labels`` say of which."""
 
     each: tuple[Integers, ...]
     count: int

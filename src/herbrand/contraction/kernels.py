@@ -86,9 +86,9 @@ def triangle_by_entries(
     mask: Array,
     found: Array,
 ) -> None:
-    """As :func:`triangle_by_rows`, with ``right`` in compressed columns: for every entry of ``mask``, the row
-    of ``left`` and the column of ``right`` are intersected, the shorter one looked up in the longer where
-    that pays.
+    """The same as :func:`triangle_by_rows`, with ``right`` in compressed columns.
+
+    For every entry of ``mask``, the row of ``left`` and the column of ``right`` are intersected.
     """
     for row in range(len(left_pointers) - 1):
         left_start, left_stop = left_pointers[row], left_pointers[row + 1]

@@ -67,14 +67,27 @@ class Plan:
     @cached_property
     def bytes(self) -> int:
         """The most memory in use at a time beside the operands, what a backward pass keeps included."""
-        contraction = self.contraction
         peak = max((route.peak for route in self.routes), default=0)
         kept = sum(step.bytes for step in self._steps()) if self.gradient else 0
+        return peak + kept + self._copied + self._combined + self.spread
+
+    @property
+    def _copied(self) -> int:
+        """Operands with their diagonals set to zero, and masks."""
+        sizes = self.contraction.sizes
+        copies = {(one, left, right) for route in self.routes for one, left, right in route.term.hollow}
         masks = {pair for route in self.routes for pair in route.term.unequal}
-        held = sum(entries(pair, contraction.sizes) for pair in masks) * self.itemsize
-        results = [route.steps[-1].bytes for route in self.routes if route.steps]
-        waiting = max(results, default=0) if len(self.routes) > 1 else 0
-        return peak + kept + held + waiting + self.spread
+        tables = [self.contraction.operands[one] for one, _, _ in copies] if self.executor == "dense" else []
+        return sum(entries(axes, sizes) for axes in (*tables, *masks)) * self.itemsize
+
+    @property
+    def _combined(self) -> int:
+        """What putting the routes together needs, each spread over the whole output."""
+        kept_sparse = all(route.kind != "dense" for route in self.routes)
+        apart = any(route.term.apart for route in self.routes)
+        if (len(self.routes) == 1 and not apart) or kept_sparse:
+            return 0
+        return 2 * entries(self.contraction.output, self.contraction.sizes) * self.itemsize
 
     @cached_property
     def seconds(self) -> float:

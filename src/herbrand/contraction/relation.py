@@ -48,6 +48,10 @@ class Dense:
         return self.tensor.dtype
 
     @property
+    def device(self) -> torch.device:
+        return self.tensor.device
+
+    @property
     def requires_grad(self) -> bool:
         return self.tensor.requires_grad
 
@@ -153,6 +157,10 @@ class Sparse:
     @property
     def dtype(self) -> torch.dtype:
         return self.values.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.values.device
 
     @property
     def requires_grad(self) -> bool:

@@ -162,7 +162,7 @@ class _Walk:
         return _Table(table.axes, Dense(tensor))
 
     def _in_output_order(self, table: _Table) -> _Table:
-        """Axes as in the output; a sparse table stays sparse if it has all of them that are wider than one."""
+        """Axes as in the output; a sparse table stays sparse if it has all that are wider than one."""
         output, sizes = self.contraction.output, self.contraction.sizes
         if isinstance(table.values, Dense):
             order = tuple(axis for axis in output if axis in table.axes)

@@ -1,5 +1,4 @@
-"""Steps for sparse operands, mixed with dense ones: which two meet next, and whether what they make is
-sparse.
+"""Steps for sparse operands, mixed with dense ones: which two meet next, and whether the result is sparse.
 
 Sizes are estimated as if entries were spread evenly. Up to ten operands the cheapest tree of pairs is found
 by dynamic programming over subsets; above, pairs are taken greedily. A pair of sparse operands that a third
@@ -53,7 +52,12 @@ def sparse_route(start: Route, known: Sequence[Statistics], itemsize: int, algeb
     """``start`` with its steps; ``known`` describes its operands, whose background is taken as zero."""
     term, sizes = start.term, start.term.contraction.sizes
     inputs = tuple(proper_axes(axes, sizes) for axes in (*term.contraction.operands, *term.unequal))
-    start = replace(start, inputs=inputs, repeats=unbound_repeats(term, inputs))
+    start = replace(
+        start,
+        inputs=inputs,
+        repeats=unbound_repeats(term, inputs),
+        sparse_inputs=tuple(one.listed is not None for one in known),
+    )
     if 0 in sizes.values() or not inputs:
         return start
     listed = [*(one.listed for one in known), *(None for _ in term.unequal)]
@@ -149,13 +153,19 @@ class _Search:
 
         return build((1 << len(tables)) - 1)
 
-    def _greedily(self, tables: list[_Table]) -> None:
-        while len(tables) > 1:
-            pairs = combinations(range(len(tables)), 2)
-            left, right = min(pairs, key=lambda pair: self._pair_cost(tables[pair[0]], tables[pair[1]]))
-            outside = [table for place, table in enumerate(tables) if place not in (left, right)]
-            parts = [tables[left], tables[right]]
-            tables = [*outside, self._multiply(parts, self._kept(parts, outside))]
+    def _greedily(self, tables: Sequence[_Table]) -> None:
+        """The cheapest pair first; what a pair costs is worked out once."""
+        live = {table.slot: table for table in tables}
+        costs = {
+            (left, right): self._pair_cost(live[left], live[right]) for left, right in combinations(live, 2)
+        }
+        while costs:
+            pair = min(costs, key=lambda pair: (costs[pair], pair))
+            parts = [live.pop(slot) for slot in pair]
+            made = self._multiply(parts, self._kept(parts, live.values()))
+            costs = {other: cost for other, cost in costs.items() if not set(pair) & set(other)}
+            costs |= {(slot, made.slot): self._pair_cost(table, made) for slot, table in live.items()}
+            live[made.slot] = made
 
     def _multiply(self, parts: Sequence[_Table], kept: frozenset[str]) -> _Table:
         if len(parts) == 3:

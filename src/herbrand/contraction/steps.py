@@ -75,6 +75,17 @@ class Route:
     repeats: int
     """Assignments to the summed axes that no operand has: the result is that many equal parts."""
     backgrounds: tuple[int, ...] = ()
+    sparse_inputs: tuple[bool, ...] = ()
+    """Which operands are sparse; without any, all are dense."""
+
+    @property
+    def kind(self) -> str:
+        """What the route comes to: a ``constant``, or a ``sparse`` or ``dense`` table."""
+        if not self.bound and not self.term.apart:
+            return "constant"
+        sparse = self.steps[-1].sparse if self.steps else any(self.sparse_inputs)
+        wide = [axis for axis in self.term.contraction.output if self.term.contraction.sizes[axis] > 1]
+        return "sparse" if sparse and set(wide) <= set(self.bound) else "dense"
 
     @property
     def bound(self) -> Axes:

@@ -24,7 +24,7 @@ from herbrand.contraction.memory import budget
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Settings, Support
-from herbrand.engines.ground_network import Network, Scope, add_conjunction, network_of
+from herbrand.engines.ground_network import Network, Scope, add_template, network_of
 from herbrand.engines.reading import atom_tables
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula
@@ -149,10 +149,8 @@ class Exact:
         """The share of the partition that worlds with the formula have; 1 or 0 in the most probable world."""
         extra = Network(list(state.network.sizes), state.network.atom_count)
         for template in forbidding(state.ground.program, formula):
-            rows = ground_template(
-                template, state.ground.evidence, state.ground.atoms, budget(self.memory)
-            ).conjunction
-            add_conjunction(extra, rows, -math.inf)
+            rows = ground_template(template, state.ground.evidence, state.ground.atoms, budget(self.memory))
+            add_template(extra, rows, ())
         if extra.constant == -math.inf:
             return 0.0
         labels = parts.touched(extra)

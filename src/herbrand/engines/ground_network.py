@@ -63,8 +63,8 @@ def add_template(network: Network, ground: GroundTemplate, weights: Sequence[Wei
     """Add a template's rows at the weight it has in the program."""
     template = ground.template
     worth = FORBIDDEN if template.weight is None else template.sign * weights[template.weight].value
-    if worth != 0:
-        add_conjunction(network, ground.conjunction, worth)
+    if worth != 0 and ground.multiplicity:
+        add_conjunction(network, ground.conjunction, worth * ground.multiplicity)
 
 
 def add_conjunction(network: Network, conjunction: GroundConjunction, worth: float) -> None:

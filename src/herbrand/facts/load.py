@@ -19,10 +19,11 @@ from dataclasses import replace
 
 from herbrand.errors import FactsError, HerbrandError, Mistakes, nearest
 from herbrand.facts.assembly import fact_table
-from herbrand.facts.claims import Claims, read_claims
+from herbrand.facts.claims import Claims
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.interning import domains_of
+from herbrand.facts.judging import read_claims
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables

@@ -250,7 +250,7 @@ class Builder(Transformer[Token, Any]):
         return "weighted", (self.float_of(parts[0]),)
 
     def fact(self, parts: list[Any]) -> FactRows:
-        return self.fact_rows(parts, "give it a weight: 'hard: ...' or '1.5: ...'")
+        return self.fact_rows(parts, "a formula begins with a weight: 'hard: ...' or '1.5: ...'")
 
     def fact_rows(self, parts: list[Any], formula_hint: str) -> FactRows:
         said, number = parts
@@ -258,7 +258,7 @@ class Builder(Transformer[Token, Any]):
         atom, value = self.fact_parts(said.operand if isinstance(said, Not) else said, formula_hint)
         terms = (*atom.arguments, *(() if value is None else (value,)))
         kind, numbers = self.said_plainly(negated) if number is None else number
-        self.check_ground(atom, value, terms)
+        self.check_ground(atom, value, terms, formula_hint)
         if negated and number is not None:
             self.check_negated(kind, numbers[0], said)
         return FactRows(
@@ -288,16 +288,16 @@ class Builder(Transformer[Token, Any]):
         self.refuse("this is a formula, not a fact", said.span, formula_hint)
         return Atom("", (), said.span), None
 
-    def check_ground(self, atom: Atom, value: Term | None, terms: tuple[Term, ...]) -> None:
+    def check_ground(
+        self, atom: Atom, value: Term | None, terms: tuple[Term, ...], formula_hint: str
+    ) -> None:
         variables = [term for term in terms if isinstance(term, Variable)]
         if not variables:
             return
         names = " and ".join(shown_name(term.name) for term in variables)
         are = "is a variable" if len(variables) == 1 else "are variables"
         quoted = ", ".join(f'"{term.name}"' for term in variables)
-        hint = (
-            f"constants stand in quotes: {quoted}; a formula begins with a weight: 'hard: ...' or '1.5: ...'"
-        )
+        hint = f"constants stand in quotes: {quoted}; {formula_hint}"
         if atom.predicate.lower() in _LIKE_P and isinstance(value, Constant):
             hint = "a probability bound is written P(...) = 0.5"
         self.refuse(f"a fact holds constants only, and {names} {are}", variables[0].span, hint)

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes
 from herbrand.language.constants import ConstantCheck
-from herbrand.language.declarations import declared, kind_of
+from herbrand.language.declarations import kind_of, vocabulary_of
 from herbrand.language.parse import Reading
 from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import Theory
@@ -70,7 +70,7 @@ def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
 
 
 def _signature(theory: Theory, mistakes: Mistakes, unread: Collection[str] = ()) -> Signature:
-    vocabulary = declared(theory, mistakes)
+    vocabulary = vocabulary_of(theory, mistakes)
     uses = Uses(theory, vocabulary, mistakes, unread)
     names = uses.classes.names(vocabulary.predicates)
     predicates = {name: _typed(predicate, names) for name, predicate in vocabulary.predicates.items()}

@@ -30,7 +30,7 @@ class Vocabulary:
     strict: bool = False
 
 
-def declared(theory: Theory, mistakes: Mistakes) -> Vocabulary:
+def vocabulary_of(theory: Theory, mistakes: Mistakes) -> Vocabulary:
     """The declared types and predicates, predicates with the names of their types."""
     vocabulary = Vocabulary(strict=bool(theory.predicates))
     _check_labels(theory.statements, mistakes)

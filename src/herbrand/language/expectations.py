@@ -60,10 +60,8 @@ def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str)
     accepted = frozenset(error.accepts or error.expected)
     ended = error.token.type == "$END"
     at = stretch.end if ended else stretch.start + (error.token.start_pos or 0)
-    failure = Failure(
-        source.text, stretch.start, at, stretch.end, error.token.type, str(error.token), accepted
-    )
     whole = _WHOLES[rule]
+    failure = Failure(source.text, stretch.start, at, error.token.type, str(error.token), accepted, whole)
     expected = _either(_names(accepted, whole))
     if ended:
         last = Span(source, max(stretch.start, at - 1), at)
@@ -103,7 +101,7 @@ def _unknown_character(source: Source, stretch: Stretch, at: int) -> Mistake:
             "an empty name" if source.text.startswith("``", at) else "a back-quoted name that is not closed"
         )
         return Mistake(what, Span(source, at, at + 1), "expected: `name`")
-    failure = Failure(source.text, stretch.start, at, stretch.end, "", character, frozenset())
+    failure = Failure(source.text, stretch.start, at, "", character, frozenset())
     begin, end = foreign_spelling(failure) or (at, at + 1)
     shown = source.text[begin:end]
     named = f"'{shown}'" if shown != "'" and shown.isprintable() else f"character {shown!r}"

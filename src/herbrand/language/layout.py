@@ -1,7 +1,8 @@
 """Where each statement of a theory text begins and ends.
 
 Takes a text; gives the stretches that hold one statement each. A statement ends with its line unless a
-bracket is open or the line's last token asks for more, so one broken statement never hides the next.
+bracket is open or the line's last token asks for more; and even then where the next line plainly begins a new
+one, so that a broken statement does not hide the next.
 
 >>> text = "1.5: smokes(x) =>\\n     cancer(x)  # why not\\nsmokes(\\"anna\\")\\n"
 >>> [text[s.start:s.end] for s in stretches(text)]
@@ -73,10 +74,10 @@ class Layout:
             said_until = _end_of_words(text, passed, at) or said_until
             passed = mark.end()
             if character == "\n":
-                if open_brackets:
-                    if open_brackets[0] in self._never_closed or _PLAINLY_A_NEW_STATEMENT.match(text, passed):
-                        return self._cut_short(start, open_brackets)
-                elif not _asks_for_more(text, start, said_until):
+                new = _PLAINLY_A_NEW_STATEMENT.match(text, passed) is not None
+                if open_brackets and (new or open_brackets[0] in self._never_closed):
+                    return self._cut_short(start, open_brackets)
+                if not open_brackets and (new or not _asks_for_more(text, start, said_until)):
                     return Stretch(start, said_until)
             elif character != "#":
                 said_until = passed

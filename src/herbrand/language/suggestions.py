@@ -88,15 +88,18 @@ _COMPARED = re.compile(r"(=|!=|<=?|>=?)[ \t\n]*(?:[^\W\d]\w*|`[^`]+`)[ \t\n]*$")
 
 @dataclass(frozen=True)
 class Failure:
-    """Where the parser stopped: ``kind`` is the terminal it found, or nothing for an unknown character."""
+    """Where the parser stopped: ``kind`` is the terminal it found, or nothing for an unknown character.
+
+    ``whole`` says what is being read: a statement, or a formula, query or fact that stands by itself.
+    """
 
     text: str
     start: int
     at: int
-    end: int
     kind: str
     found: str
     accepted: frozenset[str]
+    whole: str = "statement"
 
     @property
     def before(self) -> str:
@@ -241,6 +244,17 @@ def _role(failure: Failure) -> str:
     return f"write ': {failure.found}'" if role else ""
 
 
+def _only_a_fragment(failure: Failure) -> str:
+    """By itself a formula, query or fact has no weight and no bound."""
+    if failure.whole == "statement":
+        return ""
+    if failure.kind in ("COLON", "AT", "TILDE") and "NAME" not in failure.accepted:
+        return f"a {failure.whole} that stands by itself has no weight"
+    if failure.kind in ("AT_LEAST", "AT_MOST", "EQUALS") and failure.accepted == {"$END"}:
+        return "a query asks for the bounds: P( ) stands without them"
+    return ""
+
+
 def _weight_behind(failure: Failure) -> str:
     if "NAME" in failure.accepted:
         return ""
@@ -381,9 +395,10 @@ def _comma_between_formulas(failure: Failure) -> str:
 
 def _two_formulas(failure: Failure) -> str:
     starts = failure.kind in ("NAME", "NOT", "EXISTS", "FORALL", "LPAR", "TYPE", "PREDICATE", "HARD", "P")
-    if starts and "AND" in failure.accepted:
-        return "two formulas need a connective between them, two statements a line each"
-    return ""
+    if not starts or "AND" not in failure.accepted:
+        return ""
+    lines = ", two statements a line each" if failure.whole == "statement" else ""
+    return f"two formulas need a connective between them{lines}"
 
 
 def _quantifier(failure: Failure) -> str:
@@ -412,6 +427,7 @@ def _label(failure: Failure) -> str:
 
 
 _RULES = [
+    _only_a_fragment,
     _probability_elsewhere,
     _foreign,
     _point,

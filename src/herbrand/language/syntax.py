@@ -282,7 +282,8 @@ Role = Literal["observed", "learned"]
 class PredicateDeclaration:
     """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type.
 
-    ``tells_world`` is false where the text is in a dialect whose declarations leave open and closed to the facts.
+    ``tells_world`` is false where the text is in a dialect whose declarations leave open and closed to the
+    facts.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A signature said as declarations: what ``check`` prints where nothing was declared, and what queries are checked with.
+"""A signature said as declarations: what ``check`` prints of a theory that declares nothing itself.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory

@@ -83,8 +83,8 @@ def enumerate_bindings(
 
     ``tests`` are further conditions, each with the arguments it needs.
     """
-    waiting = [*_tests_of(conjunction, evidence), *tests]
     relations = [x for x in conjunction.literals if _is_relation(x, evidence)]
+    waiting = [*_tests_of(conjunction, evidence), *tests]
     unbound = [name for name, _ in conjunction.variables if name not in start.columns]
     found, waiting = _filtered(start, waiting)
     while unbound:
@@ -160,6 +160,10 @@ def _best_relation(
 def _joined(rows: Bindings, literal: Literal, evidence: Evidence, limit: Limit) -> Bindings:
     listed, names = _selected(literal, evidence)
     shared = [name for name in names if name in rows.columns]
+    if not shared:
+        limit.check(len(rows) * len(listed), len(rows.columns) + len(names))
+        every = {name: np.tile(listed[:, i].astype(np.int64), len(rows)) for i, name in enumerate(names)}
+        return rows.take(np.repeat(np.arange(len(rows)), len(listed)), every)
     sizes = [int(listed[:, names.index(name)].max(initial=0)) + 1 for name in shared]
     sizes = [max(size, int(rows.columns[n].max(initial=0)) + 1) for size, n in zip(sizes, shared, strict=True)]
     keys = codes_of(listed[:, [names.index(name) for name in shared]], sizes)

@@ -6,17 +6,20 @@ numbers that its conjunction ranges over once evidence is absorbed. Contradictio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
+from herbrand.language.syntax import Constant
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
+from herbrand.program.counting import assignments
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
-from herbrand.program.template import Argument, Conjunction, Template
+from herbrand.program.template import Argument, Conjunction, Template, differing, literals_of
 
 SATISFIED = -1
 BYTES_AN_ATOM = 64
@@ -49,13 +52,15 @@ class GroundBlock:
 class GroundTemplate:
     """A template's rows and the constants that its variables stand for in each.
 
-    ``weight_rows`` tells which number of a weight that is learned for each constant applies.
+    ``weight_rows`` tells which number of a weight that is learned for each constant applies. Every row counts
+    ``multiplicity`` times: for each choice of the variables that nothing in the template names.
     """
 
     template: Template
     conjunction: GroundConjunction
     weight_rows: np.ndarray
     bindings: Bindings
+    multiplicity: int = 1
 
 
 class LatentAtoms:
@@ -105,9 +110,30 @@ def ground_template(
     template: Template, evidence: Evidence, atoms: LatentAtoms, memory: float
 ) -> GroundTemplate:
     limit = Limit(memory, evidence.program.span_of(template))
-    rows = enumerate_bindings(template.conjunction, Bindings.nothing(), evidence, limit)
-    conjunction = _grounded(template.conjunction, rows, evidence, atoms, limit)
-    return GroundTemplate(template, conjunction, _weight_rows(template, rows, evidence.program), rows)
+    named, multiplicity = _without_idle(template, evidence.program)
+    rows = enumerate_bindings(named, Bindings.nothing(), evidence, limit)
+    conjunction = _grounded(named, rows, evidence, atoms, limit)
+    weight_rows = _weight_rows(template, rows, evidence.program)
+    return GroundTemplate(template, conjunction, weight_rows, rows, multiplicity)
+
+
+def _without_idle(template: Template, program: Program) -> tuple[Conjunction, int]:
+    """The conjunction over the variables that it names, and how many choices there are for the others."""
+    conjunction = template.conjunction
+    sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
+    named = {a for x in literals_of(conjunction) for a in x.arguments} | set(template.weight_arguments)
+    named |= {a for block in conjunction.blocks for p in block.pieces for pair in differing(p) for a in pair}
+    if not named & set(sizes):
+        choices = assignments(sizes, [(_key(a), _key(b)) for a, b in conjunction.distinct])
+        return replace(conjunction, variables=(), distinct=frozenset()), choices
+    named |= {a for pair in conjunction.distinct for a in pair}
+    kept = tuple(variable for variable in conjunction.variables if variable[0] in named)
+    choices = math.prod(size for name, size in sizes.items() if name not in named)
+    return replace(conjunction, variables=kept), choices
+
+
+def _key(argument: Argument) -> str | Constant:
+    return argument if isinstance(argument, str) else Constant(argument)
 
 
 def _grounded(
@@ -148,7 +174,7 @@ def _weight_rows(template: Template, rows: Bindings, program: Program) -> np.nda
 def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
     """A forbidden conjunction that the facts alone make true."""
     template, conjunction = ground.template, ground.conjunction
-    if template.weight is not None or conjunction.blocks or not len(conjunction):
+    if template.weight is not None or conjunction.blocks or not len(conjunction) * ground.multiplicity:
         return
     violated = np.flatnonzero((conjunction.atoms == SATISFIED).all(axis=1))
     if not len(violated):

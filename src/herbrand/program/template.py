@@ -138,3 +138,11 @@ def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
     for block in conjunction.blocks:
         for piece in block.pieces:
             yield from literals_of(piece)
+
+
+def differing(conjunction: Conjunction) -> Iterator[Pair]:
+    """All pairs that must differ, those inside blocks included."""
+    yield from conjunction.distinct
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            yield from differing(piece)

@@ -150,7 +150,7 @@ class JsonTable(OpenTable):
         """Raises for lines with other keys than the first; does nothing where all have the same."""
         first, odd = None, []
         for number, row in self.file.lines():
-            first = first or row
+            first = row if first is None else first
             if not _alike(first, row):
                 odd.append((number, row))
         told = (

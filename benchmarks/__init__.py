@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks``. Nothing here is part of the package or of the tests."""

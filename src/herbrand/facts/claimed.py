@@ -1,0 +1,142 @@
+"""All that is claimed of one predicate: the rows of its tables, one after the other, as keys.
+
+>>> claimed_of(Predicate("alarm"), [], []).chosen(TRUE).tolist()
+[]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from herbrand.facts.claims import Claims
+from herbrand.facts.column import Index
+from herbrand.facts.domain import Domain
+from herbrand.facts.keys import Keys, RowKeys, unique_pairs
+from herbrand.facts.place import Place, shown
+from herbrand.facts.table import Numbers
+from herbrand.language.signature import Predicate
+
+TRUE, FALSE, SOFT = np.int8(0), np.int8(1), np.int8(2)
+States = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Claimed:
+    """All rows claimed of one predicate, one table after the other.
+
+    ``states`` is ``None`` where every row is true; ``numbers`` are the probabilities of soft rows and the
+    weights of true ones, ``nan`` where a row has none, ``None`` where no row has one.
+    """
+
+    predicate: Predicate
+    claims: Sequence[Claims]
+    domains: Sequence[Domain]
+    keys: RowKeys
+    states: States | None
+    numbers: Numbers | None
+
+    def chosen(self, state: np.int8) -> Keys:
+        """The keys of the rows in a state."""
+        keys = self.keys.values
+        if self.states is None:
+            return keys if state == TRUE else keys[:0]
+        return keys[self.states == state]
+
+    def numbered(self, state: np.int8) -> tuple[Keys, Numbers]:
+        """The keys and numbers of the rows in a state that have a number, each pair once, sorted."""
+        if self.numbers is None:
+            return self.keys.values[:0], np.empty(0)
+        wanted = ~np.isnan(self.numbers)
+        if self.states is not None:
+            wanted &= self.states == state
+        elif state != TRUE:
+            wanted[:] = False
+        return unique_pairs(self.keys.values[wanted], self.numbers[wanted])
+
+    def atom(self, row: Index) -> str:
+        """The atom of a row of indices, a many-valued one without its value."""
+        arguments = [shown(d.value(int(i))) for d, i in zip(self.domains, row, strict=True)]
+        arguments = arguments[: self.predicate.arity]
+        return f"{self.predicate.name}({', '.join(arguments)})" if arguments else self.predicate.name
+
+    def value(self, row: Index) -> str:
+        return shown(self.domains[-1].value(int(row[-1])))
+
+    def place(self, key: int, state: np.int8, number: float | None = None) -> Place:
+        """The first place that says the row, in this state and with this number."""
+        here = self.keys.values == key
+        if self.states is not None:
+            here &= self.states == state
+        if number is not None and self.numbers is not None:
+            here &= self.numbers == number
+        start = 0
+        for claim in self.claims:
+            positions = np.flatnonzero(here[start : start + claim.interned.row_count])
+            if len(positions):
+                rows = claim.interned.rows
+                first = positions[0] if rows is None else positions[np.argmin(rows[positions])]
+                return claim.place(int(first))
+            start += claim.interned.row_count
+        raise AssertionError("a key that no row has")
+
+
+def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence[Domain]) -> Claimed:
+    count = sum(claim.interned.row_count for claim in claims)
+    keys = RowKeys.of(_index_columns(claims, domains), [len(domain) for domain in domains], count)
+    certain = all(claim.truths is None and claim.probabilities is None for claim in claims)
+    unnumbered = all(claim.weights is None and claim.probabilities is None for claim in claims)
+    states = None if certain else _joined([_states(claim) for claim in claims])
+    numbers = None if unnumbered else _joined([_numbers(claim) for claim in claims])
+    return Claimed(predicate, claims, domains, keys, states, numbers)
+
+
+def _index_columns(claims: Sequence[Claims], domains: Sequence[Domain]) -> list[Index]:
+    """Every column as indices into its domain; a dictionary that columns share is looked up once."""
+    known: dict[tuple[int, str], Index] = {}
+
+    def indices(values: pa.Array, domain: Domain) -> Index:
+        key = (id(values), domain.name)
+        if key not in known:
+            known[key] = domain.indices_of(values)
+        return known[key]
+
+    return [
+        _joined(
+            [
+                indices(claim.columns[number].values, domain)[claim.columns[number].codes]
+                for claim in claims
+                if claim.interned.row_count
+            ]
+            or [np.empty(0, np.int32)]
+        )
+        for number, domain in enumerate(domains)
+    ]
+
+
+def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _states(claim: Claims) -> States:
+    states = np.full(claim.interned.row_count, TRUE)
+    if claim.truths is not None:
+        states[~claim.truths] = FALSE
+    if claim.probabilities is not None:
+        states[claim.probabilities < 1] = SOFT
+        states[claim.probabilities == 0] = FALSE
+    return states
+
+
+def _numbers(claim: Claims) -> Numbers:
+    if claim.weights is not None:
+        return claim.weights
+    numbers = np.full(claim.interned.row_count, np.nan)
+    if claim.probabilities is not None:
+        soft = (claim.probabilities > 0) & (claim.probabilities < 1)
+        numbers[soft] = claim.probabilities[soft]
+    return numbers

@@ -1,0 +1,148 @@
+"""Every row of a table judged by itself: it becomes claims, or a mistake that says what was expected.
+
+A wrong number of columns, empty cells, text where numbers belong, numbers that are not finite; the special
+column is judged in :mod:`herbrand.facts.marks`.
+
+>>> from herbrand.facts.sources.memory import PythonRows
+>>> from herbrand.facts.sources.base import Reading
+>>> from herbrand.facts.store import Store
+>>> from herbrand.language.signature import Type
+>>> smokes = Predicate("smokes", ("person",))
+>>> table, = PythonRows("smokes", ["anna", "bob"]).open(Store(), Reading({"smokes": smokes}))
+>>> claims = read_claims(table, smokes, Signature({"person": Type("person")}, {"smokes": smokes}))
+>>> claims.columns[0].values.to_pylist(), str(claims.place(1))
+(['anna', 'bob'], 'smokes, row 2')
+"""
+
+# pyright: reportAttributeAccessIssue=false
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
+
+from herbrand.errors import FactsError, Mistake
+from herbrand.facts.claims import Claims, rows_with
+from herbrand.facts.column import ABSENT, Column, numbers_from_text, simplest_numbers
+from herbrand.facts.marks import with_marks
+from herbrand.facts.place import shown
+from herbrand.facts.sources.base import MARKS, OpenTable
+from herbrand.facts.store import Progress
+from herbrand.language.signature import Predicate, Signature
+
+
+def read_claims(
+    table: OpenTable, predicate: Predicate, signature: Signature, progress: Progress | None = None
+) -> Claims:
+    """The table's rows, judged; raises ``FactsError`` with all that is wrong with them."""
+    mark = _mark(table, predicate)
+    interned = table.interned(predicate.column_types, marked=mark is not None, progress=progress)
+    claims = Claims(table, predicate, interned)
+    mistakes = _empty_cells(claims)
+    claims, wrong = _with_numbers(claims, signature)
+    mistakes += wrong
+    if mark is not None:
+        claims, wrong = with_marks(claims, mark)
+        mistakes += wrong
+    if mistakes:
+        raise FactsError(mistakes)
+    return claims
+
+
+def _mark(table: OpenTable, predicate: Predicate) -> str | None:
+    """What the column after the predicate's own says; raises where the columns do not fit the predicate."""
+    expected = len(predicate.column_types)
+    last = table.names[-1] if table.names else None
+    if table.width == expected and not _misplaced(table, predicate):
+        return None
+    if table.width == expected + 1 and last in MARKS and not _misplaced(table, predicate):
+        return last
+    raise FactsError(_wrong_width(table, predicate))
+
+
+def _misplaced(table: OpenTable, predicate: Predicate) -> bool:
+    """Whether a special name stands over a column of the predicate's own, and is not that column's type."""
+    own = (table.names or ())[: len(predicate.column_types)]
+    return any(n in MARKS and n != t for n, t in zip(own, predicate.column_types, strict=False))
+
+
+def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
+    names = ", ".join(repr(n) for n in table.names or () if n)
+    found = f"{_counted(table.width)}{f' ({names})' if names else ''}"
+    wanted = _counted(len(predicate.column_types))
+    if predicate.column_types:
+        wanted += f" ({', '.join(predicate.column_types)})"
+    return table.whole.mistake(
+        f"{found}, but '{predicate.name}' takes {wanted} and after them at most one named "
+        f"truth, probability or weight",
+        table.hint,
+    )
+
+
+def _counted(columns: int) -> str:
+    return f"{columns} column{'' if columns == 1 else 's'}"
+
+
+def _empty_cells(claims: Claims) -> list[Mistake]:
+    mistakes: list[Mistake] = []
+    for number, (column, name) in enumerate(_typed(claims), start=1):
+        empty = column.codes == ABSENT
+        if empty.any():
+            mistakes += claims.mistakes_at(
+                empty, _says(f"column {number} is empty; expected a constant of type '{name}'")
+            )
+    return mistakes
+
+
+def _says(message: str) -> Callable[[int], str]:
+    return lambda _: message
+
+
+def _typed(claims: Claims) -> list[tuple[Column, str]]:
+    return list(zip(claims.columns, claims.predicate.column_types, strict=True))
+
+
+def _with_numbers(claims: Claims, signature: Signature) -> tuple[Claims, list[Mistake]]:
+    """The constants of numeric types as numbers, and every number finite."""
+    columns, mistakes = [], []
+    for number, (column, name) in enumerate(_typed(claims), start=1):
+        declared = signature.types[name]
+        if claims.table.textual and declared.kind == "number" and declared.declared:
+            column, wrong = _parsed(claims, column, number, name)
+            mistakes += wrong
+        if column.kind == "number":
+            mistakes += _not_finite(claims, column, number)
+            column = Column(simplest_numbers(column.values), column.codes)
+        columns.append(column)
+    return replace(claims, interned=replace(claims.interned, columns=tuple(columns))), mistakes
+
+
+def _parsed(claims: Claims, column: Column, number: int, name: str) -> tuple[Column, list[Mistake]]:
+    numbers, good = numbers_from_text(column.values)
+    parsed = Column(pc.fill_null(numbers, 0), column.codes)
+    if good.all():
+        return parsed, []
+
+    def message(position: int) -> str:
+        text = column.values[int(column.codes[position])].as_py()
+        return f"{shown(text)} in column {number} is not a number; type '{name}' holds numbers"
+
+    return parsed, claims.mistakes_at(rows_with(column, ~good), message)
+
+
+def _not_finite(claims: Claims, column: Column, number: int) -> list[Mistake]:
+    if not pa.types.is_floating(column.values.type):
+        return []
+    wrong = ~np.isfinite(column.values.to_numpy(zero_copy_only=False))
+    if not wrong.any():
+        return []
+    return claims.mistakes_at(
+        rows_with(column, wrong),
+        lambda position: (
+            f"column {number} holds {column.values[int(column.codes[position])].as_py()}; "
+            f"a constant is text or a finite number"
+        ),
+    )
