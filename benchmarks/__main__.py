@@ -31,7 +31,11 @@ def machine() -> str:
     """The machine in a line."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     model = next(
-        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        (
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
         platform.processor(),
     )
     return f"{os.cpu_count()} cores of {model}, {memory:.0f} GiB, Python {platform.python_version()}"
@@ -50,7 +54,9 @@ def table(name: str) -> str:
 def sections(page: str) -> dict[str, str]:
     """The page's tables by the benchmark that wrote each."""
     parts = page.split("\n## ")[1:]
-    return {name: f"## {part}" for part in parts for name, title in BENCHMARKS.items() if part.startswith(title)}
+    return {
+        name: f"## {part}" for part in parts for name, title in BENCHMARKS.items() if part.startswith(title)
+    }
 
 
 def main(names: list[str]) -> None:
@@ -59,10 +65,12 @@ def main(names: list[str]) -> None:
         known[name] = table(name)
         print(known[name], flush=True)
     intro = (
-        "# Benchmarks\n\nWritten by `make bench`. Seconds are medians; trust the ratios, not the seconds: a ratio of 1 is "
-        f"as fast as the limit.\nMachine: {machine()}. Date: {date.today()}.\n"
+        "# Benchmarks\n\nWritten by `make bench`. Seconds are medians; trust the ratios, not the seconds: a "
+        f"ratio of 1 is as fast as the limit.\nMachine: {machine()}. Date: {date.today()}.\n"
     )
-    PAGE.write_text("\n".join([intro, *(known[name].rstrip() + "\n" for name in BENCHMARKS if name in known)]))
+    PAGE.write_text(
+        "\n".join([intro, *(known[name].rstrip() + "\n" for name in BENCHMARKS if name in known)])
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Lowering and grounding: formulas a second, and rows a second beside the same join in DuckDB.
 
-    python -m benchmarks lowering
+python -m benchmarks lowering
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _grounding(people: int, links: int) -> Measurement:
     rng = np.random.default_rng(1)
     pairs = np.unique(rng.integers(0, people, (links, 2)), axis=0)
     theory = hb.parse(
-        f"type person = 0..{people - 1}\npredicate friends(person, person): observed\npredicate smokes(person)\n"
+        f"type person = 0..{people - 1}\n"
+        "predicate friends(person, person): observed\npredicate smokes(person)\n"
         "1.5: smokes(x) and friends(x, y) => smokes(y)"
     )
     connection = duckdb.connect()

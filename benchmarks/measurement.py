@@ -1,25 +1,21 @@
-"""What a benchmark row is, and how two ways of doing the same thing are raced.
+"""One line of a benchmark table: how long ours takes, beside a limit on the same machine in the same run.
 
->>> row = race("sum", "10 numbers", lambda: sum(range(10)), "len", lambda: len(range(10)), repeats=1)
->>> row.what, row.limit_name
-('sum', 'len')
+>>> made = Measurement("sum", "10 numbers", ours=2.0, limit_name="half of it", limit=1.0)
+>>> made.ratio
+2.0
 """
 
 from __future__ import annotations
 
-import gc
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
-
-Work = Callable[[], Any]
+from statistics import median
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Median seconds of ours and of the limit, measured in the same run."""
+    """Median seconds of what is measured, and of the limit it is held against."""
 
     what: str
     size: str
@@ -29,21 +25,32 @@ class Measurement:
 
     @property
     def ratio(self) -> float:
-        """How many times the limit's time ours takes."""
-        return self.ours / self.limit
+        """How many times the limit ours takes."""
+        return self.ours / self.limit if self.limit else float("inf")
 
 
-def race(what: str, size: str, ours: Work, limit_name: str, limit: Work, repeats: int = 5) -> Measurement:
-    """Medians of interleaved repeats after one warm-up of each."""
+def race(ours: Callable[[], object], limit: Callable[[], object], repeats: int = 7) -> tuple[float, float]:
+    """Median seconds of both, run in turn so that a busy machine disturbs them alike; each is warmed up once."""
     ours(), limit()
-    times = [(seconds(ours), seconds(limit)) for _ in range(repeats)]
-    mine, bound = (statistics.median(column) for column in zip(*times, strict=True))
-    return Measurement(what, size, mine, limit_name, bound)
+    pairs = [(_seconds(ours), _seconds(limit)) for _ in range(repeats)]
+    return median(one for one, _ in pairs), median(other for _, other in pairs)
 
 
-def seconds(work: Work) -> float:
-    """Seconds of one call, garbage collected before it."""
-    gc.collect()
-    began = time.perf_counter()
+def table(measurements: Iterable[Measurement]) -> str:
+    """A Markdown table."""
+    lines = ["| what | size | ours | limit | seconds | ratio |", "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {one.what} | {one.size} | {_shown(one.ours)} | {one.limit_name} | {_shown(one.limit)} | {one.ratio:.2f} |"
+        for one in measurements
+    ]
+    return "\n".join(lines)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - start
+
+
+def _shown(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"

@@ -20,9 +20,7 @@ T_NAMES, U_NAMES = ("x", "y"), ("w",)
 
 
 def terms(names: tuple[str, ...], constants: tuple[str, ...]) -> st.SearchStrategy[s.Term]:
-    return st.one_of(
-        st.sampled_from(names).map(s.Variable), st.sampled_from(constants).map(s.Constant)
-    )
+    return st.one_of(st.sampled_from(names).map(s.Variable), st.sampled_from(constants).map(s.Constant))
 
 
 t_terms = terms(T_NAMES, DOMAINS["t"])

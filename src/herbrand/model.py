@@ -36,7 +36,7 @@ Texts = str | Iterable[str]
 
 @dataclass(frozen=True)
 class _World:
-    """Which facts hold in one call: what is given beside the model's own, and which predicates are asked for."""
+    """Which facts hold in one call: what is given beside the model's own, and what is asked for."""
 
     given: tuple[str, ...] = ()
     queried: frozenset[str] = frozenset()
@@ -45,8 +45,9 @@ class _World:
 class Model:
     """What a theory means over given facts. Facts are read when first needed, and once.
 
-    ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate. ``open`` and
-    ``closed`` override the world assumption of predicates; ``header`` says whether text tables have one.
+    ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate.
+    ``open`` and ``closed`` override the world assumption of predicates; ``header`` says whether text tables
+    have one.
     """
 
     def __init__(
@@ -91,7 +92,8 @@ class Model:
         seed: int = 0,
         note: Callable[[str], None] | None = None,
     ) -> Marginals:
-        """Marginal probabilities of latent atoms, or of what is queried; with ``map`` the most probable world.
+        """Marginal probabilities of latent atoms, or of what is queried; with ``map`` the most probable
+        world.
 
         Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
@@ -105,9 +107,7 @@ class Model:
             raise _with_alternatives(error, chosen, settings, program, question) from None
         return answer.filtered(top, min)
 
-    def _asked(
-        self, query: Sequence[str], given: Sequence[str], map: bool
-    ) -> tuple[Program, Question]:
+    def _asked(self, query: Sequence[str], given: Sequence[str], map: bool) -> tuple[Program, Question]:
         world = _World(tuple(given), queried_predicates(query, self.signature))
         program = self._program(world)
         return program, read_question(query, program.signature, program.facts, map)
@@ -158,7 +158,7 @@ class Model:
         return lower(self._used_theory(), signature, facts)
 
     def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
-        """Predicates of untold worlds that would be open but for what is given: evidence does not close a world."""
+        """Predicates of untold worlds that only what is given would close: evidence closes no world."""
         told = {p.name for p in self.theory.predicates if p.tells_world}
         undeclared = {rows.predicate for rows in given} - told
         if not undeclared:

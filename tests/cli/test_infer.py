@@ -65,7 +65,9 @@ def test_all_formats_tell_the_same(herbrand: Herbrand, rain: str, tmp_path: Path
     table = herbrand("infer", rain).out.splitlines()[2:]
     assert [line.split() for line in table] == [[r["atom"], f"{r['probability']:.4f}"] for r in told]
     rows = list(csv.DictReader(io.StringIO(herbrand("infer", rain, "--format", "csv").out)))
-    assert [(r["atom"], float(r["probability"])) for r in rows] == [(r["atom"], r["probability"]) for r in told]
+    assert [(r["atom"], float(r["probability"])) for r in rows] == [
+        (r["atom"], r["probability"]) for r in told
+    ]
     file = tmp_path / "answer.parquet"
     assert herbrand("infer", rain, "--format", "parquet", "-o", str(file)).status == 0
     kept = pyarrow.parquet.read_table(file).to_pylist()
@@ -126,12 +128,16 @@ WRONG = [
     (["infer", "{rain}", "--format", "xml"], 2, "Invalid value for '--format'"),
     (["infer", "nowhere.hb"], 1, "there is no file 'nowhere.hb'\n"),
     (["infer", "{rain}", "--facts", "nowhere"], 1, "nowhere"),
-    (["infer", "{rain}", "--engine", "exakt"], 1, "there is no engine 'exakt' for infer\n  did you mean 'exact'?\n"),
+    (
+        ["infer", "{rain}", "--engine", "exakt"],
+        1,
+        "there is no engine 'exakt' for infer\n  did you mean 'exact'?\n",
+    ),
     (
         ["infer", "{rain}", "--query", 'rain("bon")'],
         1,
-        "<query>:1:6: \"bon\" is no constant of type city\n"
-        '  rain("bon")\n       ^^^^^\n  did you mean \'bonn\'?\n',
+        '<query>:1:6: "bon" is no constant of type city\n'
+        "  rain(\"bon\")\n       ^^^^^\n  did you mean 'bonn'?\n",
     ),
     (
         ["infer", "{rain}", "--query", "rian"],
@@ -141,12 +147,23 @@ WRONG = [
     (
         ["infer", "{rain}", "--query", 'rain("bonn", "x")'],
         1,
-        "<query>:1:1: rain takes 1 argument, not 2\n"
-        '  rain("bonn", "x")\n  ^^^^^^^^^^^^^^^^^\n',
+        '<query>:1:1: rain takes 1 argument, not 2\n  rain("bonn", "x")\n  ^^^^^^^^^^^^^^^^^\n',
     ),
-    (["infer", "{rain}", "--ignore", "everything"], 1, "cannot ignore 'everything'\n  one of weights, bounds, rules\n"),
-    (["infer", "{rain}", "--memory", "lots"], 1, "'lots' is not an amount of memory\n  such as 500MB, 4GB or 50%\n"),
-    (["infer", "{rain}", "--format", "csv", "-o", "nowhere/x.csv"], 1, "nowhere/x.csv: No such file or directory\n"),
+    (
+        ["infer", "{rain}", "--ignore", "everything"],
+        1,
+        "cannot ignore 'everything'\n  one of weights, bounds, rules\n",
+    ),
+    (
+        ["infer", "{rain}", "--memory", "lots"],
+        1,
+        "'lots' is not an amount of memory\n  such as 500MB, 4GB or 50%\n",
+    ),
+    (
+        ["infer", "{rain}", "--format", "csv", "-o", "nowhere/x.csv"],
+        1,
+        "nowhere/x.csv: No such file or directory\n",
+    ),
     (["infer", "{rain}", "--given", "rain(x)"], 1, "x is a variable"),
     (["infer", "{rain}", "--closed", "snow"], 1, "there is no predicate 'snow'"),
 ]

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
 from herbrand.contraction import Contraction, Dense, Relation, Sparse, contract, joins, planner, sparse_plan
+from herbrand.contraction.algebra import algebra_named
 from tests.contraction import problems as given_problems
 from tests.contraction.problems import Problem, problems
 
@@ -76,7 +77,6 @@ def test_gradient_of_joins_and_masks(problem: Problem) -> None:
 @pytest.mark.parametrize("parallel", [False, True])
 def test_gradient_in_blocks(monkeypatch: pytest.MonkeyPatch, parallel: bool) -> None:
     monkeypatch.setattr("herbrand.contraction.blocks.BLOCK_ENTRIES", 16)
-    monkeypatch.setattr("herbrand.contraction.blocks.blocks.__defaults__", (16,))
     monkeypatch.setattr("herbrand.contraction.blocks.FEWEST_IN_PARALLEL", 2 if parallel else 10**6)
     chain = Contraction.parse("a b, b c, c -> a", {"a": 4, "b": 5, "c": 6}, algebra="log")
     torch.manual_seed(1)
@@ -125,8 +125,6 @@ class TestImpossible:
 
     @pytest.mark.parametrize("algebra", ["log", "maximum"])
     def test_plus_of_impossible(self, algebra: str) -> None:
-        from herbrand.contraction.algebra import algebra_named
-
         nothing = torch.full((2,), -math.inf, requires_grad=True)
         algebra_named(algebra).add(nothing, nothing).sum().backward()
         assert nothing.grad is not None

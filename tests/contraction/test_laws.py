@@ -13,7 +13,7 @@ from herbrand.contraction.relation import converted
 from tests.contraction import problems as given_problems
 from tests.contraction.problems import Problem, agree, problems
 
-MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SOME = settings(max_examples=100, deadline=None)
 ALL = problems() | given_problems.joins()
 
@@ -79,7 +79,6 @@ def test_blocks_change_no_result(problem: Problem) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("herbrand.contraction.blocks.BLOCK_ENTRIES", 4)
         patch.setattr("herbrand.contraction.blocks.FEWEST_IN_PARALLEL", 2)
-        patch.setattr("herbrand.contraction.blocks.blocks.__defaults__", (4,))
         found = contract(problem.contraction, problem.relations, executor="dense")
     agree(found.to_dense(), problem.truth())
 

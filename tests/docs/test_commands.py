@@ -1,4 +1,4 @@
-"""Every command and every Python block of README and docs is run, and the demo's output is its true output."""
+"""Every command and Python block of README and docs is run; the README shows the demo's true output."""
 
 from __future__ import annotations
 

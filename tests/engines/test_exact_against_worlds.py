@@ -13,8 +13,11 @@ from herbrand.language.syntax import Theory
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import models
 
-slow_to_draw = settings(phases=[Phase.generate],
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+slow_to_draw = settings(
+    phases=[Phase.generate],
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

@@ -54,7 +54,7 @@ def test_most_probable_world(model: tuple[s.Theory, Universe]) -> None:
 
 
 def test_a_query_with_variables_has_a_row_for_each_choice() -> None:
-    model = hb.Model(hb.parse('1.5: p(x) => q(x)'), {"r": [("a",), ("b",)]}, open=["r"])
+    model = hb.Model(hb.parse("1.5: p(x) => q(x)"), {"r": [("a",), ("b",)]}, open=["r"])
     answer = hb.Model(hb.parse('1.5: p(x) => q(x)\nhard: p("a") or p("b")')).infer("p(x) and not q(x)")
     assert [row.atom for row in answer.rows()] == ['p("a") and not q("a")', 'p("b") and not q("b")']
     assert all(row.predicate is None and row.arguments == () for row in answer.rows())
@@ -88,7 +88,9 @@ def test_given_is_evidence_for_one_call() -> None:
 
 
 def test_given_does_not_close_a_predicate() -> None:
-    model = hb.Model(hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)"), {"friends": [("anna", "bob")]})
+    model = hb.Model(
+        hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)"), {"friends": [("anna", "bob")]}
+    )
     answer = model.infer(given=['smokes("anna")'])
     assert answer["smokes"]["bob"] == pytest.approx(1 / (1 + math.exp(-1.5)))
 

@@ -1,7 +1,7 @@
 """Markov logic by plain loops: every world of a theory, and the weight the statements give it.
 
-The slow, obviously right version. It reads syntax and nothing else of the project: no program, no contraction,
-no engine. Domains and facts come in as plain Python values.
+The slow, obviously right version. It reads syntax and nothing else of the project: no program, no
+contraction, no engine. Domains and facts come in as plain Python values.
 """
 
 from __future__ import annotations

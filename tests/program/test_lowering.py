@@ -32,7 +32,9 @@ class Reading:
         self.program, self.world = program, world
 
     def constant(self, type_name: str, argument: Argument, binding: Mapping[str, int]) -> object:
-        return self.program.domain(type_name).value(binding[argument] if isinstance(argument, str) else argument)
+        return self.program.domain(type_name).value(
+            binding[argument] if isinstance(argument, str) else argument
+        )
 
     def holds(self, literal: Literal, binding: Mapping[str, int]) -> bool:
         predicate = self.program.signature.predicates[literal.predicate]

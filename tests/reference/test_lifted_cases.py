@@ -54,7 +54,9 @@ def test_case(path: Path | None, tmp_path: Path) -> None:
         pytest.skip("too large for the quick tests")
     theory, facts = written(case, tmp_path)
     predicates = list(case["predicates"])
-    assert_matches(case, hb.Model(hb.read(theory), facts or None, open=predicates).infer(engine="exact").to_dict())
+    assert_matches(
+        case, hb.Model(hb.read(theory), facts or None, open=predicates).infer(engine="exact").to_dict()
+    )
     assert_matches(case, hb.Model(hb.read(theory)).infer(given=given(case), engine="exact").to_dict())
 
 

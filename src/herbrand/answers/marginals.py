@@ -71,7 +71,9 @@ class AtomTable:
         for (atom, value), probability in zip(self.reported, self.reported_probabilities, strict=True):
             arguments = self.arguments(atom)
             named = None if self.values is None else self.values[value]
-            yield Row(show_atom(self.predicate, arguments), self.predicate, arguments, float(probability), named)
+            yield Row(
+                show_atom(self.predicate, arguments), self.predicate, arguments, float(probability), named
+            )
 
     def only(self, kept: np.ndarray) -> AtomTable:
         """The rows at these positions, in this order."""
@@ -175,7 +177,11 @@ class Marginals:
         """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""
         if top is None and least is None:
             return self
-        rows = [(row.probability, t, i) for t, table in enumerate(self.tables) for i, row in enumerate(table.rows())]
+        rows = [
+            (row.probability, t, i)
+            for t, table in enumerate(self.tables)
+            for i, row in enumerate(table.rows())
+        ]
         rows += [(row.probability, len(self.tables), i) for i, row in enumerate(self.formulas)]
         kept = [row for row in rows if least is None or row[0] >= least]
         if top is not None:
@@ -183,9 +189,7 @@ class Marginals:
         chosen: dict[int, list[int]] = {}
         for _, table, index in kept:
             chosen.setdefault(table, []).append(index)
-        tables = tuple(
-            table.only(np.array(chosen[t])) for t, table in enumerate(self.tables) if t in chosen
-        )
+        tables = tuple(table.only(np.array(chosen[t])) for t, table in enumerate(self.tables) if t in chosen)
         formulas = tuple(self.formulas[i] for i in chosen.get(len(self.tables), []))
         return replace(self, tables=tables, formulas=formulas, heaviest_first=top is not None)
 
@@ -211,9 +215,13 @@ class Marginals:
             {
                 "atom": pa.array([row.atom for row in rows], pa.string()),
                 "predicate": pa.array([row.predicate for row in rows], pa.string()),
-                "arguments": pa.array([[str(a) for a in row.arguments] for row in rows], pa.list_(pa.string())),
+                "arguments": pa.array(
+                    [[str(a) for a in row.arguments] for row in rows], pa.list_(pa.string())
+                ),
                 "probability": pa.array([row.probability for row in rows], pa.float64()),
-                "value": pa.array([None if row.value is None else str(row.value) for row in rows], pa.string()),
+                "value": pa.array(
+                    [None if row.value is None else str(row.value) for row in rows], pa.string()
+                ),
             }
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Status:
-    """``advice`` says what to change where a run did not converge; ``trace`` holds the residual of each step."""
+    """``advice``: what to change where a run did not converge; ``trace``: the residual of each step."""
 
     converged: bool
     iterations: int

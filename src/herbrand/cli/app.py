@@ -1,7 +1,7 @@
 """The program ``herbrand``: its commands, and what becomes of errors.
 
-A command imports what it needs when it runs (by attributes of ``herbrand``, which are lazy), so that ``--help``
-costs no more than its own two libraries.
+A command imports what it needs when it runs (by attributes of ``herbrand``, which are lazy), so that
+``--help`` costs no more than its own two libraries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Tell the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Tell the version."
+    ),
 ) -> None:
     """One engine for first-order logic under uncertainty."""
 

@@ -19,7 +19,8 @@ def command(
     theory: options.Theories,
     facts: options.Facts = None,
     engine: Annotated[
-        list[str] | None, typer.Option("--engine", metavar="NAME", help="Repeatable; all engines if not given.")
+        list[str] | None,
+        typer.Option("--engine", metavar="NAME", help="Repeatable; all engines if not given."),
     ] = None,
     query: options.Query = None,
     given: options.Given = None,
@@ -37,7 +38,13 @@ def command(
     """Several engines on one theory, with time and the largest difference from the exact answer."""
     model = open_model(theory, facts, dialect, open, closed, header, ignore)
     found = hb.compare(
-        model, engine or (), query=query or (), given=given or (), memory=memory, time_limit=time_limit, seed=seed
+        model,
+        engine or (),
+        query=query or (),
+        given=given or (),
+        memory=memory,
+        time_limit=time_limit,
+        seed=seed,
     )
 
     def tables() -> list[Table]:

@@ -21,9 +21,15 @@ def command(
     given: options.Given = None,
     engine: options.EngineName = "auto",
     map: Annotated[bool, typer.Option("--map", help="The most probable world instead.")] = False,
-    log_partition: Annotated[bool, typer.Option("--log-partition", help="Tell log Z in the table too.")] = False,
-    top: Annotated[int | None, typer.Option("--top", metavar="K", min=0, help="The K most probable rows.")] = None,
-    min: Annotated[float | None, typer.Option("--min", metavar="P", help="Rows of at least this probability.")] = None,
+    log_partition: Annotated[
+        bool, typer.Option("--log-partition", help="Tell log Z in the table too.")
+    ] = False,
+    top: Annotated[
+        int | None, typer.Option("--top", metavar="K", min=0, help="The K most probable rows.")
+    ] = None,
+    min: Annotated[
+        float | None, typer.Option("--min", metavar="P", help="Rows of at least this probability.")
+    ] = None,
     format: options.OutputFormat = options.Format.table,
     output: options.Output = None,
     memory: options.Memory = None,

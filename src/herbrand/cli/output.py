@@ -1,6 +1,7 @@
 """Where a command's words go: results to standard output or a file, all else to standard error.
 
-A file is written under another name and moved into place, so that an interrupted command leaves nothing half-written.
+A file is written under another name and moved into place, so that an interrupted command leaves nothing
+half-written.
 """
 
 from __future__ import annotations
@@ -81,11 +82,15 @@ def _encoder(format: Format, table: pa.Table) -> Callable[[IO[bytes]], object]:
     if format is Format.csv:
         import pyarrow.csv  # only here
 
-        flat = table.set_column(
-            table.schema.get_field_index("arguments"),
-            "arguments",
-            [[" ".join(row.as_py()) for row in table["arguments"]]],
-        ) if "arguments" in table.schema.names else table
+        flat = (
+            table.set_column(
+                table.schema.get_field_index("arguments"),
+                "arguments",
+                [[" ".join(row.as_py()) for row in table["arguments"]]],
+            )
+            if "arguments" in table.schema.names
+            else table
+        )
         return lambda file: pyarrow.csv.write_csv(flat, file)
     import pyarrow.parquet
 

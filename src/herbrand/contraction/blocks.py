@@ -33,7 +33,7 @@ WHOLE = slice(None)
 T = TypeVar("T")
 
 
-def blocks(shape: Sequence[int], leading: int, entries: int = BLOCK_ENTRIES) -> Iterator[Block]:
+def blocks(shape: Sequence[int], leading: int, entries: int) -> Iterator[Block]:
     """Slices of the dimensions after the ``leading`` ones, each covering about ``entries`` of ``shape``."""
     cuts: list[list[slice]] = []
     inner = math.prod(shape)
@@ -121,7 +121,7 @@ def _push_forward(algebra: Softmax, leading: int, operands: Sequence[Tensor]) ->
     def total(block: Block) -> Tensor:
         return algebra.total(_sum([_cut(operand, block, leading) for operand in operands]), leading)
 
-    for block, part in _each(blocks(shape, leading), total):
+    for block, part in _each(blocks(shape, leading, BLOCK_ENTRIES), total):
         result[block] = part
     return result
 
@@ -145,7 +145,7 @@ def _pull_back(
         weights = gradient[block] * algebra.shares(_sum(pieces), result[block], leading)
         return _shared_out(weights, pieces, wanted)
 
-    for block, parts in _each(blocks(shape, leading), pull):
+    for block, parts in _each(blocks(shape, leading, BLOCK_ENTRIES), pull):
         for whole, part in zip(pulled, parts, strict=True):
             if whole is not None and part is not None:
                 _cut(whole, block, leading).add_(part)

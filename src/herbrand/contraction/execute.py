@@ -38,6 +38,7 @@ def contract(
     The plan is looked up, or made once for each structure. Raises ``BudgetError`` before anything is
     allocated.
     """
+    _check_count(contraction, relations)
     algebra = algebra_named(contraction.algebra)
     gradient = torch.is_grad_enabled() and any(relation.requires_grad for relation in relations)
     known = [statistics(relation, algebra) for relation in relations]
@@ -85,9 +86,13 @@ def _inner_dtype(plan: Plan, algebra: Algebra, dtype: torch.dtype) -> torch.dtyp
     return dtype
 
 
-def _check_shapes(contraction: Contraction, relations: Sequence[Relation]) -> None:
+def _check_count(contraction: Contraction, relations: Sequence[Relation]) -> None:
     if len(relations) != len(contraction.operands):
         raise ValueError(f"{len(contraction.operands)} operands, but {len(relations)} relations")
+
+
+def _check_shapes(contraction: Contraction, relations: Sequence[Relation]) -> None:
+    _check_count(contraction, relations)
     sizes = contraction.sizes
     for place, (axes, relation) in enumerate(zip(contraction.operands, relations, strict=True)):
         shape = relation.shape

@@ -24,10 +24,13 @@ import heapq
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
 from opt_einsum import paths
 
 from herbrand.contraction.expression import Axes
@@ -38,8 +41,8 @@ FEW_OPERANDS = 10
 RESCORED_DEGREE = 64
 """Axes with more neighbours are scored again only when they come up, which keeps hubs from costing n²."""
 
-COSTLY = 1e7
-"""Above this estimated cost, more orders are tried, with ties broken at random."""
+WORTH_A_SWEEP, COSTLY = 1e5, 1e7
+"""Above these estimated costs, a layered order is tried as well, and random ways to break ties."""
 RESTARTS = 8
 RESTART_EFFORT = 40_000
 """Restarts stop when axes × restarts passes this: about a second."""
@@ -75,12 +78,15 @@ def elimination_order(
 ) -> list[str]:
     """All axes but the output's, in the cheapest greedy order found."""
     graph = _Graph(operands, output, sizes)
-    trials = [graph.eliminate(graph.weight), graph.eliminate(graph.fill)]
-    restarts = min(RESTARTS, RESTART_EFFORT // max(1, len(graph.names)))
-    for seed in range(restarts if min(cost for cost, _ in trials) > COSTLY else 0):
-        trials += [graph.eliminate(score, random.Random(seed)) for score in (graph.weight, graph.fill)]
-    _, order = min(trials, key=lambda trial: trial[0])
+    cost, order = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))
+    if cost > WORTH_A_SWEEP:
+        cost, order = min((cost, order), graph.eliminate(graph.sweep(), dearest=cost))
+    for score, ties in graph.restarts() if cost > COSTLY else ():
+        cost, order = min((cost, order), graph.eliminate(score, ties, dearest=cost))
     return order
+
+
+_Score = Callable[[int, list[set[int]]], tuple[float, ...]]
 
 
 class _Graph:
@@ -112,10 +118,31 @@ class _Graph:
         missing = sum(len(around - edges[neighbour]) - 1 for neighbour in around)
         return (float(missing), *self.weight(axis, edges))
 
+    def sweep(self) -> _Score:
+        """From one end of the graph to the other, layer by layer: good for long and narrow ones."""
+        ends = [(axis, other) for axis, around in enumerate(self.edges) for other in around]
+        rows, columns = np.array(ends, dtype=np.int32).reshape(-1, 2).T
+        shape = (len(self.edges), len(self.edges))
+        matrix = scipy.sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
+        order = scipy.sparse.csgraph.reverse_cuthill_mckee(
+            scipy.sparse.csr_matrix(matrix), symmetric_mode=True
+        )
+        place = {axis: float(number) for number, axis in enumerate(order.tolist())}
+        return lambda axis, _: (place[axis],)
+
+    def restarts(self) -> Iterator[tuple[_Score, random.Random]]:
+        """The greedy scores again, with ties broken at random."""
+        for seed in range(min(RESTARTS, RESTART_EFFORT // max(1, len(self.names)))):
+            for score in (self.weight, self.fill):
+                yield score, random.Random(seed)
+
     def eliminate(
-        self, score: Callable[[int, list[set[int]]], tuple[float, ...]], ties: random.Random | None = None
+        self, score: _Score, ties: random.Random | None = None, dearest: float = math.inf
     ) -> tuple[float, list[str]]:
-        """Greedily, lowest score first; the summed size of all tables visited, and the order."""
+        """Greedily, lowest score first; the summed size of all tables visited, and the order.
+
+        Given up, at infinite cost, as soon as the tables are larger than ``dearest``.
+        """
         edges = [set(neighbours) for neighbours in self.edges]
         rank = list(range(len(edges)))
         if ties is not None:
@@ -139,6 +166,8 @@ class _Graph:
                     continue
             del scores[axis]
             cost += 2.0 ** self.weight(axis, edges)[0]
+            if cost >= dearest:
+                return math.inf, order
             order.append(self.names[axis])
             for neighbour in _connect(edges, axis):
                 if neighbour not in scores:

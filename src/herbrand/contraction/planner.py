@@ -9,10 +9,10 @@ contraction  h k, k j, j i -> i  (real, float64)
 executor     dense
 operations   5.0e+04
 memory       1.6 kB
-step  contracts                                                        operations       bytes
-   1  h k -> k                                                            1.0e+04       800 B
-   2  k, k j -> j                                                         2.0e+04       800 B
-   3  j, j i -> i                                                         2.0e+04       800 B
+step  kind    contracts                                                    operations      bytes
+   1  dense   h k -> k                                                        1.0e+04      800 B
+   2  dense   k, k j -> j                                                     2.0e+04      800 B
+   3  dense   j, j i -> i                                                     2.0e+04      800 B
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from herbrand.contraction.steps import Route, Statistics, Step, entries
 from herbrand.errors import BudgetError
 
 MOST_STEPS_SHOWN = 12
+SHOWN_WIDTH = 60
 PLANS_KEPT = 256
 
 # Measured on two cores of a 2020s server; only their ratios matter.
@@ -107,7 +108,7 @@ class Plan:
             f"executor     {self.executor}",
             f"operations   {self.operations:.1e}",
             f"memory       {readable(self.bytes)}",
-            f"{'step':>4}  {'contracts':60} {'operations':>14} {'bytes':>11}",
+            f"step  kind    {'contracts':{SHOWN_WIDTH}} operations      bytes",
         ]
         return "\n".join([*lines, *self._step_lines()])
 
@@ -116,8 +117,9 @@ class Plan:
             if len(self.routes) > 1:
                 yield f"term {number}: {route.term.sign:+d} × {_summary(route.term.contraction)}"
             for index, step in enumerate(route.steps[:MOST_STEPS_SHOWN], 1):
-                text = _shortened(str(step), 60)
-                yield f"{index:4d}  {text:60} {step.operations:14.1e} {readable(step.bytes):>11}"
+                text = _shortened(str(step), SHOWN_WIDTH)
+                size = readable(step.bytes)
+                yield f"{index:4d}  {step.kind:6}  {text:{SHOWN_WIDTH}} {step.operations:10.1e} {size:>10}"
             if len(route.steps) > MOST_STEPS_SHOWN:
                 yield f" ...  and {len(route.steps) - MOST_STEPS_SHOWN} more steps"
 
@@ -230,7 +232,7 @@ def _dtype(algebra: Algebra, itemsize: int) -> str:
 def _refusal(refused: Plan) -> BudgetError:
     needed, largest = readable(refused.bytes), refused.largest
     purpose = " with gradients" if refused.gradient else ""
-    detail = f"; its largest step is {_shortened(str(largest), 60)}" if largest is not None else ""
+    detail = f"; its largest step is {_shortened(str(largest), SHOWN_WIDTH)}" if largest is not None else ""
     return BudgetError(
         f"this contraction{purpose} needs about {needed} and may use {readable(refused.budget)}{detail}",
         hint="allow more memory, use float32, make the axes of that step smaller, or approximate",

@@ -1,7 +1,7 @@
 """Independent parts of a ground network, equal ones put together.
 
-Takes a :class:`Network`; gives :class:`Batch` es: components that have the same tables' shapes in the same places,
-their tables stacked along a first axis, so that a thousand small worlds cost little more than one.
+Takes a :class:`Network`; gives :class:`Batch` es: components that have the same tables' shapes in the same
+places, their tables stacked along a first axis, so that a thousand small worlds cost little more than one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LocalScope = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """``axes`` [component, local axis] names network axes; ``tables`` [component, ...] stand over local scopes."""
+    """``axes`` [component, local axis] of the network; ``tables`` [component, ...] over local scopes."""
 
     axes: np.ndarray
     sizes: tuple[int, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from herbrand.engines.ground_network import Network, add_unary, add_template
+from herbrand.engines.ground_network import Network, add_template, add_unary
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.program.ground import Ground
@@ -17,7 +17,9 @@ def smallest_contradiction(ground: Ground, satisfiable: Callable[[Network], bool
         rest = [other for other in needed if other != statement]
         if not satisfiable(_network_of_hard(ground, rest)):
             needed = rest
-    return ContradictionError([_mistake(ground, number, place) for place, number in enumerate(needed)] or _facts())
+    return ContradictionError(
+        [_mistake(ground, number, place) for place, number in enumerate(needed)] or _facts()
+    )
 
 
 def _network_of_hard(ground: Ground, statements: Iterable[int]) -> Network:

@@ -1,8 +1,8 @@
 """What an engine is: frozen settings that start, step and read, and never print.
 
-``supports`` tells, before any work, whether a program can be run and at what estimated cost; ``start`` gives the
-first state, ``step`` the next one, ``read`` the answer that a state holds. The loop in :mod:`herbrand.engines.loop`
-does the rest.
+``supports`` tells, before any work, whether a program can be run and at what estimated cost; ``start``
+gives the first state, ``step`` the next one, ``read`` the answer that a state holds. The loop in
+:mod:`herbrand.engines.loop` does the rest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The ground Markov network of a program: tables over latent atoms, ready to be contracted.
 
-Takes a :class:`Ground`; gives its connected :class:`Component` s. Rows of one shape become tables together; tables
-over the same atoms are added up. A quantifier that cannot be seen away becomes a chain of helper variables, one a
-piece, each "some piece so far holds", so that its width stays small however many pieces it has.
+Takes a :class:`Ground`; gives its connected :class:`Component` s. Rows of one shape become tables together;
+tables over the same atoms are added up. A quantifier that cannot be seen away becomes a chain of helper
+variables, one a piece, each "some piece so far holds", so that its width stays small however many pieces it
+has.
 
 Axes are numbers: the latent atoms first, then the helpers.
 """
@@ -135,7 +136,7 @@ Piece = list[tuple[int, tuple[int, ...]]]
 
 
 def ground_rows(network: Network, conjunction: GroundConjunction) -> Iterator[tuple[int, Piece]]:
-    """The rows that evidence leaves open, with their origins; a block stands as a helper axis that is 0 or 1."""
+    """The rows that evidence leaves open, with their origins; a block stands as a helper axis, 0 or 1."""
     blocks = [_grouped(network, block, len(conjunction)) for block in conjunction.blocks]
     for row, origin in enumerate(conjunction.origin.tolist()):
         piece = _literals(conjunction, row)

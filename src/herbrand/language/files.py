@@ -14,9 +14,10 @@ from functools import reduce
 from os import PathLike
 from pathlib import Path
 
-from herbrand.language.check import check
+from herbrand.errors import LanguageError
+from herbrand.language.check import check, check_all
 from herbrand.language.dialects import read_source, read_theory_file, write
-from herbrand.language.parse import parse_theory
+from herbrand.language.parse import Reading, read_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 
@@ -25,9 +26,15 @@ OWN = "hb"
 
 
 def read(paths: Paths, dialect: str | None = None) -> Theory:
-    """The theory that one or several files state together; the dialect is told by a file's ending."""
+    """The theory that one or several files state together; the dialect is told by a file's ending.
+
+    Where one of them cannot be read, everything wrong with all of them is told in one ``LanguageError``.
+    """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    return reduce(Theory.__add__, (_read_one(Path(path), dialect) for path in several), Theory())
+    readings = [_read_one(Path(path), dialect) for path in several]
+    if any(reading.mistakes for reading in readings):
+        check_all(readings)
+    return reduce(Theory.__add__, (reading.theory for reading in readings), Theory())
 
 
 def written(theory: Theory, dialect: str = OWN) -> str:
@@ -35,9 +42,12 @@ def written(theory: Theory, dialect: str = OWN) -> str:
     return show(theory) if dialect == OWN else write(theory, check(theory), dialect)
 
 
-def _read_one(path: Path, dialect: str | None) -> Theory:
+def _read_one(path: Path, dialect: str | None) -> Reading:
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not path.is_dir()
-    if not own:
-        return read_theory_file(path, dialect)
-    source = read_source(path)
-    return parse_theory(source.text, source.name)
+    try:
+        if not own:
+            return Reading(read_theory_file(path, dialect))
+        source = read_source(path)
+    except LanguageError as error:
+        return Reading.failed(error)
+    return read_theory(source.text, source.name)

@@ -15,7 +15,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from herbrand.errors import LanguageError, Span, nearest
-from herbrand.language.syntax import Role, Value
+from herbrand.language.syntax import (
+    Constant,
+    PredicateDeclaration,
+    Role,
+    Theory,
+    TypeDeclaration,
+    Value,
+)
 
 Kind = Literal["text", "number"]
 
@@ -87,7 +94,39 @@ class Signature:
         predicates = {**self.predicates, predicate.name: predicate}
         return replace(self, types={**self.types, **types}, predicates=predicates)
 
+    def declarations(self) -> Theory:
+        """The same vocabulary said as statements, whether it was declared or inferred.
+
+        >>> thing = Type("thing")
+        >>> Signature({"thing": thing}, {"p": Predicate("p", ("thing",))}).declarations().predicates[0].types
+        ('thing',)
+        """
+        inline = {p.value_type for p in self.predicates.values() if _inline(p)}
+        types = (_type(known) for known in self.types.values() if known.name not in inline)
+        return Theory((*types, *(_predicate(self, p) for p in self.predicates.values())))
+
     @property
     def valued_names(self) -> frozenset[str]:
         """Many-valued predicates without arguments: their names look like variables before ``=``."""
         return frozenset(p.name for p in self.predicates.values() if p.value_type and not p.types)
+
+
+def _inline(predicate: Predicate) -> bool:
+    """Whether the values stand in the predicate's own declaration, not in a type's."""
+    return predicate.value_type == f"{predicate.name} value"
+
+
+def _type(known: Type) -> TypeDeclaration:
+    if known.values is None:
+        return TypeDeclaration(known.name, numeric=known.kind == "number")
+    first, last = known.values[0], known.values[-1]
+    if isinstance(first, int) and isinstance(last, int) and known.values == tuple(range(first, last + 1)):
+        return TypeDeclaration(known.name, bounds=(first, last))
+    return TypeDeclaration(known.name, tuple(map(Constant, known.values)))
+
+
+def _predicate(signature: Signature, known: Predicate) -> PredicateDeclaration:
+    values: tuple[Constant, ...] | str | None = known.value_type
+    if known.value_type is not None and _inline(known):
+        values = tuple(map(Constant, signature.types[known.value_type].values or ()))
+    return PredicateDeclaration(known.name, known.types, values, known.role)

@@ -1,1 +1,1 @@
-"""What it means: theory and facts become a :class:`~herbrand.program.program.Program`, all that engines read."""
+"""What it means: theory and facts become a ``Program``, which is all that engines read."""

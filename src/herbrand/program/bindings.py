@@ -1,8 +1,8 @@
 """Assignments of constants to logical variables, found by joining what is known: a table of index columns.
 
-The one place where conjunctions meet data: grounding and the derivation of rules both call :func:`enumerate_bindings`.
-Relations that are known are joined, what is left is crossed with its domain, and rows are dropped as soon as
-something settles that they cannot hold.
+The one place where conjunctions meet data: grounding and the derivation of rules both call
+:func:`enumerate_bindings`. Relations that are known are joined, what is left is crossed with its domain,
+and rows are dropped as soon as something settles that they cannot hold.
 """
 
 from __future__ import annotations
@@ -64,11 +64,10 @@ class Limit:
         needed = 8.0 * rows * (columns + 2) * 2
         if needed > self.bytes:
             raise BudgetError(
-                f"grounding needs {rows:,} rows, about {needed / 1e9:.1f} GB, and {self.bytes / 1e9:.1f} GB "
-                "are allowed",
+                f"grounding needs {rows:,} rows, about {needed / 1e9:.1f} GB, and {self.bytes / 1e9:.1f} "
+                "GB are allowed",
                 span=self.span,
-                hint="allow more by --memory, give more facts to closed predicates, or use an engine that does "
-                "not ground",
+                hint="allow more by --memory, or use an engine that does not ground",
             )
 
 
@@ -108,9 +107,7 @@ def _is_relation(literal: Literal, evidence: Evidence) -> bool:
     return evidence.is_valued(literal.predicate) or literal.allowed == TRUE
 
 
-def _tests_of(
-    conjunction: Conjunction, evidence: Evidence
-) -> list[tuple[tuple[Argument, ...], Test]]:
+def _tests_of(conjunction: Conjunction, evidence: Evidence) -> list[tuple[tuple[Argument, ...], Test]]:
     def differ(pair: Pair) -> Test:
         return lambda rows: rows.column(pair[0]) != rows.column(pair[1])
 
@@ -165,7 +162,9 @@ def _joined(rows: Bindings, literal: Literal, evidence: Evidence, limit: Limit) 
         every = {name: np.tile(listed[:, i].astype(np.int64), len(rows)) for i, name in enumerate(names)}
         return rows.take(np.repeat(np.arange(len(rows)), len(listed)), every)
     sizes = [int(listed[:, names.index(name)].max(initial=0)) + 1 for name in shared]
-    sizes = [max(size, int(rows.columns[n].max(initial=0)) + 1) for size, n in zip(sizes, shared, strict=True)]
+    sizes = [
+        max(size, int(rows.columns[n].max(initial=0)) + 1) for size, n in zip(sizes, shared, strict=True)
+    ]
     keys = codes_of(listed[:, [names.index(name) for name in shared]], sizes)
     order = np.argsort(keys, kind="stable")
     sorted_keys = keys[order]
@@ -196,6 +195,4 @@ def _selected(literal: Literal, evidence: Evidence) -> tuple[np.ndarray, list[st
 
 def _crossed(rows: Bindings, name: str, size: int, limit: Limit) -> Bindings:
     limit.check(len(rows) * size, len(rows.columns) + 1)
-    return rows.take(
-        np.repeat(np.arange(len(rows)), size), {name: np.tile(np.arange(size), len(rows))}
-    )
+    return rows.take(np.repeat(np.arange(len(rows)), size), {name: np.tile(np.arange(size), len(rows))})

@@ -49,5 +49,3 @@ def _counted(sizes: Mapping[str, int], conditions: Sequence[tuple[Key, Key, bool
 
 def _key(term: Term) -> Key:
     return term if isinstance(term, Constant) else term.name
-
-

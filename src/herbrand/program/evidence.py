@@ -1,7 +1,7 @@
 """What is known of the ground atoms: looked up for many atoms at once.
 
-A ground atom is a predicate and a code, its argument indices as one mixed-radix number. ``known`` gives the value
-of each code, or :data:`LATENT`.
+A ground atom is a predicate and a code, its argument indices as one mixed-radix number. ``known`` gives the
+value of each code, or :data:`LATENT`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from herbrand.errors import BudgetError, FactsError
 from herbrand.language.show import show_atom
+from herbrand.language.syntax import Value
 from herbrand.program.program import Program
 
 LATENT = -1
@@ -103,7 +104,7 @@ class Evidence:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return codes_of(false[:, :-1], self.sizes(predicate)), false[:, -1].astype(np.int64)
 
-    def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[object]]:
+    def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[Value]]:
         """The constants of each atom, a column for each argument."""
         domains = self.program.domains_of(self.program.signature.predicates[predicate])
         columns = arguments_of(codes, tuple(map(len, domains)))
@@ -113,14 +114,14 @@ class Evidence:
         columns = self.atom_arguments(predicate, codes)
         if not columns:
             return [show_atom(predicate, ())] * len(codes)
-        return [show_atom(predicate, row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
+        return [show_atom(predicate, row) for row in zip(*columns, strict=True)]
 
 
 def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     """One number for each row of indices."""
     if math.prod(sizes) >= 2**63:
         raise BudgetError(
-            f"a predicate over {' × '.join(f'{size:,}' for size in sizes)} constants has too many ground atoms"
+            f"a predicate over {' × '.join(f'{size:,}' for size in sizes)} constants has too many atoms"
         )
     codes = np.zeros(len(rows), dtype=np.int64)
     for position, size in enumerate(sizes):

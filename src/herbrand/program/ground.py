@@ -1,7 +1,8 @@
 """A program over its ground atoms: which atoms are latent, and which of them each template binds together.
 
-Takes a :class:`Program`; gives a :class:`Ground`: latent atoms with numbers, and for every template the rows of atom
-numbers that its conjunction ranges over once evidence is absorbed. Contradictions among known atoms are found here.
+Takes a :class:`Program`; gives a :class:`Ground`: latent atoms with numbers, and for every template the
+rows of atom numbers that its conjunction ranges over once evidence is absorbed. Contradictions among known
+atoms are found here.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ BYTES_AN_ATOM = 64
 class GroundConjunction:
     """Row i binds the atoms ``atoms[i]``, each to a value in ``allowed`` of its column.
 
-    ``SATISFIED`` stands for a literal that evidence already makes true. ``origin`` is the row of the enclosing
-    conjunction that a block's piece belongs to.
+    ``SATISFIED`` stands for a literal that evidence already makes true. ``origin`` is the row of the
+    enclosing conjunction that a block's piece belongs to.
     """
 
     atoms: np.ndarray
@@ -194,9 +195,7 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
     )
 
 
-def _shown_literal(
-    evidence: Evidence, predicate: str, row: Bindings, arguments: tuple[Argument, ...]
-) -> str:
+def _shown_literal(evidence: Evidence, predicate: str, row: Bindings, arguments: tuple[Argument, ...]) -> str:
     known = evidence.known(predicate)
     codes = row.codes(arguments, known.sizes)
     text, value = evidence.atom_text(predicate, codes)[0], int(known.lookup(codes)[0])

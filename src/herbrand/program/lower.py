@@ -1,10 +1,11 @@
 """From statements and facts to templates: lowered once, exactly, for all engines.
 
 >>> import herbrand as hb
->>> for template in hb.Model(hb.parse('1.5: p(x) and f(x, y) => p(y)'), {"p": [("a",)]}, open=["p"]).program.templates:
+>>> model = hb.Model(hb.parse('1.5: p(x) and f(x, y) => p(y)'), {"f": [("a", "b")]})
+>>> for template in model.program.templates:
 ...     print(template)
 +w0  {x: thing, y: thing}
--w0  {x: thing, y: thing}  [x != y]  f(x, y) and p(x) and not p(y)
+-w0  {x: thing, y: thing}  [x != y]  p(x) and f(x, y) and not p(y)
 """
 
 from __future__ import annotations
@@ -53,9 +54,7 @@ def lower(theory: Theory, signature: Signature, facts: Facts) -> Program:
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
-    return Program(
-        signature, facts, theory.statements, tuple(lowering.weights), tuple(lowering.templates)
-    )
+    return Program(signature, facts, theory.statements, tuple(lowering.weights), tuple(lowering.templates))
 
 
 def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
@@ -84,7 +83,9 @@ class _Lowering:
         constants = self.facts.domains
         for case in expanded(formula, statement.where, by, types, self.signature, constants):
             scope = _Scope(self, types, case.where, number)
-            arguments = tuple(scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True))
+            arguments = tuple(
+                scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True)
+            )
             self.templates += scope.templates(case.formula, weight, arguments)
 
     def _weight(self, weight: float | Learned | Hard, types: Mapping[str, str]) -> int | None:
@@ -159,7 +160,10 @@ class _Scope:
         return None if predicate == "" else self.lowering.latent_value_count(predicate)
 
     def conjunction(
-        self, decided: Iterable[tuple[Formula, bool]], variables: tuple[tuple[str, str], ...], *riders: Literal
+        self,
+        decided: Iterable[tuple[Formula, bool]],
+        variables: tuple[tuple[str, str], ...],
+        *riders: Literal,
     ) -> Conjunction | None:
         """All that was decided, equalities carried out; ``None`` where they exclude each other."""
         literals = list(riders)
@@ -226,9 +230,7 @@ class _Scope:
         return index
 
 
-def _unified(
-    conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]
-) -> Conjunction | None:
+def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]) -> Conjunction | None:
     """Each equality substituted, in the conjunction and in the equalities still to come."""
     found: Conjunction | None = conjunction
     waiting = list(equalities)

@@ -1,12 +1,13 @@
 """Formulas as disjoint conjunctions that add up to exactly the formula.
 
-Deciding one leaf after another (true, false) splits a formula into cases that exclude each other; the cases in
-which it comes out true are conjunctions whose indicator functions sum to its own. That settles two traps of the
-literature: the potential of a conjunction is not the sum of its clauses', and pieces that overlap count twice.
+Deciding one leaf after another (true, false) splits a formula into cases that exclude each other; the cases
+in which it comes out true are conjunctions whose indicator functions sum to its own. That settles two traps
+of the literature: the potential of a conjunction is not the sum of its clauses', and pieces that overlap
+count twice.
 
-A leaf inside a quantifier that names none of the quantified variables is decided outside of it, so what stays
-inside a block are atoms of its own variables. ``x = y`` decided true makes two variables one, decided false it
-makes them differ.
+A leaf inside a quantifier that names none of the quantified variables is decided outside of it, so what
+stays inside a block are atoms of its own variables. ``x = y`` decided true makes two variables one, decided
+false it makes them differ.
 
 >>> from herbrand.language.parse import parse_formula
 >>> from herbrand.language.show import show_formula
@@ -117,8 +118,7 @@ def _decided(formula: Formula, wanted: bool, decided: Case) -> Iterator[Case]:
     if true == false:
         yield from _decided(true, wanted, decided)
         return
-    halves = ((true, True), (false, False))
-    for half, value in halves if isinstance(formula, And) == wanted else reversed(halves):
+    for half, value in ((true, True), (false, False)):
         yield from _decided(half, wanted, (*decided, (leaf, value)))
 
 

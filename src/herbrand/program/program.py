@@ -1,8 +1,8 @@
 """All that an engine may read: the vocabulary, the facts, and the templates of what was stated.
 
-Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all assignments
-for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence; a world in which a
-forbidden conjunction holds is impossible.
+Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all
+assignments for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence;
+a world in which a forbidden conjunction holds is impossible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is asked of a program: atoms, whole predicates, formulas, or the most probable world.
 
-Texts become values here, once the vocabulary and the constants are known, so that a misspelt name or a constant
-never seen is an error with the nearest one.
+Texts become values here, once the vocabulary and the constants are known, so that a misspelt name or a
+constant never seen is an error with the nearest one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.facts import Facts
 from herbrand.language.check import check
-from herbrand.language.vocabulary import declared
 from herbrand.language.names import shown_constant
 from herbrand.language.parse import parse_formula
 from herbrand.language.signature import Signature
@@ -78,7 +77,7 @@ def read_question(
 
 def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
     """Raise unless a formula fits the vocabulary and names known constants only."""
-    check(declared(signature) + Theory((WeightedFormula(Hard(), formula),)))
+    check(signature.declarations() + Theory((WeightedFormula(Hard(), formula),)))
     mistakes: list[Mistake] = []
     for part in walk(formula):
         match part:
@@ -98,9 +97,7 @@ def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
     predicate = signature.predicate(atom.predicate, atom.span)
     if not atom.arguments and predicate.types:
         return AtomPattern(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent=True)
-    check_formula(
-        atom if predicate.value_type is None else ValueIs(atom, Variable("_")), signature, facts
-    )
+    check_formula(atom if predicate.value_type is None else ValueIs(atom, Variable("_")), signature, facts)
     arguments: list[Argument] = []
     for position, (term, type_name) in enumerate(zip(atom.arguments, predicate.types, strict=True)):
         if isinstance(term, Constant):

@@ -1,11 +1,12 @@
 """Make sure that different literals of a conjunction are different ground atoms.
 
-Where a = b, ``not s(a) or not f(a, b) or s(b)`` speaks of one atom twice, and any product of messages that does
-not know it is wrong. So two literals of one latent predicate that some assignment makes equal split their
-conjunction: one part in which the arguments are equal (and the literals merge), one in which they differ. Only
-the equalities that unify two literals are split.
+Where a = b, ``not s(a) or not f(a, b) or s(b)`` speaks of one atom twice, and any product of messages that
+does not know it is wrong. So two literals of one latent predicate that some assignment makes equal split
+their conjunction: one part in which the arguments are equal (and the literals merge), one in which they
+differ. Only the equalities that unify two literals are split.
 
->>> pair = Conjunction((("x", "t"), ("y", "t")), (Literal("f", ("x", "y"), (1,)), Literal("f", ("y", "x"), (1,))))
+>>> there, back = Literal("f", ("x", "y"), (1,)), Literal("f", ("y", "x"), (1,))
+>>> pair = Conjunction((("x", "t"), ("y", "t")), (there, back))
 >>> for part in shattered(pair, lambda predicate: 2):
 ...     print(part)
 {x: t}  f(x, x)
@@ -28,7 +29,7 @@ from herbrand.program.template import (
 )
 
 ValueCount = Callable[[str], int | None]
-"""How many values a latent predicate's atoms have; ``None`` for a known predicate, which needs no splitting."""
+"""How many values a latent predicate's atoms have; ``None`` for a known one, which needs no splitting."""
 
 
 def shattered(conjunction: Conjunction, value_count: ValueCount) -> list[Conjunction]:
@@ -72,7 +73,7 @@ def _merged(conjunction: Conjunction, value_count: ValueCount) -> Conjunction | 
 def _splits(
     conjunction: Conjunction, outer_distinct: frozenset[Pair], value_count: ValueCount
 ) -> Iterator[Pair]:
-    """Pairs of arguments, at least one a variable of this conjunction, on which an equality of atoms hangs."""
+    """Pairs of arguments, one of them a variable of this conjunction, that decide whether atoms are equal."""
     for pair in _unifying_pairs(conjunction, outer_distinct, value_count):
         if any(isinstance(argument, str) and argument in conjunction.types for argument in pair):
             yield pair
@@ -96,9 +97,7 @@ def _unifying_pairs(
 
 def _first_difference(left: Literal, right: Literal, distinct: frozenset[Pair]) -> Pair | None:
     """The first pair of arguments to be equal for the atoms to be; ``None`` where they cannot be, or are."""
-    pairs = [
-        different(a, b) for a, b in zip(left.arguments, right.arguments, strict=True) if a != b
-    ]
+    pairs = [different(a, b) for a, b in zip(left.arguments, right.arguments, strict=True) if a != b]
     for pair in pairs:
         if pair in distinct or all(isinstance(argument, int) for argument in pair):
             return None

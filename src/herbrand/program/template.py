@@ -1,9 +1,9 @@
 """The exact pieces that formulas are lowered to: conjunctions over typed variables, each with one potential.
 
 A :class:`Conjunction` holds for an assignment of its variables when all its literals and blocks hold. A
-:class:`Template` gives every assignment for which its conjunction holds one weight, added (or subtracted) in the
-log-weight of a world, or forbids it. Arguments are a variable's name (``str``) or a constant's index in its
-domain (``int``), so a template knows no texts and no arrays.
+:class:`Template` gives every assignment for which its conjunction holds one weight, added (or subtracted)
+in the log-weight of a world, or forbids it. Arguments are a variable's name (``str``) or a constant's index
+in its domain (``int``), so a template knows no texts and no arrays.
 
 >>> smokes_x = Literal("smokes", ("x",), (1,))
 >>> print(Template(Conjunction((("x", "person"),), (smokes_x,)), weight=0, sign=-1))

@@ -11,7 +11,6 @@ import pyarrow as pa
 from herbrand.contraction.memory import bytes_of, readable
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
-from herbrand.language.vocabulary import declared
 from herbrand.language.show import show, show_statement
 from herbrand.model import Model
 from herbrand.program.counting import groundings
@@ -49,7 +48,13 @@ class SizeReport:
             "declarations": self.declarations,
             "constants": self.constants,
             "predicates": [
-                {"predicate": p.predicate, "world": p.world, "atoms": p.atoms, "known": p.known, "latent": p.latent}
+                {
+                    "predicate": p.predicate,
+                    "world": p.world,
+                    "atoms": p.atoms,
+                    "known": p.known,
+                    "latent": p.latent,
+                }
                 for p in self.predicates
             ],
             "formulas": [{"statement": text, "groundings": count} for text, count in self.formulas],
@@ -78,7 +83,12 @@ class SizeReport:
 
     def to_arrow(self) -> pa.Table:
         columns = list(zip(*self.rows(), strict=True)) or [(), (), ()]
-        return pa.table({name: pa.array(c, pa.string()) for name, c in zip(("what", "size", "detail"), columns)})
+        return pa.table(
+            {
+                name: pa.array(c, pa.string())
+                for name, c in zip(("what", "size", "detail"), columns, strict=True)
+            }
+        )
 
     def __repr__(self) -> str:
         return "\n".join(f"{what}: {size} {detail}" for what, size, detail in self.rows())
@@ -91,7 +101,7 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
     known = {name: evidence.known(name) for name in program.signature.predicates}
     settings = Settings(None if memory is None else bytes_of(memory))
     return SizeReport(
-        show(declared(program.signature)),
+        show(program.signature.declarations()),
         {name: len(domain) for name, domain in program.facts.domains.items()},
         tuple(
             PredicateSize(name, program.table(name).world, k.atom_count, k.atom_count - k.latent_count())
@@ -109,5 +119,3 @@ def _cost(support: Support) -> str:
     if not support.possible:
         return support.reason
     return f"about {support.operations or 0:.1e} operations, {readable(support.bytes or 0)}"
-
-

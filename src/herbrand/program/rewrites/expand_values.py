@@ -67,9 +67,7 @@ def expanded(
             yield Expansion(with_constants(formula, values), conditions, by_terms)
 
 
-def _conditions(
-    where: Sequence[Comparison], values: Mapping[str, Constant]
-) -> tuple[Comparison, ...] | None:
+def _conditions(where: Sequence[Comparison], values: Mapping[str, Constant]) -> tuple[Comparison, ...] | None:
     """What is left to check; ``None`` where two constants already fail."""
     kept = []
     for condition in where:
