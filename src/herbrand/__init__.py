@@ -11,26 +11,37 @@ Names are imported when first used, so that ``import herbrand`` costs little.
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from herbrand.errors import HerbrandError
 
 if TYPE_CHECKING:
-    from herbrand.language.files import read, written
+    __version__: str
+
+    from herbrand.language.files import read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
     from herbrand.language.show import show
     from herbrand.model import Model
     from herbrand.reports.compare import compare
     from herbrand.reports.sizes import size_report
 
-__all__ = ["HerbrandError", "Model", "compare", "parse", "read", "show", "size_report", "written"]
-__version__ = version("herbrand")
+__all__ = [
+    "HerbrandError",
+    "Model",
+    "compare",
+    "parse",
+    "read",
+    "show",
+    "size_report",
+    "written",
+    "written_facts",
+]
 
 _HOMES = {
     "Model": ("herbrand.model", "Model"),
     "parse": ("herbrand.language.parse", "parse_theory"),
     "read": ("herbrand.language.files", "read"),
+    "written_facts": ("herbrand.language.files", "written_facts"),
     "written": ("herbrand.language.files", "written"),
     "compare": ("herbrand.reports.compare", "compare"),
     "size_report": ("herbrand.reports.sizes", "size_report"),
@@ -39,6 +50,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("herbrand")
     if name not in _HOMES:
         raise AttributeError(f"module 'herbrand' has no attribute '{name}'")
     module, member = _HOMES[name]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import herbrand as hb
 from herbrand.cli import options
-from herbrand.cli.output import write_text
+from herbrand.cli.output import note, write_text
 
 NAME = "convert"
 
@@ -23,4 +24,20 @@ def command(
 
     Files of facts (.db, .cfacts) are read as theories of facts.
     """
-    write_text(hb.written(hb.read(theory, dialect), to), output)
+    said = hb.read(theory, dialect)
+    text, facts = hb.written(said, to), hb.written_facts(said, to)
+    write_text(text, output)
+    if facts is not None:
+        _write_facts(*facts, output)
+
+
+def _write_facts(ending: str, text: str, output: str | None) -> None:
+    """Facts that the format keeps in a file of their own: beside the output, if that is a file."""
+    if output is None:
+        note(
+            f"facts are left out: this format keeps them in {ending} files; with -o FILE they are written too"
+        )
+        return
+    beside = str(Path(output).with_suffix(ending))
+    write_text(text, beside)
+    note(f"facts are in {beside}")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from herbrand.errors import LanguageError
 from herbrand.language.check import check, check_all
-from herbrand.language.dialects import read_source, read_theory_file, write
+from herbrand.language.dialects import DIALECTS, read_source, read_theory_file, write, write_facts
 from herbrand.language.parse import Reading, read_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
@@ -40,6 +40,14 @@ def read(paths: Paths, dialect: str | None = None) -> Theory:
 def written(theory: Theory, dialect: str = OWN) -> str:
     """The theory's text, in the language itself or in a dialect that can say it."""
     return show(theory) if dialect == OWN else write(theory, check(theory), dialect)
+
+
+def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
+    """The ending and text of the second file, where a dialect keeps facts in one of its own."""
+    name = DIALECTS[dialect].facts if dialect in DIALECTS else None
+    if name is None or not theory.facts:
+        return None
+    return DIALECTS[name].endings[0], write_facts(theory, check(theory), dialect)
 
 
 def _read_one(path: Path, dialect: str | None) -> Reading:

@@ -1,13 +1,12 @@
 """Assignments of constants to logical variables, found by joining what is known: a table of index columns.
 
-The one place where conjunctions meet data: grounding and the derivation of rules both call
-:func:`enumerate_bindings`. Relations that are known are joined, what is left is crossed with its domain,
-and rows are dropped as soon as something settles that they cannot hold.
+The one place where conjunctions meet data. Relations that are known are joined, what is left is crossed with
+its domain, and rows are dropped as soon as something settles that they cannot hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,6 @@ import numpy as np
 from herbrand.errors import BudgetError, Span
 from herbrand.program.evidence import LATENT, Evidence, codes_of
 from herbrand.program.template import TRUE, Argument, Conjunction, Literal, Pair
-
-Test = Callable[["Bindings"], np.ndarray | None]
 
 
 @dataclass(frozen=True)
@@ -76,26 +73,23 @@ def enumerate_bindings(
     start: Bindings,
     evidence: Evidence,
     limit: Limit,
-    tests: Sequence[tuple[tuple[Argument, ...], Test]] = (),
 ) -> Bindings:
-    """All assignments under which what is known does not rule the conjunction out.
-
-    ``tests`` are further conditions, each with the arguments it needs.
-    """
+    """All assignments under which what is known does not rule the conjunction out."""
     relations = [x for x in conjunction.literals if _is_relation(x, evidence)]
-    waiting = [*_tests_of(conjunction, evidence), *tests]
+    waiting = _tests_of(conjunction, evidence)
     unbound = [name for name, _ in conjunction.variables if name not in start.columns]
-    found, waiting = _filtered(start, waiting)
+    found, waiting = _filtered(start, waiting, evidence)
     while unbound:
         literal = _best_relation(relations, found, unbound, evidence)
         if literal is not None:
             relations.remove(literal)
             found = _joined(found, literal, evidence, limit)
+            waiting = [test for test in waiting if test != Possible(literal)]
         else:
             name = min(unbound, key=lambda name: len(evidence.program.domain(conjunction.types[name])))
             found = _crossed(found, name, len(evidence.program.domain(conjunction.types[name])), limit)
         unbound = [name for name in unbound if name not in found.columns]
-        found, waiting = _filtered(found, waiting)
+        found, waiting = _filtered(found, waiting, evidence)
     return found
 
 
@@ -107,34 +101,51 @@ def _is_relation(literal: Literal, evidence: Evidence) -> bool:
     return evidence.is_valued(literal.predicate) or literal.allowed == TRUE
 
 
-def _tests_of(conjunction: Conjunction, evidence: Evidence) -> list[tuple[tuple[Argument, ...], Test]]:
-    def differ(pair: Pair) -> Test:
-        return lambda rows: rows.column(pair[0]) != rows.column(pair[1])
+@dataclass(frozen=True)
+class Differ:
+    """The two arguments stand for different constants."""
 
-    def possible(literal: Literal) -> Test:
-        known = evidence.known(literal.predicate)
-        if known.default == LATENT and len(known.codes) == 0:
-            return lambda rows: None
-        allowed = np.array([LATENT, *literal.allowed])
-        return lambda rows: np.isin(known.lookup(rows.codes(literal.arguments, known.sizes)), allowed)
+    arguments: Pair
 
-    return [
-        *((pair, differ(pair)) for pair in sorted(conjunction.distinct, key=repr)),
-        *((literal.arguments, possible(literal)) for literal in conjunction.literals),
-    ]
+    def kept(self, rows: Bindings, evidence: Evidence) -> np.ndarray:
+        return rows.column(self.arguments[0]) != rows.column(self.arguments[1])
 
 
-def _filtered(
-    rows: Bindings, waiting: list[tuple[tuple[Argument, ...], Test]]
-) -> tuple[Bindings, list[tuple[tuple[Argument, ...], Test]]]:
-    """Apply every test whose arguments are bound."""
+@dataclass(frozen=True)
+class Possible:
+    """Nothing known makes the literal false."""
+
+    literal: Literal
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return self.literal.arguments
+
+    def kept(self, rows: Bindings, evidence: Evidence) -> np.ndarray:
+        known = evidence.known(self.literal.predicate)
+        values = known.lookup(rows.codes(self.arguments, known.sizes))
+        return np.isin(values, [LATENT, *self.literal.allowed])
+
+
+Test = Differ | Possible
+"""A condition on rows, once its arguments are bound."""
+
+
+def _tests_of(conjunction: Conjunction, evidence: Evidence) -> list[Test]:
+    pairs = sorted(conjunction.distinct, key=repr)
+    unsettled = (x for x in conjunction.literals if not evidence.known(x.predicate).all_latent)
+    return [*map(Differ, pairs), *map(Possible, unsettled)]
+
+
+def _filtered(rows: Bindings, waiting: list[Test], evidence: Evidence) -> tuple[Bindings, list[Test]]:
+    """Apply every test whose arguments are bound; the others wait."""
     later = []
-    for arguments, test in waiting:
-        if not rows.binds(arguments):
-            later.append((arguments, test))
+    for test in waiting:
+        if not rows.binds(test.arguments):
+            later.append(test)
             continue
-        kept = test(rows)
-        if kept is not None and not kept.all():
+        kept = test.kept(rows, evidence)
+        if not kept.all():
             rows = rows.take(np.flatnonzero(kept))
     return rows, later
 

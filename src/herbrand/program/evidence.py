@@ -44,6 +44,10 @@ class Known:
             found[hit] = self.values[at[hit]]
         return found
 
+    @property
+    def all_latent(self) -> bool:
+        return self.default == LATENT and not len(self.codes)
+
     def latent_count(self) -> int:
         return self.atom_count - len(self.codes) if self.default == LATENT else 0
 
@@ -80,10 +84,13 @@ class Evidence:
         sizes = self.sizes(predicate)
         if self.is_valued(predicate):
             return self._known_valued(predicate, sizes)
-        true, false = codes_of(table.true, sizes), codes_of(table.false, sizes)
+        true = codes_of(table.true, sizes)
+        if table.world == "closed":
+            return Known(sizes, true, np.ones(len(true), np.int64), 0)
+        false = codes_of(table.false, sizes)
         values = np.concatenate([np.ones(len(true), np.int64), np.zeros(len(false), np.int64)])
         codes, first = np.unique(np.concatenate([true, false]), return_index=True)
-        return Known(sizes, codes, values[first], 0 if table.world == "closed" else LATENT)
+        return Known(sizes, codes, values[first], LATENT)
 
     def _known_valued(self, predicate: str, sizes: tuple[int, ...]) -> Known:
         table = self.program.table(predicate)

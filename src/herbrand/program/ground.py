@@ -144,6 +144,9 @@ def _grounded(
     numbers = np.empty((len(rows), len(conjunction.literals)), dtype=np.int64)
     for position, literal in enumerate(conjunction.literals):
         known = evidence.known(literal.predicate)
+        if not known.latent_count():
+            numbers[:, position] = SATISFIED
+            continue
         codes = rows.codes(literal.arguments, known.sizes)
         latent = known.lookup(codes) == LATENT
         numbers[~latent, position] = SATISFIED

@@ -1,0 +1,61 @@
+"""``herbrand convert``: to the language and back, facts included, and what cannot be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import herbrand as hb
+from tests.conftest import Outcome
+
+Herbrand = Callable[..., Outcome]
+
+MLN = """\
+Smokes(person)
+Friends(person, person)
+1.5 Smokes(x) ^ Friends(x, y) => Smokes(y) : x != y
+!Smokes(Carl).
+"""
+
+
+def test_mln_to_hb(herbrand: Herbrand, tmp_path: Path) -> None:
+    (tmp_path / "s.mln").write_text(MLN)
+    outcome = herbrand("convert", tmp_path / "s.mln")
+    assert outcome == Outcome(
+        0,
+        "predicate Smokes(person)\npredicate Friends(person, person)\n"
+        "1.5: Smokes(x) and Friends(x, y) => Smokes(y) where x != y\n"
+        'hard: not Smokes("Carl")\n',
+        "",
+    )
+
+
+def test_back_again_with_facts_beside(herbrand: Herbrand, tmp_path: Path) -> None:
+    theory = tmp_path / "s.hb"
+    theory.write_text(
+        'predicate smokes(person)\n1.5: smokes(x) => smokes("Anna")\nsmokes("Anna")\nnot smokes("Bob")\n'
+    )
+    out = tmp_path / "s.mln"
+    outcome = herbrand("convert", theory, "--to", "mln", "-o", out)
+    assert (outcome.status, outcome.err) == (0, f"facts are in {tmp_path / 's.db'}\n")
+    assert hb.read([out, tmp_path / "s.db"]) == hb.read(theory)
+    assert "facts are left out" in herbrand("convert", theory, "--to", "mln").err
+
+
+@pytest.mark.parametrize(
+    ("text", "to", "message"),
+    [
+        ("P(a) >= 0.5", "mln", "an .mln file has no probability bounds"),
+        ("1.0: a => b", "lcn", "has no weighted formulas"),
+        ("1.0: a => b", "ppr", "a .ppr file has no weighted formulas"),
+        ("p(x) :- q(x, y)", "lcn", "has no rules"),
+        ("1.0: a", "doc", "there is no dialect 'doc' for this"),
+    ],
+)
+def test_what_cannot_be_said(herbrand: Herbrand, tmp_path: Path, text: str, to: str, message: str) -> None:
+    (tmp_path / "t.hb").write_text(text)
+    outcome = herbrand("convert", tmp_path / "t.hb", "--to", to)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert message in outcome.err
