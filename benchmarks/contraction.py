@@ -1,12 +1,14 @@
-"""The contraction kernel beside torch.einsum, scipy.sparse and plain loops: ``python -m benchmarks.contraction``.
+"""The contraction kernel beside torch.einsum, scipy.sparse and plain loops.
 
-Sparse rows marked "again" repeat a contraction with other values; "first" has new supports, so that its index work
-is measured too.
+    python -m benchmarks.contraction
+
+Sparse rows marked "again" repeat a contraction with other values; "first" has new supports, so that its index
+work is measured too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -14,8 +16,8 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from benchmarks.measurement import Measurement, race, table
-from herbrand.contraction import Contraction, Dense, Sparse, Support, contract, plan
+from benchmarks.measurement import Measurement, measured, table
+from herbrand.contraction import Contraction, Dense, Sparse, Support, contract
 
 RANDOM = np.random.default_rng(7)
 NODES, LINKS = 100_000, 1_000_000
@@ -24,205 +26,174 @@ NODES, LINKS = 100_000, 1_000_000
 def measure() -> list[Measurement]:
     """All rows, in under a minute."""
     torch.manual_seed(7)
-    return [*_dense(), *_elimination(), *_sparse(), *_distinct()]
+    return [*_dense(), *_elimination(), *_messages(), *_joins(), *_distinct()]
 
 
 def _dense() -> Iterator[Measurement]:
     size = 700
-    chain = [torch.randn(size, size, dtype=torch.float64) for _ in range(4)]
-    sizes = dict.fromkeys("abcde", size)
-    yield _row(
-        "matrix chain of 4",
-        f"n = {size}",
-        Contraction.parse("a b, b c, c d, d e -> a e", sizes),
-        chain,
-        "torch.einsum",
-        lambda: torch.einsum("ab,bc,cd,de->ae", *chain),
-    )
-    yield _row(
-        "triangle, dense",
-        f"n = {size}",
-        Contraction.parse("a b, b c, a c ->", sizes),
-        chain[:3],
-        "torch.einsum",
-        lambda: torch.einsum("ab,bc,ac->", *chain[:3]),
-    )
-    yield _row(
-        "lone index: h k, k j, j i -> i",
-        f"n = {size}",
-        Contraction.parse("h k, k j, j i -> i", dict.fromkeys("hkji", size)),
-        chain[:3],
-        "torch.einsum",
-        lambda: torch.einsum("hk,kj,ji->i", *chain[:3]),
-    )
+    tensors = [torch.randn(size, size, dtype=torch.float64) for _ in range(4)]
+    for what, text, equation in (
+        ("matrix chain of 4", "a b, b c, c d, d e -> a e", "ab,bc,cd,de->ae"),
+        ("triangle, dense", "a b, b c, a c ->", "ab,bc,ac->"),
+        ("lone index: h k, k j, j i -> i", "h k, k j, j i -> i", "hk,kj,ji->i"),
+    ):
+        asked = Contraction.parse(text, dict.fromkeys(set(text) & set("abcdehkji"), size))
+        own = tensors[: len(asked.operands)]
+        relations = list(map(Dense, own))
 
+        def ours(asked: Contraction = asked, relations: list[Dense] = relations) -> object:
+            return contract(asked, relations)
 
-def _row(
-    what: str,
-    size: str,
-    contraction: Contraction,
-    tensors: list[Tensor],
-    limit_name: str,
-    limit: Callable[[], object],
-) -> Measurement:
-    relations = [Dense(tensor) for tensor in tensors]
-    ours = race(lambda: contract(contraction, relations), limit)
-    return Measurement(what, size, ours[0], limit_name, ours[1])
+        def limit(equation: str = equation, own: list[Tensor] = own) -> object:
+            return torch.einsum(equation, *own)
+
+        yield measured(what, f"n = {size}", ours, "torch.einsum", limit)
 
 
 def _elimination() -> Iterator[Measurement]:
-    """A ring of cliques; by hand, the same messages in the same order with torch.logsumexp on ready-made shapes."""
+    """A band of overlapping tables; by hand, the same messages in the same order with torch.logsumexp."""
     width, length = 6, 2000
     axes = [f"x{place}" for place in range(length)]
-    operands = [tuple(axes[place : place + width]) for place in range(length - width + 1)]
-    network = Contraction(tuple(operands), (), dict.fromkeys(axes, 2), algebra="log")
-    tables = torch.randn(len(operands), *[2] * width, dtype=torch.float64)
+    operands = tuple(tuple(axes[place : place + width]) for place in range(length - width + 1))
+    network = Contraction(operands, (), dict.fromkeys(axes, 2), algebra="log")
+    tables = torch.randn(len(operands), *[2] * width, dtype=torch.float64, requires_grad=True)
 
     def by_hand() -> Tensor:
         message = torch.zeros([2] * (width - 1), dtype=torch.float64)
-        for one in tables:
+        for one in tables.unbind():
             message = torch.logsumexp(message.unsqueeze(-1) + one, 0)
         return message.logsumexp(list(range(width - 1)))
 
-    relations = [Dense(one) for one in tables]
-    assert torch.allclose(contract(network, relations).to_dense(), by_hand())
-    size = f"{length} axes, {length - width + 1} tables of 2^{width}"
-    yield Measurement(
-        "log elimination", size, *_named("loop by hand", race(lambda: contract(network, relations), by_hand))
-    )
-    weights = tables.clone().requires_grad_()
+    def ours() -> Tensor:
+        return contract(network, list(map(Dense, tables.unbind()))).to_dense()
 
-    def with_gradient() -> None:
-        contract(network, [Dense(one) for one in weights.unbind()]).to_dense().backward()
-
-    def by_hand_with_gradient() -> None:
-        message = torch.zeros([2] * (width - 1), dtype=torch.float64)
-        for one in weights.unbind():
-            message = torch.logsumexp(message.unsqueeze(-1) + one, 0)
-        message.logsumexp(list(range(width - 1))).backward()
-
-    yield Measurement(
-        "log elimination with all marginals",
+    assert torch.allclose(ours(), by_hand())
+    size = f"{length} axes, {len(operands)} tables of 2^{width}"
+    with torch.no_grad():
+        yield measured("log elimination", size, ours, "loop by hand", by_hand)
+    yield measured(
+        "log elimination and all marginals",
         size,
-        *_named("loop by hand", race(with_gradient, by_hand_with_gradient, 3)),
-    )
-    yield Measurement(
-        "plan of that network, looked up",
-        size,
-        *_named("hash of its text", race(lambda: plan(network), lambda: hash(repr(operands)))),
+        lambda: ours().backward(),
+        "loop by hand, autograd",
+        lambda: by_hand().backward(),
     )
 
 
-def _named(limit_name: str, seconds: tuple[float, float]) -> tuple[float, str, float]:
-    return seconds[0], limit_name, seconds[1]
+class _Graph:
+    """Random links as a relation and as a scipy matrix, and a value for every node."""
+
+    def __init__(self) -> None:
+        keys = np.unique(RANDOM.integers(0, NODES * NODES, LINKS))
+        self.indices = np.stack((keys // NODES, keys % NODES), axis=1)
+        self.vector, values = RANDOM.random(NODES), RANDOM.random(len(keys))
+        self.matrix = scipy.sparse.csr_array((values, tuple(self.indices.T)), shape=(NODES, NODES))
+        self.links = Sparse(Support(self.indices, (NODES, NODES)), torch.from_numpy(values))
+        self.nodes = Dense(torch.from_numpy(self.vector))
+        self.size = f"{NODES:.0e} nodes, {LINKS:.0e} links"
+
+    def asked(self, text: str) -> Contraction:
+        return Contraction.parse(text, dict.fromkeys(set(text) & set("xyz"), NODES))
 
 
-def _sparse() -> Iterator[Measurement]:
-    keys = np.unique(RANDOM.integers(0, NODES * NODES, LINKS))
-    indices = np.stack((keys // NODES, keys % NODES), axis=1)
-    values, vector = RANDOM.random(len(keys)), RANDOM.random(NODES)
-    matrix = scipy.sparse.csr_array((values, (indices[:, 0], indices[:, 1])), shape=(NODES, NODES))
-    links = Sparse(Support(indices, (NODES, NODES)), torch.from_numpy(values))
-    dense = Dense(torch.from_numpy(vector))
-    size, shape = f"{NODES:.0e} nodes, {LINKS:.0e} links", dict.fromkeys("xyz", NODES)
+def _messages() -> Iterator[Measurement]:
+    graph = _Graph()
+    links, nodes, matrix, vector = graph.links, graph.nodes, graph.matrix, graph.vector
+    forward, backward = graph.asked("x y, y -> x"), graph.asked("x, x y -> y")
+    yield measured(
+        "message along links",
+        graph.size,
+        lambda: contract(forward, [links, nodes]),
+        "scipy CSR @ vector",
+        lambda: matrix @ vector,
+    )
+    yield measured(
+        "message against links",
+        graph.size,
+        lambda: contract(backward, [nodes, links]),
+        "scipy CSR.T @ vector",
+        lambda: matrix.T @ vector,
+    )
+    weights, state = (one.clone().requires_grad_() for one in (links.values, nodes.tensor))
+    rows, columns = (torch.from_numpy(column.copy()) for column in graph.indices.T)
 
-    def pair(text: str) -> Contraction:
-        axes = set(text) & set("xyz")
-        return Contraction.parse(text, {axis: shape[axis] for axis in axes})
+    def ours() -> None:
+        contract(backward, [Dense(state), links.with_values(weights)]).to_dense().sum().backward()
 
-    forward, backward, chain = pair("x y, y -> x"), pair("x, x y -> y"), pair("x y, y z -> x z")
-    cycle, vectorial = pair("x y, y z, x z ->"), pair("x, x y, y -> x y")
-    yield Measurement(
-        "message along links, again",
-        size,
-        *_named(
-            "scipy CSR @ vector", race(lambda: contract(forward, [links, dense]), lambda: matrix @ vector)
-        ),
-    )
-    yield Measurement(
-        "message against links, again",
-        size,
-        *_named(
-            "scipy CSR.T @ vector",
-            race(lambda: contract(backward, [dense, links]), lambda: matrix.T @ vector),
-        ),
-    )
-    learned, state = (
-        links.with_values(links.values.clone().requires_grad_()),
-        Dense(dense.tensor.clone().requires_grad_()),
-    )
-    rows, columns = torch.from_numpy(indices[:, 0].copy()), torch.from_numpy(indices[:, 1].copy())
+    def by_index_add() -> None:
+        torch.zeros(NODES, dtype=torch.float64).index_add(0, columns, weights * state[rows]).sum().backward()
 
-    def with_autograd() -> None:
-        messages = learned.values * state.tensor[rows]
-        torch.zeros(NODES, dtype=torch.float64).index_add(0, columns, messages).sum().backward()
-
-    yield Measurement(
-        "the same with both gradients",
-        size,
-        *_named(
-            "torch gather and index_add",
-            race(lambda: contract(backward, [state, learned]).to_dense().sum().backward(), with_autograd),
-        ),
-    )
-    yield Measurement(
-        "elementwise x, x y, y -> x y",
-        size,
-        *_named(
-            "scipy diagonal products",
-            race(lambda: contract(vectorial, [dense, links, dense]), lambda: _diagonals(matrix, vector)),
-        ),
-    )
-    yield Measurement(
-        "chain, again",
-        size,
-        *_named("scipy CSR @ CSR", race(lambda: contract(chain, [links, links]), lambda: matrix @ matrix, 3)),
-    )
-    yield Measurement(
-        "chain, first",
-        size,
-        *_named(
-            "scipy CSR @ CSR, sorted",
-            race(lambda: contract(chain, [links, _renewed(links)]), lambda: _sorted(matrix @ matrix), 3),
-        ),
-    )
-    yield Measurement(
-        "triangle, again",
-        size,
-        *_named(
-            "scipy product, masked",
-            race(lambda: contract(cycle, [links] * 3), lambda: (matrix @ matrix).multiply(matrix).sum(), 3),
-        ),
-    )
-
-
-def _diagonals(matrix: scipy.sparse.csr_array, vector: np.ndarray) -> object:
+    yield measured("the same and both gradients", graph.size, ours, "torch index_add", by_index_add)
+    both = graph.asked("x, x y, y -> x y")
     diagonal = scipy.sparse.dia_array((vector[None], [0]), shape=matrix.shape)
-    return diagonal @ matrix @ diagonal
+    yield measured(
+        "elementwise: x, x y, y -> x y",
+        graph.size,
+        lambda: contract(both, [nodes, links, nodes]),
+        "scipy products with diagonals",
+        lambda: diagonal @ matrix @ diagonal,
+    )
+    heaviest = Contraction(backward.operands, backward.output, backward.sizes, algebra="max_product")
+    yield measured(
+        "heaviest message against links",
+        graph.size,
+        lambda: contract(heaviest, [nodes, links]),
+        "numpy.maximum.at",
+        lambda: np.maximum.at(
+            np.zeros(NODES), graph.indices[:, 1], matrix.data * vector[graph.indices[:, 0]]
+        ),
+    )
 
 
-def _renewed(relation: Sparse) -> Sparse:
-    return Sparse(Support(relation.indices, relation.shape), relation.values)
-
-
-def _sorted(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    matrix.sort_indices()
-    return matrix
+def _joins() -> Iterator[Measurement]:
+    graph = _Graph()
+    links, matrix = graph.links, graph.matrix
+    chain, cycle = graph.asked("x y, y z -> x z"), graph.asked("x y, y z, x z ->")
+    yield measured(
+        "chain, again",
+        graph.size,
+        lambda: contract(chain, [links, links]),
+        "scipy CSR @ CSR",
+        lambda: matrix @ matrix,
+        3,
+    )
+    yield measured(
+        "chain, first",
+        graph.size,
+        lambda: contract(chain, [links, Sparse(Support(links.indices, links.shape), links.values)]),
+        "scipy CSR @ CSR, rows sorted",
+        lambda: (matrix @ matrix).sort_indices(),
+        3,
+    )
+    yield measured(
+        "triangle, again",
+        graph.size,
+        lambda: contract(cycle, [links, links, links]),
+        "scipy product times mask",
+        lambda: (matrix @ matrix).multiply(matrix).sum(),
+        3,
+    )
 
 
 def _distinct() -> Iterator[Measurement]:
     size = 1000
     one = Dense(torch.rand(size, size, dtype=torch.float64))
-    sizes = dict.fromkeys("abc", size)
     for what, text, pairs in (
         ("chain, all three distinct", "a b, b c -> a c", list(combinations("abc", 2))),
-        ("chain, ends distinct and summed", "a b, b c -> b", [("a", "c")]),
         ("triangle, all three distinct", "a b, b c, a c ->", list(combinations("abc", 2))),
+        ("chain summed, ends distinct", "a b, b c -> b", [("a", "c")]),
     ):
+        sizes = dict.fromkeys("abc", size)
         free, apart = Contraction.parse(text, sizes), Contraction.parse(text, sizes, distinct=pairs)
         relations = [one] * len(free.operands)
-        seconds = race(lambda: contract(apart, relations), lambda: contract(free, relations))  # noqa: B023
-        yield Measurement(what, f"n = {size}", *_named("not distinct", seconds))
+
+        def ours(apart: Contraction = apart, relations: list[Dense] = relations) -> object:
+            return contract(apart, relations)
+
+        def limit(free: Contraction = free, relations: list[Dense] = relations) -> object:
+            return contract(free, relations)
+
+        yield measured(what, f"n = {size}", ours, "not distinct", limit)
 
 
 if __name__ == "__main__":

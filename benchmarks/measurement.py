@@ -1,16 +1,19 @@
-"""One line of a benchmark table: how long ours takes, beside a limit on the same machine in the same run.
+"""One row of a benchmark table: how long ours takes, beside a limit on the same machine in the same run.
 
->>> made = Measurement("sum", "10 numbers", ours=2.0, limit_name="half of it", limit=1.0)
->>> made.ratio
-2.0
+>>> row = measured("sum", "10 numbers", lambda: sum(range(10)), "len", lambda: len(range(10)), repeats=1)
+>>> row.what, row.limit_name
+('sum', 'len')
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import median
+
+Work = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -25,32 +28,39 @@ class Measurement:
 
     @property
     def ratio(self) -> float:
-        """How many times the limit ours takes."""
-        return self.ours / self.limit if self.limit else float("inf")
+        """How many times the limit's time ours takes."""
+        return self.ours / self.limit
 
 
-def race(ours: Callable[[], object], limit: Callable[[], object], repeats: int = 7) -> tuple[float, float]:
-    """Median seconds of both, run in turn so that a busy machine disturbs them alike; each is warmed up once."""
+def measured(what: str, size: str, ours: Work, limit_name: str, limit: Work, repeats: int = 5) -> Measurement:
+    """The row of a race."""
+    seconds = race(ours, limit, repeats)
+    return Measurement(what, size, seconds[0], limit_name, seconds[1])
+
+
+def race(ours: Work, limit: Work, repeats: int = 5) -> tuple[float, float]:
+    """Median seconds of both after a warm-up, run in turn so that a busy machine disturbs them alike."""
     ours(), limit()
-    pairs = [(_seconds(ours), _seconds(limit)) for _ in range(repeats)]
+    pairs = [(seconds(ours), seconds(limit)) for _ in range(repeats)]
     return median(one for one, _ in pairs), median(other for _, other in pairs)
 
 
-def table(measurements: Iterable[Measurement]) -> str:
+def seconds(work: Work) -> float:
+    """Seconds of one call, garbage collected before it."""
+    gc.collect()
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def table(rows: Iterable[Measurement]) -> str:
     """A Markdown table."""
-    lines = ["| what | size | ours | limit | seconds | ratio |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| what | size | ours (s) | limit | limit (s) | ratio |",
+        "| --- | --- | ---: | --- | ---: | ---: |",
+    ]
     lines += [
-        f"| {one.what} | {one.size} | {_shown(one.ours)} | {one.limit_name} | {_shown(one.limit)} | {one.ratio:.2f} |"
-        for one in measurements
+        f"| {row.what} | {row.size} | {row.ours:.5f} | {row.limit_name} | {row.limit:.5f} | {row.ratio:.2f} |"
+        for row in rows
     ]
     return "\n".join(lines)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def _shown(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from collections.abc import Callable
 
-from benchmarks.measurement import Measurement
-
-from herbrand.errors import Source
-from herbrand.language.dialects.alchemy.facts import read_db
-from herbrand.language.dialects.lcn.theory import read_lcn
-from herbrand.language.dialects.tensorlog.facts import read_cfacts
+from benchmarks.measurement import Measurement, race
+from herbrand.language.dialects import read_theory_text
 
 FACTS = 1_000_000
 BOUND_BYTES = 10_000_000
@@ -28,34 +23,19 @@ def measure() -> list[Measurement]:
     draw = random.Random(1)
     bounds, db, cfacts = lcn_text(draw), db_text(draw), cfacts_text(draw)
     return [
-        Measurement(
-            "read .lcn",
-            f"{len(bounds) / 1e6:.0f} MB",
-            seconds(lambda: read_lcn(Source("bounds.lcn", bounds))),
-            "bare token scan",
-            seconds(lambda: _TOKEN.findall(bounds)),
-        ),
-        Measurement(
-            "read .db",
-            f"{FACTS:,} facts",
-            seconds(lambda: read_db(Source("facts.db", db))),
-            "split into lines and cells",
-            seconds(lambda: [line.split(",") for line in db.split("\n")]),
-        ),
-        Measurement(
-            "read .cfacts",
-            f"{FACTS:,} facts",
-            seconds(lambda: read_cfacts(Source("facts.cfacts", cfacts))),
-            "split into lines and cells",
-            seconds(lambda: [line.split("\t") for line in cfacts.split("\n")]),
-        ),
+        _read("lcn", bounds, f"{len(bounds) / 1e6:.0f} MB", "bare token scan", _TOKEN.findall),
+        _read("db", db, f"{FACTS:,} facts", "split into lines and cells", _cells(",")),
+        _read("cfacts", cfacts, f"{FACTS:,} facts", "split into lines and cells", _cells("\t")),
     ]
 
 
-def seconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+def _read(dialect: str, text: str, size: str, limit_name: str, limit: Callable[[str], object]) -> Measurement:
+    ours, least = race(lambda: read_theory_text(text, dialect), lambda: limit(text), repeats=3)
+    return Measurement(f"read .{dialect}", size, ours, limit_name, least)
+
+
+def _cells(separator: str) -> Callable[[str], object]:
+    return lambda text: [line.split(separator) for line in text.split("\n")]
 
 
 def lcn_text(draw: random.Random) -> str:

@@ -85,6 +85,7 @@ class Model:
         given: Texts = (),
         engine: str = "auto",
         map: bool = False,
+        log_partition: bool = False,
         top: int | None = None,
         min: float | None = None,
         memory: int | str | None = None,

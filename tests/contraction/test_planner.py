@@ -28,8 +28,8 @@ class TestPrinting:
             "executor     dense",
             "operations   2.0e+06",
             "memory       7.8 kB",
-            "step  kind    contracts                                                    operations      bytes",
-            "   1  dense   paper venue, paper person -> person venue                       2.0e+06     7.8 kB",
+            "step  kind    contracts                                                operations      bytes",
+            "   1  dense   paper venue, paper person -> person venue                   2.0e+06     7.8 kB",
         ]
 
     def test_sparse_terms(self) -> None:
@@ -40,12 +40,12 @@ class TestPrinting:
             "executor     sparse",
             "operations   2.0e+07",
             "memory       49.6 MB",
-            "step  kind    contracts                                                    operations      bytes",
+            "step  kind    contracts                                                operations      bytes",
             "term 1: +1 × a b, b c -> a",
-            "   1  rows    b c -> b                                                        1.0e+07     7.6 MB",
-            "   2  rows    a b, b -> a                                                     1.0e+07     7.6 MB",
+            "   1  rows    b c -> b                                                    1.0e+07     7.6 MB",
+            "   2  rows    a b, b -> a                                                 1.0e+07     7.6 MB",
             "term 2: -1 × a b, b a -> a",
-            "   1  rows    a b, b a -> a                                                   1.0e+02     1.6 kB",
+            "   1  rows    a b, b a -> a                                               1.0e+02     1.6 kB",
         ]
 
     def test_long_plans_are_cut(self) -> None:

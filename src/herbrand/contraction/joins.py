@@ -179,14 +179,15 @@ class _Numbers:
         cuts = np.cumsum([len(rows) for rows in tables])[:-1]
         return cls(tuple(np.split(places, cuts)), len(labels), labels, shape)
 
-    def rows(self, numbers: Index) -> Integers:
-        """The rows that ``numbers`` stand for."""
+    def write(self, numbers: Index, rows: Integers) -> None:
+        """Put the rows that ``numbers`` stand for into ``rows`` [n, axes]."""
         if self.labels is not None:
-            return self.labels[numbers]
-        columns = np.unravel_index(numbers, self.shape) if self.shape else ()
-        return (
-            np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((len(numbers), 0), np.int64)
-        )
+            rows[:] = self.labels[numbers]
+            return
+        for column in range(len(self.shape) - 1, 0, -1):
+            numbers, rows[:, column] = np.divmod(numbers, self.shape[column])
+        if self.shape:
+            rows[:, 0] = numbers
 
 
 def taken(support: Support, axes: Axes, order: Axes) -> tuple[Support, Integers | None]:
@@ -275,8 +276,10 @@ def product(left: Support, left_axes: Axes, right: Support, right_axes: Axes, ou
     pattern.sort_indices()
     mask = Compressed(pattern.indptr, pattern.indices, None, pattern.shape)
     numbers = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    rows = np.concatenate((pair.rows.rows(numbers), pair.columns.rows(pattern.indices)), axis=1)
-    return Product(Support(rows, pair.shape), Triangle(first, second, mask, complete=True))
+    return Product(
+        Support(pair.entries(numbers, pattern.indices), pair.shape),
+        Triangle(first, second, mask, complete=True),
+    )
 
 
 def masked_product(
@@ -297,7 +300,7 @@ def expansion(left: Support, left_axes: Axes, right: Support, right_axes: Axes, 
     starts = np.repeat(second.pointers[first.columns] - np.cumsum(counts) + counts, counts)
     left_entries, right_entries = np.repeat(np.arange(len(left)), counts), starts + np.arange(counts.sum())
     numbers = np.repeat(np.repeat(np.arange(first.shape[0]), np.diff(first.pointers)), counts)
-    rows = np.concatenate((pair.rows.rows(numbers), pair.columns.rows(second.columns[right_entries])), axis=1)
+    rows = pair.entries(numbers, second.columns[right_entries])
     unique, places = unique_rows(rows, pair.shape)
     return Expansion(
         Support(unique, pair.shape),
@@ -332,6 +335,13 @@ class _Pair:
         self.rows = _numbered(row_axes, (left, left_axes), *others)
         self.columns = _numbered(column_axes, (right, right_axes), *others)
         self.shape = self.rows.shape + self.columns.shape
+
+    def entries(self, rows: Index, columns: Index) -> Integers:
+        """The indices of entries of the product, from the numbers of their rows and columns."""
+        indices = np.empty((len(rows), len(self.shape)), np.int64)
+        self.rows.write(rows, indices[:, : len(self.rows.shape)])
+        self.columns.write(columns, indices[:, len(self.rows.shape) :])
+        return indices
 
     def matrices(self) -> tuple[Compressed, Compressed]:
         first, second = self.inner.each

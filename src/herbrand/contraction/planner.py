@@ -9,10 +9,10 @@ contraction  h k, k j, j i -> i  (real, float64)
 executor     dense
 operations   5.0e+04
 memory       1.6 kB
-step  kind    contracts                                                    operations      bytes
-   1  dense   h k -> k                                                        1.0e+04      800 B
-   2  dense   k, k j -> j                                                     2.0e+04      800 B
-   3  dense   j, j i -> i                                                     2.0e+04      800 B
+step  kind    contracts                                                operations      bytes
+   1  dense   h k -> k                                                    1.0e+04      800 B
+   2  dense   k, k j -> j                                                 2.0e+04      800 B
+   3  dense   j, j i -> i                                                 2.0e+04      800 B
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from herbrand.contraction.steps import Route, Statistics, Step, entries
 from herbrand.errors import BudgetError
 
 MOST_STEPS_SHOWN = 12
-SHOWN_WIDTH = 60
+SHOWN_WIDTH = 56
 PLANS_KEPT = 256
 
 # Measured on two cores of a 2020s server; only their ratios matter.

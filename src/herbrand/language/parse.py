@@ -25,6 +25,7 @@ from lark import Lark, UnexpectedInput
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.build import Builder
+from herbrand.language.collection import collector_paused
 from herbrand.language.expectations import mistake, never_closed
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
 from herbrand.language.rows import read_block
@@ -71,6 +72,7 @@ def parse_theory(text: str, name: str = "<text>") -> Theory:
     return reading.theory
 
 
+@collector_paused()
 def read_theory(text: str, name: str = "<text>") -> Reading:
     """What a text states as far as it can be read, and what is wrong with the rest."""
     try:

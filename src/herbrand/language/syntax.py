@@ -14,7 +14,8 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Span
 
@@ -162,18 +163,22 @@ Leaf = Atom | ValueIs | ValueIn | Comparison | Truth
 Formula = Leaf | Not | And | Or | Xor | Implies | Iff | Exists | Forall
 
 
+_PARTS: dict[type, Callable[[Any], tuple[Formula, ...]]] = {
+    Not: lambda formula: (formula.operand,),
+    And: attrgetter("operands"),
+    Or: attrgetter("operands"),
+    Xor: attrgetter("operands"),
+    Implies: attrgetter("premise", "conclusion"),
+    Iff: attrgetter("left", "right"),
+    Exists: lambda formula: (formula.body,),
+    Forall: lambda formula: (formula.body,),
+}
+
+
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly inside this one."""
-    match formula:
-        case Not(operand=operand):
-            return (operand,)
-        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
-            return operands
-        case Implies(premise=left, conclusion=right) | Iff(left=left, right=right):
-            return (left, right)
-        case Exists(body=body) | Forall(body=body):
-            return (body,)
-    return ()
+    parts = _PARTS.get(type(formula))
+    return () if parts is None else parts(formula)
 
 
 def walk(formula: Formula) -> Iterator[Formula]:

@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from herbrand.errors import LanguageError, Source, UnsupportedError, nearest
+from herbrand.language.collection import collector_paused
 from herbrand.language.dialects.alchemy.facts import read_db
 from herbrand.language.dialects.alchemy.theory import read_mln
 from herbrand.language.dialects.alchemy.writer import write_db, write_mln
@@ -94,6 +95,7 @@ for _dialect in (
     register(_dialect)
 
 
+@collector_paused()
 def read_theory_file(path: str | Path, dialect: str | None = None) -> Theory:
     """The theory of a file, or of a folder in the benchmark layout."""
     path = Path(path)
@@ -104,6 +106,7 @@ def read_theory_file(path: str | Path, dialect: str | None = None) -> Theory:
     return _with_world(chosen, chosen.read_folder(path))
 
 
+@collector_paused()
 def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
     """The theory of a text in a dialect; such a text has no folder to include files from."""
     chosen = _named(dialect, lambda row: row.read is not None)
@@ -123,6 +126,7 @@ def _with_world(dialect: Dialect, theory: Theory) -> Theory:
     )
 
 
+@collector_paused()
 def read_facts_file(
     path: str | Path, dialect: str | None = None, many_valued: Collection[str] = ()
 ) -> tuple[FactRows, ...]:
