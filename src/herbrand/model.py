@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,9 +101,12 @@ class Model:
         self._refuse_unusable("infer", "weights")
         settings = Settings(None if memory is None else bytes_of(memory), time_limit, seed)
         program, question = self._asked(_texts(query), _texts(given), map)
-        chosen = self._chosen(engine, settings, program, question, note)
+        if note is not None:
+            for text in _worth_knowing(program):
+                note(text)
+        chosen, state = self._chosen(engine, settings, program, question, note)
         try:
-            answer = run(chosen, program, question, Limits(seconds=time_limit))
+            answer = run(chosen, program, question, Limits(seconds=time_limit), state=state)
         except BudgetError as error:
             raise _with_alternatives(error, chosen, settings, program, question) from None
         return answer.filtered(top, min)
@@ -120,16 +123,17 @@ class Model:
         program: Program,
         question: Question,
         note: Callable[[str], None] | None,
-    ) -> Engine[Any]:
+    ) -> tuple[Engine[Any], Any]:
+        """The engine, and the state that its estimate has prepared if one was needed to choose it."""
         if name != "auto":
-            return engine_named(name, settings)
+            return engine_named(name, settings), None
         reasons = []
         for engine in all_engines(settings):
             support = engine.supports(program, question)
             if support.possible:
                 if note is not None:
                     note(f"engine {engine.name}: about {support.operations or 0:.1e} operations")
-                return engine
+                return engine, support.state
             reasons.append(Mistake(f"{engine.name} cannot run it: {support.reason}"))
         raise BudgetError(reasons)
 
@@ -196,6 +200,15 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mista
 
 def _texts(texts: Texts) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
+def _worth_knowing(program: Program) -> Iterator[str]:
+    """What may surprise a user of this program, though it is no mistake."""
+    if any(weight.learned for weight in program.weights):
+        yield "weights that are to be learned count as 0"
+    for name, domain in program.facts.domains.items():
+        if not len(domain):
+            yield f"type {name} has no constants; point at facts, or declare them: type {name} = {{...}}"
 
 
 def _with_alternatives(

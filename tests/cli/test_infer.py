@@ -210,3 +210,28 @@ def test_empty_theory(herbrand: Herbrand, tmp_path: Path) -> None:
     theory.write_text("")
     told = json.loads(herbrand("infer", theory, "--format", "json").out)
     assert told["marginals"] == [] and told["log_partition"] == 0.0
+
+
+def test_notes_on_what_may_surprise(herbrand: Herbrand, tmp_path: Path) -> None:
+    theory = tmp_path / "t.hb"
+    theory.write_text("?: p(x) => q(x)\n")
+    notes = herbrand("infer", theory).err.splitlines()[:2]
+    assert notes == [
+        "weights that are to be learned count as 0",
+        "type thing has no constants; point at facts, or declare them: type thing = {...}",
+    ]
+
+
+def test_refusals_name_the_limit(herbrand: Herbrand, tmp_path: Path, rain: str) -> None:
+    wide = tmp_path / "wide.hb"
+    wide.write_text("type t = 1..30\npredicate f(t, t)\n1: f(x, y) and f(y, z) => f(x, z)\n")
+    assert herbrand("infer", wide).err.endswith(
+        "exact cannot run it: exact inference needs more memory than any machine has with 900 latent atoms\n"
+    )
+    assert (
+        "at most 0e+00 are allowed" in herbrand("infer", rain, "--time-limit", "0", "--engine", "exact").err
+    )
+    assert herbrand("infer", rain, "--memory", "10").err == (
+        "exact cannot run it: there are 4 latent ground atoms, 2 of them of rain: about 256 B, "
+        "and 10 B are allowed\n"
+    )

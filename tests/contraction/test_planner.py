@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -65,6 +66,24 @@ class TestBudget:
             contract(star, [Dense(torch.ones(2, 2))] * 60)
         assert "this contraction needs about" in str(refusal.value)
         assert "allow more memory" in str(refusal.value)
+
+    def test_hopeless_networks_are_refused_soon(self) -> None:
+        """Treewidth in the hundreds: sizes beyond floats, and no time spent on a better order."""
+        rng = random.Random(0)
+        operands = tuple((f"x{rng.randrange(2000)}", f"y{rng.randrange(2000)}") for _ in range(12_000))
+        sizes = {axis: 2 for axes in operands for axis in axes}
+        start = time.process_time()
+        for executor in ("dense", "sparse"):
+            with pytest.raises(BudgetError, match=r"needs about .* TB and may use"):
+                plan(
+                    Contraction(
+                        operands[: 12_000 if executor == "dense" else 300], tuple(sizes), sizes, algebra="log"
+                    ),
+                    executor=executor,
+                )
+        with pytest.raises(BudgetError, match=r"needs about .* TB and may use"):
+            plan(Contraction(operands, (), sizes, algebra="log"))
+        assert time.process_time() - start < 20
 
     def test_the_estimate_and_the_budget_are_told(self) -> None:
         product = Contraction.parse("a b, b c -> a c", {"a": 1000, "b": 10, "c": 1000})

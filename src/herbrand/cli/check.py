@@ -28,6 +28,6 @@ def command(
         format,
         output,
         report.to_dict,
-        lambda: [text_table(("what", "size", "detail"), report.rows())],
+        lambda: [text_table(("what", "size", "detail"), report.rows(), words=(0, 2))],
         report.to_arrow,
     )

@@ -59,11 +59,16 @@ def write_text(text: str, output: str | None) -> None:
         _write_file(output, lambda file: file.write(text.encode()))
 
 
-def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
-    """A table whose columns after the first are numbers, set to the right."""
+def text_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    title: str | None = None,
+    words: Sequence[int] = (0,),
+) -> Table:
+    """A table; columns of words stand to the left, numbers to the right."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place == 0 else "right", overflow="fold")
+        table.add_column(column, justify="left" if place in words else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

@@ -20,7 +20,10 @@ from herbrand.contraction.algebra import Algebra
 from herbrand.contraction.distinct import Term
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.order import Join, contraction_order
-from herbrand.contraction.steps import Route, Step, entries, proper_axes, unbound_repeats
+from herbrand.contraction.steps import Route, Step, as_float, entries, proper_axes, unbound_repeats
+
+LARGEST_TABLE = 2**62
+"""A step over more entries is never run: it counts with its whole size, and has no shapes."""
 
 Turn = Mapping[str, tuple[int, int]]
 
@@ -54,16 +57,18 @@ def dense_step(
     itemsize: int,
 ) -> Step:
     """A step over broadcast tables; ``union`` is the order of the joint axes and ends in ``output``."""
-    members = [frozenset(axes) for axes in inputs]
     leading, joint, factors = len(union) - len(output), entries(union, sizes), len(inputs)
+    result, possible = entries(output, sizes), joint <= LARGEST_TABLE
+    workspace = algebra.workspace(joint, result, factors) if leading else 0
+    members = [frozenset(axes) for axes in inputs] if possible else []
     return Step(
         kind="dense",
         slots=slots,
         inputs=tuple(inputs),
         output=output,
-        operations=float(joint) * (factors if leading and factors > 1 else max(1, factors - 1)),
-        bytes=entries(output, sizes) * itemsize,
-        workspace=algebra.workspace(joint, entries(output, sizes), factors) * itemsize if leading else 0,
+        operations=as_float(joint) * (factors if leading and factors > 1 else max(1, factors - 1)),
+        bytes=result * itemsize,
+        workspace=(workspace if possible else joint) * itemsize,
         shapes=tuple(tuple(sizes[axis] if axis in axes else 1 for axis in union) for axes in members),
         leading=leading,
     )
@@ -88,8 +93,9 @@ def _turns(joins: Sequence[Join], axes_of: Sequence[Axes], output: Axes) -> Turn
     """When each axis is summed out, as a sorting key; the output's come last, in their own order."""
     turn: dict[str, tuple[int, int]] = {}
     for number, join in enumerate(joins):
+        kept = frozenset(join.axes)
         for slot in join.slots:
             for axis in axes_of[slot]:
-                if axis not in join.axes:
+                if axis not in kept:
                     turn.setdefault(axis, (number, len(turn)))
     return turn | {axis: (len(joins), place) for place, axis in enumerate(output)}

@@ -37,6 +37,7 @@ def machine_memory() -> int:
 
 def readable(amount: float) -> str:
     """Bytes as people write them."""
+    amount = min(amount, 1e300)
     for unit in ("B", "kB", "MB", "GB"):
         if amount < 1024:
             return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"

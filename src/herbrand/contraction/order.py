@@ -43,6 +43,8 @@ RESCORED_DEGREE = 64
 
 WORTH_A_SWEEP, COSTLY = 1e5, 1e7
 """Above these estimated costs, a layered order is tried as well, and random ways to break ties."""
+HOPELESS = 62.0
+"""Tables of more entries than 2 to this power will not be built: the search for a better order ends."""
 RESTARTS = 8
 RESTART_EFFORT = 40_000
 """Restarts stop when axes × restarts passes this: about a second."""
@@ -79,6 +81,8 @@ def elimination_order(
     """All axes but the output's, in the cheapest greedy order found."""
     graph = _Graph(operands, output, sizes)
     cost, order = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))
+    if math.isinf(cost):
+        return order
     if cost > WORTH_A_SWEEP:
         cost, order = min((cost, order), graph.eliminate(graph.sweep(), dearest=cost))
     for score, ties in graph.restarts() if cost > COSTLY else ():
@@ -113,9 +117,12 @@ class _Graph:
         return (self.log_sizes[axis] + sum(map(self.log_sizes.__getitem__, edges[axis])),)
 
     def fill(self, axis: int, edges: list[set[int]]) -> tuple[float, ...]:
-        """How many pairs of neighbours would meet for the first time; then the weight."""
+        """How many pairs of neighbours would meet for the first time (at most, for hubs); then the weight."""
         around = edges[axis]
-        missing = sum(len(around - edges[neighbour]) - 1 for neighbour in around)
+        if len(around) > RESCORED_DEGREE:
+            missing = len(around) * (len(around) - 1) // 2
+        else:
+            missing = sum(len(around - edges[neighbour]) - 1 for neighbour in around)
         return (float(missing), *self.weight(axis, edges))
 
     def sweep(self) -> _Score:
@@ -165,7 +172,10 @@ class _Graph:
                     heapq.heappush(heap, (scores[axis], rank[axis], axis))
                     continue
             del scores[axis]
-            cost += 2.0 ** self.weight(axis, edges)[0]
+            weight = self.weight(axis, edges)[0]
+            if weight > HOPELESS:
+                return math.inf, [*order, self.names[axis], *(self.names[other] for other in scores)]
+            cost += 2.0**weight
             if cost >= dearest:
                 return math.inf, order
             order.append(self.names[axis])

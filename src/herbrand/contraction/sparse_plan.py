@@ -27,7 +27,15 @@ from herbrand.contraction.algebra import Algebra
 from herbrand.contraction.dense_plan import dense_step
 from herbrand.contraction.distinct import Hollow, Term
 from herbrand.contraction.expression import Axes
-from herbrand.contraction.steps import Route, Statistics, Step, entries, proper_axes, unbound_repeats
+from herbrand.contraction.steps import (
+    Route,
+    Statistics,
+    Step,
+    as_float,
+    entries,
+    proper_axes,
+    unbound_repeats,
+)
 
 MOST_SUBSETS = 10
 """Operands up to which all trees of pairs are compared."""
@@ -94,7 +102,7 @@ class _Search:
     def steps(self) -> list[Step]:
         tables = [
             _Table(
-                slot, axes, float(entries(axes, self.sizes)) if count is None else count, count is not None
+                slot, axes, as_float(entries(axes, self.sizes)) if count is None else count, count is not None
             )
             for slot, (axes, count) in enumerate(zip(self.inputs, self.listed, strict=True))
         ]
@@ -221,17 +229,18 @@ class _Search:
 
     def _rows(self, parts: Iterable[_Table]) -> float:
         """How many products of entries there are before any is added up."""
-        sizes, union = self.sizes, frozenset().union(*(part.axes for part in parts))
-        return math.prod(part.listed / max(1, entries(part.axes, sizes)) for part in parts) * entries(
-            union, sizes
-        )
+        union = frozenset().union(*(part.axes for part in parts))
+        return math.prod(map(self._density, parts)) * as_float(entries(union, self.sizes))
+
+    def _density(self, table: _Table) -> float:
+        return table.listed / max(1.0, as_float(entries(table.axes, self.sizes)))
 
     def _expected(self, parts: Sequence[_Table], kept: frozenset[str]) -> _Table:
         size, rows = entries(kept, self.sizes), self._rows(parts)
         sparse = any(part.sparse for part in parts)
         sparse = sparse and bool(kept) and size > max(SMALL_TABLE, DENSE_RESULT * rows)
         union = dict.fromkeys(chain.from_iterable(part.axes for part in parts))
-        return _Table(-1, _only(union, kept), min(float(size), rows) if sparse else size, sparse)
+        return _Table(-1, _only(union, kept), min(as_float(size), rows) if sparse else as_float(size), sparse)
 
     def _pair_cost(self, left: _Table, right: _Table) -> float:
         rows = self._rows((left, right))

@@ -114,6 +114,11 @@ def entries(axes: Iterable[str], sizes: Mapping[str, int]) -> int:
     return math.prod(sizes[axis] for axis in axes)
 
 
+def as_float(count: int) -> float:
+    """A count as a float; counts beyond floats are all alike."""
+    return float(min(count, 10**300))
+
+
 def unbound_repeats(term: Term, operands: Iterable[Axes]) -> int:
     """How many assignments the summed axes have that no operand names."""
     bound = frozenset().union(*operands)

@@ -17,9 +17,7 @@ def smallest_contradiction(ground: Ground, satisfiable: Callable[[Network], bool
         rest = [other for other in needed if other != statement]
         if not satisfiable(_network_of_hard(ground, rest)):
             needed = rest
-    return ContradictionError(
-        [_mistake(ground, number, place) for place, number in enumerate(needed)] or _facts()
-    )
+    return ContradictionError([_mistake(ground, number, len(needed)) for number in needed] or _facts())
 
 
 def _network_of_hard(ground: Ground, statements: Iterable[int]) -> Network:
@@ -32,10 +30,11 @@ def _network_of_hard(ground: Ground, statements: Iterable[int]) -> Network:
     return network
 
 
-def _mistake(ground: Ground, number: int, place: int) -> Mistake:
+def _mistake(ground: Ground, number: int, count: int) -> Mistake:
     statement = ground.program.statements[number]
     text = next(iter(show_statement(statement)))
-    message = "no world satisfies this statement with the facts" if place == 0 else "together with this one"
+    together = "this statement" if count == 1 else f"these {count} statements together"
+    message = f"with the facts, no world satisfies {together}"
     return Mistake(message if statement.span else f"{message}: {text}", statement.span)
 
 

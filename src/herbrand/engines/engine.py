@@ -8,7 +8,7 @@ gives the first state, ``step`` the next one, ``read`` the answer that a state h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
@@ -20,12 +20,16 @@ State = TypeVar("State")
 
 @dataclass(frozen=True)
 class Support:
-    """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost."""
+    """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost.
+
+    ``state`` is what the estimate had to prepare anyway; a run can go on from there.
+    """
 
     possible: bool
     reason: str = ""
     operations: float | None = None
     bytes: float | None = None
+    state: Any = None
 
 
 @dataclass(frozen=True)

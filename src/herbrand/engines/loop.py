@@ -41,11 +41,12 @@ def run(
     question: Question,
     limits: Limits | None = None,
     watch: Callable[[int, float], None] | None = None,
+    state: Any = None,
 ) -> Any:
-    """The engine's answer. ``watch`` is told each step's number and residual."""
+    """The engine's answer. ``watch`` is told each step's number and residual; ``state`` is where to go on."""
     limits = limits or Limits()
     began = time.perf_counter()
-    state = engine.start(program, question)
+    state = engine.start(program, question) if state is None else state
     trace: list[float] = []
     advice = ""
     while True:

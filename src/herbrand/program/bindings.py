@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.contraction.memory import readable
 from herbrand.errors import BudgetError, Span
 from herbrand.program.evidence import LATENT, Evidence, codes_of
 from herbrand.program.template import TRUE, Argument, Conjunction, Literal, Pair
@@ -61,8 +62,8 @@ class Limit:
         needed = 8.0 * rows * (columns + 2) * 2
         if needed > self.bytes:
             raise BudgetError(
-                f"grounding needs {rows:,} rows, about {needed / 1e9:.1f} GB, and {self.bytes / 1e9:.1f} "
-                "GB are allowed",
+                f"grounding needs {rows:,} rows, about {readable(needed)}, and {readable(self.bytes)} are "
+                "allowed",
                 span=self.span,
                 hint="allow more by --memory, or use an engine that does not ground",
             )

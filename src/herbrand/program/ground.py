@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.contraction.memory import readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Constant
@@ -214,6 +215,6 @@ def _refuse_too_many(counts: dict[str, int], memory: float) -> None:
         largest = max(counts, key=lambda name: counts[name])
         raise BudgetError(
             f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
-            f"{total * BYTES_AN_ATOM / 1e9:.1f} GB, and {memory / 1e9:.1f} GB are allowed",
+            f"{readable(total * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
             hint=f"declare {largest} as observed if what is not listed is false, or allow more by --memory",
         )

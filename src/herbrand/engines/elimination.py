@@ -1,0 +1,117 @@
+"""Everything summed, or maximised, out of a ground network: planned first, then run.
+
+Takes a :class:`Network` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose costs can be
+looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's own log-weights is the
+share of each of its values: a marginal in the log algebra, one best value in the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
+from herbrand.engines.components import Batch, batches, component_labels
+from herbrand.engines.ground_network import Network
+
+FLOAT = torch.float64
+UNLIMITED = 2**1000
+"""Plans are made whatever they need; the engine compares with its own limits, in its own words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """``total`` is the log-partition, or the largest log-weight; ``shares`` [atom, value] its gradient.
+
+    ``component_totals``: what each connected component adds to it.
+    """
+
+    total: float
+    shares: np.ndarray
+    component_totals: dict[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """A planned elimination; ``gradient`` says whether shares are wanted."""
+
+    network: Network
+    algebra: str
+    gradient: bool
+    batches: tuple[Batch, ...]
+    plans: tuple[Plan, ...]
+
+    @property
+    def operations(self) -> float:
+        return sum(plan.operations for plan in self.plans)
+
+    @property
+    def bytes(self) -> int:
+        return max((plan.bytes for plan in self.plans), default=0)
+
+    def run(self) -> Found:
+        """The total over all components that have tables, and the shares of their atoms."""
+        network = self.network
+        sizes = network.sizes[: network.atom_count]
+        shares = np.zeros((len(sizes), max(sizes, default=2)))
+        totals: dict[int, float] = {}
+        labels = component_labels(network)
+        for batch, made in zip(self.batches, self.plans, strict=True):
+            total = self._run_batch(batch, made, shares)
+            totals |= dict(zip(labels[batch.axes[:, 0]].tolist(), total, strict=True))
+        return Found(network.constant + sum(totals.values()), shares, totals)
+
+    def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
+        """Each component's total; the shares of its atoms are written into ``shares``."""
+        atoms = _atoms(self.network, batch)
+        unary = [
+            torch.zeros(len(batch), batch.sizes[i], dtype=FLOAT, requires_grad=self.gradient) for i in atoms
+        ]
+        tables = [torch.from_numpy(table) for table in batch.tables]
+        total = run(made, [*map(Dense, unary), *map(Dense, tables)]).to_dense()
+        if self.gradient and atoms:
+            possible = total[total > -math.inf].sum()
+            for i, share in zip(atoms, torch.autograd.grad(possible, unary), strict=True):
+                shares[batch.axes[:, i], : batch.sizes[i]] = share.numpy()
+        return total.tolist()
+
+
+def planned(network: Network, algebra: str, gradient: bool = True) -> Elimination:
+    """How the network would be eliminated; nothing is computed yet."""
+    pieces = batches(network)
+    return Elimination(
+        network, algebra, gradient, pieces, tuple(_plan(network, p, algebra, gradient) for p in pieces)
+    )
+
+
+def with_isolated(network: Network, found: Found, algebra: str) -> Found:
+    """Atoms that no table speaks of take every value alike; their first, in the most probable world."""
+    labels = component_labels(network)[: network.atom_count]
+    isolated = np.flatnonzero(~np.isin(labels, list(found.component_totals)))
+    sizes = np.array(network.sizes[: network.atom_count], dtype=np.int64)[isolated]
+    if algebra == "maximum":
+        sizes = np.ones_like(sizes)
+    alone = np.log(sizes)
+    taken = np.arange(found.shares.shape[1]) < sizes[:, None]
+    found.shares[isolated] = taken / taken.sum(axis=1, keepdims=True)
+    totals = found.component_totals | dict(zip(labels[isolated].tolist(), alone.tolist(), strict=True))
+    return Found(found.total + float(alone.sum()), found.shares, totals)
+
+
+def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:
+    """One contraction for all components of a batch: a unary operand for each atom, then the tables."""
+    names = [f"a{i}" for i in range(len(batch.sizes))]
+    unary = [("batch", names[i]) for i in _atoms(network, batch)]
+    tables = [("batch", *(names[i] for i in scope)) for scope in batch.scopes]
+    sizes = {"batch": len(batch), **dict(zip(names, batch.sizes, strict=True))}
+    contraction = Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
+    return plan(contraction, [Statistics()] * len(contraction.operands), UNLIMITED, gradient)
+
+
+def _atoms(network: Network, batch: Batch) -> Sequence[int]:
+    """The local axes that are atoms, not helpers; the same ones in every component of a batch."""
+    return [i for i, axis in enumerate(batch.axes[0]) if axis < network.atom_count]
