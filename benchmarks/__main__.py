@@ -14,7 +14,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from benchmarks.measurement import Measurement
+from benchmarks.measurement import table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BENCHMARKS = {
@@ -24,7 +24,6 @@ BENCHMARKS = {
     "lowering": "Lowering and grounding, beside the same joins in DuckDB",
     "contraction": "Contractions, beside the same sums by the fastest library call",
 }
-HEAD = "| what | size | ours (s) | limit | limit (s) | ratio |\n| --- | --- | ---: | --- | ---: | ---: |"
 
 
 def machine() -> str:
@@ -41,14 +40,10 @@ def machine() -> str:
     return f"{os.cpu_count()} cores of {model}, {memory:.0f} GiB, Python {platform.python_version()}"
 
 
-def row(m: Measurement) -> str:
-    return f"| {m.what} | {m.size} | {m.ours:.4f} | {m.limit_name} | {m.limit:.4f} | {m.ratio:.2f} |"
-
-
-def table(name: str) -> str:
-    measured = importlib.import_module(f"benchmarks.{name}").measure()
-    rows = "\n".join(map(row, measured))
-    return f"## {BENCHMARKS[name]}\n\n`python -m benchmarks {name}`\n\n{HEAD}\n{rows}\n"
+def section(name: str) -> str:
+    """A benchmark's title, command and table."""
+    rows = table(importlib.import_module(f"benchmarks.{name}").measure())
+    return f"## {BENCHMARKS[name]}\n\n`python -m benchmarks {name}`\n\n{rows}\n"
 
 
 def sections(page: str) -> dict[str, str]:
@@ -62,7 +57,7 @@ def sections(page: str) -> dict[str, str]:
 def main(names: list[str]) -> None:
     known = sections(PAGE.read_text()) if PAGE.exists() else {}
     for name in names or BENCHMARKS:
-        known[name] = table(name)
+        known[name] = section(name)
         print(known[name], flush=True)
     intro = (
         "# Benchmarks\n\nWritten by `make bench`. Seconds are medians; trust the ratios, not the seconds: a "

@@ -16,7 +16,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from benchmarks.measurement import Measurement, measured, table
+from benchmarks.measurement import Measurement, race, table
 from herbrand.contraction import Contraction, Dense, Sparse, Support, contract
 
 RANDOM = np.random.default_rng(7)
@@ -47,7 +47,7 @@ def _dense() -> Iterator[Measurement]:
         def limit(equation: str = equation, own: list[Tensor] = own) -> object:
             return torch.einsum(equation, *own)
 
-        yield measured(what, f"n = {size}", ours, "torch.einsum", limit)
+        yield race(what, f"n = {size}", ours, "torch.einsum", limit)
 
 
 def _elimination() -> Iterator[Measurement]:
@@ -70,8 +70,8 @@ def _elimination() -> Iterator[Measurement]:
     assert torch.allclose(ours(), by_hand())
     size = f"{length} axes, {len(operands)} tables of 2^{width}"
     with torch.no_grad():
-        yield measured("log elimination", size, ours, "loop by hand", by_hand)
-    yield measured(
+        yield race("log elimination", size, ours, "loop by hand", by_hand)
+    yield race(
         "log elimination and all marginals",
         size,
         lambda: ours().backward(),
@@ -100,14 +100,14 @@ def _messages() -> Iterator[Measurement]:
     graph = _Graph()
     links, nodes, matrix, vector = graph.links, graph.nodes, graph.matrix, graph.vector
     forward, backward = graph.asked("x y, y -> x"), graph.asked("x, x y -> y")
-    yield measured(
+    yield race(
         "message along links",
         graph.size,
         lambda: contract(forward, [links, nodes]),
         "scipy CSR @ vector",
         lambda: matrix @ vector,
     )
-    yield measured(
+    yield race(
         "message against links",
         graph.size,
         lambda: contract(backward, [nodes, links]),
@@ -123,10 +123,10 @@ def _messages() -> Iterator[Measurement]:
     def by_index_add() -> None:
         torch.zeros(NODES, dtype=torch.float64).index_add(0, columns, weights * state[rows]).sum().backward()
 
-    yield measured("the same and both gradients", graph.size, ours, "torch index_add", by_index_add)
+    yield race("the same and both gradients", graph.size, ours, "torch index_add", by_index_add)
     both = graph.asked("x, x y, y -> x y")
     diagonal = scipy.sparse.dia_array((vector[None], [0]), shape=matrix.shape)
-    yield measured(
+    yield race(
         "elementwise: x, x y, y -> x y",
         graph.size,
         lambda: contract(both, [nodes, links, nodes]),
@@ -134,7 +134,7 @@ def _messages() -> Iterator[Measurement]:
         lambda: diagonal @ matrix @ diagonal,
     )
     heaviest = Contraction(backward.operands, backward.output, backward.sizes, algebra="max_product")
-    yield measured(
+    yield race(
         "heaviest message against links",
         graph.size,
         lambda: contract(heaviest, [nodes, links]),
@@ -149,7 +149,7 @@ def _joins() -> Iterator[Measurement]:
     graph = _Graph()
     links, matrix = graph.links, graph.matrix
     chain, cycle = graph.asked("x y, y z -> x z"), graph.asked("x y, y z, x z ->")
-    yield measured(
+    yield race(
         "chain, again",
         graph.size,
         lambda: contract(chain, [links, links]),
@@ -157,7 +157,7 @@ def _joins() -> Iterator[Measurement]:
         lambda: matrix @ matrix,
         3,
     )
-    yield measured(
+    yield race(
         "chain, first",
         graph.size,
         lambda: contract(chain, [links, Sparse(Support(links.indices, links.shape), links.values)]),
@@ -165,7 +165,7 @@ def _joins() -> Iterator[Measurement]:
         lambda: (matrix @ matrix).sort_indices(),
         3,
     )
-    yield measured(
+    yield race(
         "triangle, again",
         graph.size,
         lambda: contract(cycle, [links, links, links]),
@@ -193,7 +193,7 @@ def _distinct() -> Iterator[Measurement]:
         def limit(free: Contraction = free, relations: list[Dense] = relations) -> object:
             return contract(free, relations)
 
-        yield measured(what, f"n = {size}", ours, "not distinct", limit)
+        yield race(what, f"n = {size}", ours, "not distinct", limit)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """One row of a benchmark table: how long ours takes, beside a limit on the same machine in the same run.
 
->>> row = measured("sum", "10 numbers", lambda: sum(range(10)), "len", lambda: len(range(10)), repeats=1)
+>>> row = race("sum", "10 numbers", lambda: sum(range(10)), "len", lambda: len(range(10)), repeats=1)
 >>> row.what, row.limit_name
 ('sum', 'len')
 """
@@ -32,17 +32,12 @@ class Measurement:
         return self.ours / self.limit
 
 
-def measured(what: str, size: str, ours: Work, limit_name: str, limit: Work, repeats: int = 5) -> Measurement:
-    """The row of a race."""
-    seconds = race(ours, limit, repeats)
-    return Measurement(what, size, seconds[0], limit_name, seconds[1])
-
-
-def race(ours: Work, limit: Work, repeats: int = 5) -> tuple[float, float]:
-    """Median seconds of both after a warm-up, run in turn so that a busy machine disturbs them alike."""
+def race(what: str, size: str, ours: Work, limit_name: str, limit: Work, repeats: int = 5) -> Measurement:
+    """Medians after a warm-up, both run in turn so that a busy machine disturbs them alike."""
     ours(), limit()
     pairs = [(seconds(ours), seconds(limit)) for _ in range(repeats)]
-    return median(one for one, _ in pairs), median(other for _, other in pairs)
+    mine, least = (median(column) for column in zip(*pairs, strict=True))
+    return Measurement(what, size, mine, limit_name, least)
 
 
 def seconds(work: Work) -> float:

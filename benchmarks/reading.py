@@ -30,8 +30,9 @@ def measure() -> list[Measurement]:
 
 
 def _read(dialect: str, text: str, size: str, limit_name: str, limit: Callable[[str], object]) -> Measurement:
-    ours, least = race(lambda: read_theory_text(text, dialect), lambda: limit(text), repeats=3)
-    return Measurement(f"read .{dialect}", size, ours, limit_name, least)
+    return race(
+        f"read .{dialect}", size, lambda: read_theory_text(text, dialect), limit_name, lambda: limit(text), 3
+    )
 
 
 def _cells(separator: str) -> Callable[[str], object]:

@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.memory import bytes_of
+from herbrand.contraction.memory import budget, bytes_of
 from herbrand.engines.engine import Engine, Settings
 from herbrand.engines.loop import Limits, run
 from herbrand.engines.registry import all_engines, engine_named
@@ -26,6 +26,7 @@ from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Bound, FactRows, Rule, Statement, Theory, WeightedFormula
+from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.question import Question, queried_predicates, read_question
@@ -40,6 +41,7 @@ class _World:
 
     given: tuple[str, ...] = ()
     queried: frozenset[str] = frozenset()
+    derived: bool = True
 
 
 class Model:
@@ -75,8 +77,13 @@ class Model:
 
     @property
     def program(self) -> Program:
-        """The theory lowered over its facts."""
+        """The theory lowered over its facts and what its rules derive from them."""
         return self._program(_World())
+
+    @property
+    def stated_program(self) -> Program:
+        """The theory lowered over its facts as they are stated; rules are left out."""
+        return self._program(_World(derived=False))
 
     def infer(
         self,
@@ -98,7 +105,7 @@ class Model:
 
         Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
-        self._refuse_unusable("infer", "weights")
+        self._refuse_unusable("infer", "weights", "rules")
         settings = Settings(None if memory is None else bytes_of(memory), time_limit, seed)
         program, question = self._asked(_texts(query), _texts(given), map)
         if note is not None:
@@ -139,7 +146,7 @@ class Model:
 
     def _program(self, world: _World) -> Program:
         if all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict:
-            world = _World(world.given)
+            world = replace(world, queried=frozenset())
         if world not in self._programs:
             self._programs[world] = self._lowered(world)
         return self._programs[world]
@@ -160,6 +167,8 @@ class Model:
             header=self._header,
             progress=self._progress,
         )
+        if world.derived and self.theory.rules and "rules" not in self._ignored:
+            facts = derived(self.theory.rules, signature, facts, budget())
         return lower(self._used_theory(), signature, facts)
 
     def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """Everything summed, or maximised, out of a ground network: planned first, then run.
 
-Takes a :class:`Network` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose costs can be
-looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's own log-weights is the
-share of each of its values: a marginal in the log algebra, one best value in the other.
+Takes a :class:`Network` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose costs
+can be looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's own
+log-weights is the share of each of its values: a marginal in the log algebra, one best value in the other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Exact inference: the log-partition by variable elimination, all marginals at once as its gradient.
 
 Guarantee: ``exact``, up to rounding. Cost: exponential in the width of the ground network, which the planner
-estimates before any work; above the memory budget or :attr:`Exact.most_operations` the engine refuses. The most
-probable world is the same elimination in the max algebra, whose gradient points at one best assignment.
+estimates before any work; above the memory budget or :attr:`Exact.most_operations` the engine refuses. The
+most probable world is the same elimination in the max algebra, whose gradient points at one best assignment.
 """
 
 from __future__ import annotations

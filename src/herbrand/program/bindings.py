@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -51,6 +52,15 @@ class Bindings:
         return Bindings({**columns, **(new or {})}, self.origin[rows])
 
 
+class Test(Protocol):
+    """A condition on rows, once its arguments are bound."""
+
+    @property
+    def arguments(self) -> Sequence[Argument]: ...
+
+    def kept(self, rows: Bindings, evidence: Evidence) -> np.ndarray: ...
+
+
 @dataclass(frozen=True)
 class Limit:
     """How many rows a table of bindings may have, and whose it is."""
@@ -74,10 +84,11 @@ def enumerate_bindings(
     start: Bindings,
     evidence: Evidence,
     limit: Limit,
+    tests: Sequence[Test] = (),
 ) -> Bindings:
-    """All assignments under which what is known does not rule the conjunction out."""
+    """All assignments under which what is known, and no further test, rules the conjunction out."""
     relations = [x for x in conjunction.literals if _is_relation(x, evidence)]
-    waiting = _tests_of(conjunction, evidence)
+    waiting = [*_tests_of(conjunction, evidence), *tests]
     unbound = [name for name, _ in conjunction.variables if name not in start.columns]
     found, waiting = _filtered(start, waiting, evidence)
     while unbound:
@@ -126,10 +137,6 @@ class Possible:
         known = evidence.known(self.literal.predicate)
         values = known.lookup(rows.codes(self.arguments, known.sizes))
         return np.isin(values, [LATENT, *self.literal.allowed])
-
-
-Test = Differ | Possible
-"""A condition on rows, once its arguments are bound."""
 
 
 def _tests_of(conjunction: Conjunction, evidence: Evidence) -> list[Test]:

@@ -11,10 +11,12 @@ import pyarrow as pa
 from herbrand.contraction.memory import bytes_of, readable
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
+from herbrand.errors import UnsupportedError
 from herbrand.language.show import show, show_statement
 from herbrand.model import Model
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence
+from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 
@@ -96,7 +98,7 @@ class SizeReport:
 
 def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
     """Sizes and engines of a model; nothing is inferred."""
-    program = model.program
+    program = _measured_program(model)
     evidence = Evidence(program)
     known = {name: evidence.known(name) for name in program.signature.predicates}
     settings = Settings(None if memory is None else bytes_of(memory))
@@ -113,6 +115,14 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
         ),
         {engine.name: engine.supports(program, Question()) for engine in all_engines(settings)},
     )
+
+
+def _measured_program(model: Model) -> Program:
+    """With all that rules derive, where they derive from what is known; else as stated."""
+    try:
+        return model.program
+    except UnsupportedError:
+        return model.stated_program
 
 
 def _cost(support: Support) -> str:

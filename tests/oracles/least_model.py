@@ -1,0 +1,74 @@
+"""Rules over known facts by plain loops: apply every rule to every assignment until nothing is new.
+
+The slow, obviously right version: strata of rules in the order given, all constants for all variables.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from herbrand.language import syntax as s
+
+Atoms = set[tuple[str, tuple[s.Value, ...]]]
+
+
+def least_model(strata: Sequence[Sequence[s.Rule]], facts: Atoms, constants: Sequence[s.Value]) -> Atoms:
+    """All atoms that follow; every variable ranges over all constants."""
+    known = set(facts)
+    for rules in strata:
+        while True:
+            new = {atom for rule in rules for atom in _conclusions(rule, known, constants)} - known
+            if not new:
+                break
+            known |= new
+    return known
+
+
+def _conclusions(rule: s.Rule, known: Atoms, constants: Sequence[s.Value]) -> Atoms:
+    negated = [part.operand for part in rule.body if isinstance(part, s.Not)]
+    names = _names([rule.head, *(part for part in rule.body if not isinstance(part, s.Not))])
+    found: Atoms = set()
+    for values in itertools.product(constants, repeat=len(names)):
+        binding = dict(zip(names, values, strict=True))
+        positive = all(_holds(part, binding, known) for part in rule.body if not isinstance(part, s.Not))
+        if positive and not any(_some(part, binding, known, constants) for part in negated):
+            found.add(_ground(rule.head, binding))
+    return found
+
+
+def _some(part: s.Formula, binding: dict[str, s.Value], known: Atoms, constants: Sequence[s.Value]) -> bool:
+    """Whether some assignment of the variables that only this part has makes it true."""
+    own = [name for name in _names([part]) if name not in binding]
+    return any(
+        _holds(part, {**binding, **dict(zip(own, values, strict=True))}, known)
+        for values in itertools.product(constants, repeat=len(own))
+    )
+
+
+def _names(parts: Sequence[s.Formula]) -> list[str]:
+    terms = (term for part in parts for leaf in s.walk(part) for term in s.leaf_terms(leaf))
+    return list(dict.fromkeys(term.name for term in terms if isinstance(term, s.Variable)))
+
+
+def _value(term: s.Term, binding: dict[str, s.Value]) -> s.Value:
+    return term.value if isinstance(term, s.Constant) else binding[term.name]
+
+
+def _ground(atom: s.Atom, binding: dict[str, s.Value]) -> tuple[str, tuple[s.Value, ...]]:
+    return atom.predicate, tuple(_value(term, binding) for term in atom.arguments)
+
+
+def _holds(part: s.Formula, binding: dict[str, s.Value], known: Atoms) -> bool:
+    if isinstance(part, s.Atom):
+        return _ground(part, binding) in known
+    assert isinstance(part, s.Comparison)
+    left, right = _value(part.left, binding), _value(part.right, binding)
+    return {
+        "=": left == right,
+        "!=": left != right,
+        "<": left < right,
+        "<=": left <= right,
+        ">": left > right,
+        ">=": left >= right,
+    }[part.operator]
