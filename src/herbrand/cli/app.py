@@ -15,7 +15,6 @@ import herbrand
 from herbrand.cli import check, compare, convert, infer
 from herbrand.errors import HerbrandError
 
-NOT_CONVERGED = 3
 INTERRUPTED = 130
 
 app = typer.Typer(

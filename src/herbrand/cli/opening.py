@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import herbrand as hb
 from herbrand.cli.options import Header
-from herbrand.cli.output import Bar, note
+from herbrand.cli.output import Bar
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -39,6 +39,3 @@ def _progress() -> Callable[[str, float], None]:
     """A bar on a terminal, once loading has taken a second."""
     bar = Bar("loading facts", began=time.monotonic())
     return bar.show
-
-
-__all__ = ["note", "open_model"]

@@ -1,0 +1,73 @@
+"""The loop: when it stops, and what it says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from herbrand.engines import registry
+from herbrand.engines.loop import Limits, run
+from tests.conftest import Outcome
+
+
+@dataclass(frozen=True)
+class Halving:
+    """Each state is half the one before."""
+
+    name: str = "halving"
+
+    def start(self, program: Any, question: Any) -> float:
+        return 1.0
+
+    def step(self, state: float) -> float:
+        return state / 2
+
+    def residual(self, state: float) -> float:
+        return state
+
+    def read(self, state: float, status: Any) -> Any:
+        return state, status
+
+
+def ran(limits: Limits, **options: Any) -> Any:
+    return run(Halving(), None, None, limits, **options)  # type: ignore[arg-type]
+
+
+def test_stops_where_little_moves() -> None:
+    state, status = ran(Limits(tolerance=0.1))
+    assert (state, status.converged, status.iterations, status.advice) == (0.0625, True, 4, "")
+    assert status.trace == (0.5, 0.25, 0.125, 0.0625)
+
+
+def test_an_iteration_limit_is_told() -> None:
+    _, status = ran(Limits(tolerance=0.0, iterations=3))
+    assert (status.converged, status.iterations) == (False, 3)
+    assert status.advice == "stopped after 3 iterations"
+
+
+def test_a_time_limit_is_told() -> None:
+    _, status = ran(Limits(tolerance=0.0, seconds=0.0))
+    assert not status.converged and status.advice.endswith("allow more by --time-limit")
+
+
+def test_every_step_can_be_watched() -> None:
+    seen: list[tuple[int, float]] = []
+    ran(Limits(tolerance=0.2), watch=lambda number, residual: seen.append((number, residual)))
+    assert seen == [(1, 0.5), (2, 0.25), (3, 0.125)]
+
+
+def test_the_command_line_says_so_and_exits_with_3(
+    herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(registry.INFERENCE, "restless", "tests.engines.restless:Restless")
+    theory = tmp_path / "t.hb"
+    theory.write_text("1.0: a => b\n")
+    outcome = herbrand("infer", theory, "--engine", "restless", "--time-limit", "0.01", "--format", "json")
+    assert outcome.status == 3
+    assert json.loads(outcome.out)["converged"] is False
+    assert outcome.err.startswith("not converged: stopped after ")
