@@ -22,6 +22,7 @@ BENCHMARKS = {
     "reading": "Reading the field's own formats, beside a bare scan of the same text",
     "loading": "Loading facts, beside DuckDB's own scan of the same file",
     "lowering": "Lowering and grounding, beside the same joins in DuckDB",
+    "exact": "Exact inference, beside messages written by hand for the one case",
     "contraction": "Contractions, beside the same sums by the fastest library call",
 }
 

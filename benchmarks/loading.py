@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
-from benchmarks.measurement import Measurement
 
+from benchmarks.measurement import Measurement
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.signature import Predicate, Signature, Type

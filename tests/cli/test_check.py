@@ -47,4 +47,4 @@ def test_an_impossible_size_is_told_not_tried(herbrand: Herbrand, tmp_path: Path
         {"statement": "1.0: f(x, y) and f(y, z) => f(x, z)", "groundings": 8_000_000_000}
     ]
     assert told["engines"][0]["possible"] is False
-    assert "GB" in told["engines"][0]["reason"]
+    assert told["engines"][0]["reason"].startswith("grounding needs ")

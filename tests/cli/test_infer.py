@@ -224,7 +224,8 @@ def test_refusals_name_the_limit(herbrand: Herbrand, tmp_path: Path, rain: str) 
     wide = tmp_path / "wide.hb"
     wide.write_text("type t = 1..30\npredicate f(t, t)\n1: f(x, y) and f(y, z) => f(x, z)\n")
     assert herbrand("infer", wide).err.endswith(
-        "exact cannot run it: exact inference needs more memory than any machine has with 900 latent atoms\n"
+        "exact cannot run it: exact inference needs more memory than any machine has: "
+        "the ground network of 900 latent atoms is too densely linked\n"
     )
     assert (
         "at most 0e+00 are allowed" in herbrand("infer", rain, "--time-limit", "0", "--engine", "exact").err

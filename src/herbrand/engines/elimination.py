@@ -17,10 +17,12 @@ import torch
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.ground_network import Network
+from herbrand.engines.width import least_width
+from herbrand.errors import BudgetError
 
 FLOAT = torch.float64
-UNLIMITED = 2**1000
-"""Plans are made whatever they need; the engine compares with its own limits, in its own words."""
+MORE_THAN_ANY_MACHINE = 2**50
+"""Plans are made for whatever any machine might have; the engine compares with its own limits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,13 @@ class Elimination:
 
 
 def planned(network: Network, algebra: str, gradient: bool = True) -> Elimination:
-    """How the network would be eliminated; nothing is computed yet."""
+    """How the network would be eliminated; nothing is computed yet.
+
+    Raises ``BudgetError`` where no machine could: told by a quick bound, so that hopeless networks are not
+    searched for good orders.
+    """
+    if 2 ** least_width(network.tables) > MORE_THAN_ANY_MACHINE:
+        raise _hopeless(network)
     pieces = batches(network)
     return Elimination(
         network, algebra, gradient, pieces, tuple(_plan(network, p, algebra, gradient) for p in pieces)
@@ -109,7 +117,18 @@ def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:
     tables = [("batch", *(names[i] for i in scope)) for scope in batch.scopes]
     sizes = {"batch": len(batch), **dict(zip(names, batch.sizes, strict=True))}
     contraction = Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
-    return plan(contraction, [Statistics()] * len(contraction.operands), UNLIMITED, gradient)
+    known = [Statistics()] * len(contraction.operands)
+    try:
+        return plan(contraction, known, MORE_THAN_ANY_MACHINE, gradient)
+    except BudgetError:
+        raise _hopeless(network) from None
+
+
+def _hopeless(network: Network) -> BudgetError:
+    return BudgetError(
+        "exact inference needs more memory than any machine has: the ground network of "
+        f"{network.atom_count:,} latent atoms is too densely linked"
+    )
 
 
 def _atoms(network: Network, batch: Batch) -> Sequence[int]:

@@ -36,7 +36,8 @@ from herbrand.program.question import Question
 OPERATIONS_A_SECOND = 1e8
 """A cautious figure, to tell beforehand whether a time limit can be kept."""
 
-BEYOND_MEASURE = 2**50
+MOST_GROUNDINGS = 3_000_000
+"""Each grounding becomes a part of a table, one by one; above this many another engine is the better tool."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Exact:
         return Support(True, "", state.elimination.operations, state.elimination.bytes, state)
 
     def start(self, program: Program, question: Question) -> State:
-        grounded = ground(program, budget(self.memory))
+        grounded = ground(program, budget(self.memory), MOST_GROUNDINGS)
         algebra = "maximum" if question.most_probable else "log"
         return State(grounded, question, planned(network_of(grounded), algebra))
 
@@ -110,8 +111,6 @@ class Exact:
         """Raise before anything is allocated where the plan is above the limits."""
         allowed = budget(self.memory)
         atoms = f"with {elimination.network.atom_count:,} latent atoms"
-        if elimination.bytes > BEYOND_MEASURE:
-            raise BudgetError(f"exact inference needs more memory than any machine has {atoms}")
         if elimination.bytes > allowed:
             raise BudgetError(
                 f"exact inference needs about {readable(elimination.bytes)} {atoms} and may use "

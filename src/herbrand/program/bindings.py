@@ -6,6 +6,7 @@ its domain, and rows are dropped as soon as something settles that they cannot h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -66,9 +67,17 @@ class Limit:
     """How many rows a table of bindings may have, and whose it is."""
 
     bytes: float
+    rows: float = math.inf
     span: Span | None = None
 
     def check(self, rows: int, columns: int) -> None:
+        """Raise before more rows are made than are allowed."""
+        if rows > self.rows:
+            raise BudgetError(
+                f"grounding needs {rows:,} rows, and at most {int(self.rows):,} are taken by this engine",
+                span=self.span,
+                hint="use an engine that does not ground",
+            )
         needed = 8.0 * rows * (columns + 2) * 2
         if needed > self.bytes:
             raise BudgetError(

@@ -84,7 +84,7 @@ def _fixpoint(derivations: Sequence[Derivation], signature: Signature, facts: Fa
 
 def _conclusions(derivation: Derivation, evidence: Evidence, memory: float) -> np.ndarray:
     """The codes of the atoms that one application of a rule gives."""
-    limit = Limit(memory, derivation.rule.span)
+    limit = Limit(memory, span=derivation.rule.span)
     rows = enumerate_bindings(derivation.body, Bindings.nothing(), evidence, limit, derivation.orders)
     for block in derivation.body.blocks:
         found = np.zeros(len(rows), dtype=bool)

@@ -98,20 +98,20 @@ class Ground:
     templates: tuple[GroundTemplate, ...]
 
 
-def ground(program: Program, memory: float) -> Ground:
-    """The program over its latent ground atoms, within ``memory`` bytes."""
+def ground(program: Program, memory: float, most_rows: float = math.inf) -> Ground:
+    """The program over its latent ground atoms, within ``memory`` bytes and ``most_rows`` a template."""
     evidence = Evidence(program)
     atoms = LatentAtoms(evidence, memory)
-    templates = tuple(ground_template(t, evidence, atoms, memory) for t in program.templates)
+    templates = tuple(ground_template(t, evidence, atoms, memory, most_rows) for t in program.templates)
     for template in templates:
         _refuse_contradiction(template, evidence)
     return Ground(program, evidence, atoms, templates)
 
 
 def ground_template(
-    template: Template, evidence: Evidence, atoms: LatentAtoms, memory: float
+    template: Template, evidence: Evidence, atoms: LatentAtoms, memory: float, most_rows: float = math.inf
 ) -> GroundTemplate:
-    limit = Limit(memory, evidence.program.span_of(template))
+    limit = Limit(memory, most_rows, evidence.program.span_of(template))
     named, multiplicity = _without_idle(template, evidence.program)
     rows = enumerate_bindings(named, Bindings.nothing(), evidence, limit)
     conjunction = _grounded(named, rows, evidence, atoms, limit)
