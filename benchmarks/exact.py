@@ -1,4 +1,4 @@
-"""Exact inference on a tree of people, beside the two passes of messages that a person would write for that tree.
+"""Exact inference on a tree of people, beside the two passes of messages that one would write by hand for it.
 
 python -m benchmarks exact
 """
@@ -32,7 +32,8 @@ def _tree(people: int) -> Measurement:
     links = [(f"p{person:06}", f"p{friend[person]:06}") for person in range(1, people)]
     model = hb.Model(hb.parse(THEORY), {"friends": links})
     ours = model.infer(engine="exact")
-    assert math.isclose(ours.log_partition or 0.0, _by_hand(friend)[0], rel_tol=1e-12)
+    not_linked = RULE * (people**2 - len(links))  # these groundings of the rule are true in every world
+    assert math.isclose(ours.log_partition or 0.0, _by_hand(friend)[0] + not_linked, rel_tol=1e-12)
     assert np.allclose([row.probability for row in ours.rows()], _by_hand(friend)[1], atol=1e-9)
     return race(
         "log partition and all marginals of a tree",

@@ -14,7 +14,7 @@ from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import models
 
 slow_to_draw = settings(
-    phases=[Phase.generate],
+    phases=[Phase.reuse, Phase.generate],
     max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -24,7 +24,17 @@ slow_to_draw = settings(
 @slow_to_draw
 @given(models(hard=True))
 def test_partition_and_marginals(model: tuple[Theory, Universe]) -> None:
-    theory, universe = model
+    assert_exact(*model)
+
+
+@pytest.mark.slow
+@settings(slow_to_draw, max_examples=2000)
+@given(models(hard=True))
+def test_partition_and_marginals_at_length(model: tuple[Theory, Universe]) -> None:
+    assert_exact(*model)
+
+
+def assert_exact(theory: Theory, universe: Universe) -> None:
     log_z, marginals, _ = exact_answers(universe, theory.formulas)
     if log_z == -math.inf:
         with pytest.raises(ContradictionError):

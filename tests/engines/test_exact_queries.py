@@ -17,7 +17,7 @@ from tests.program_generators import DOMAINS, anchored, models
 generated = settings(
     max_examples=60,
     deadline=None,
-    phases=[Phase.explicit, Phase.generate],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 

@@ -70,15 +70,14 @@ class Elimination:
     def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
         """Each component's total; the shares of its atoms are written into ``shares``."""
         atoms = _atoms(self.network, batch)
-        unary = [
-            torch.zeros(len(batch), batch.sizes[i], dtype=FLOAT, requires_grad=self.gradient) for i in atoms
-        ]
-        tables = [torch.from_numpy(table) for table in batch.tables]
-        total = run(made, [*map(Dense, unary), *map(Dense, tables)]).to_dense()
+        sizes = [batch.sizes[i] for i in atoms]
+        weights = torch.zeros(len(batch), sum(sizes), dtype=FLOAT, requires_grad=self.gradient)
+        operands = [*weights.split(sizes, dim=1), *map(torch.from_numpy, batch.tables)]
+        total = run(made, list(map(Dense, operands))).to_dense()
         if self.gradient and atoms:
-            possible = total[total > -math.inf].sum()
-            for i, share in zip(atoms, torch.autograd.grad(possible, unary), strict=True):
-                shares[batch.axes[:, i], : batch.sizes[i]] = share.numpy()
+            (share,) = torch.autograd.grad(total[total > -math.inf].sum(), weights)
+            rows = batch.axes[:, np.repeat(atoms, sizes)]
+            shares[rows, np.concatenate([np.arange(size) for size in sizes])] = share.numpy()
         return total.tolist()
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -39,11 +40,13 @@ class Network:
 
     def add(self, scope: Sequence[int], table: np.ndarray) -> None:
         """Add a log-potential; axes are put in rising order."""
-        order = np.argsort(scope)
-        key = tuple(int(scope[i]) for i in order)
-        table = np.transpose(table, order)
-        known = self.tables.get(key)
-        self.tables[key] = table if known is None else known + table
+        order = sorted(range(len(scope)), key=lambda place: scope[place])
+        self.add_ordered(tuple(scope[place] for place in order), np.transpose(table, order))
+
+    def add_ordered(self, scope: Scope, table: np.ndarray) -> None:
+        """Add a log-potential whose axes already rise. Tables may be shared: none is changed in place."""
+        known = self.tables.get(scope)
+        self.tables[scope] = table if known is None else known + table
 
     def helper(self) -> int:
         """A new true-or-false axis."""
@@ -96,8 +99,22 @@ def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int
         network.constant += worth * len(rows)
         return
     unique, counts = np.unique(rows, axis=0, return_counts=True)
-    for scope, count in zip(unique.tolist(), counts.tolist(), strict=True):
-        _add_row(network, scope, allowed, worth * count)
+    if rows.shape[1] > WIDEST_TABLE:
+        for scope, count in zip(unique.tolist(), counts.tolist(), strict=True):
+            _add_row(network, scope, allowed, worth * count)
+        return
+    orders = np.argsort(unique, axis=1)
+    scopes = np.take_along_axis(unique, orders, axis=1).tolist()
+    sizes = [network.sizes[axis] for axis in unique[0]]
+
+    @cache
+    def table(order: tuple[int, ...], count: int) -> np.ndarray:
+        made = np.zeros(sizes)
+        made[np.ix_(*allowed)] = worth * count
+        return np.ascontiguousarray(np.transpose(made, order))
+
+    for scope, order, count in zip(scopes, map(tuple, orders.tolist()), counts.tolist(), strict=True):
+        network.add_ordered(tuple(scope), table(order, count))
 
 
 def _add_row(network: Network, scope: Sequence[int], allowed: Sequence[Sequence[int]], worth: float) -> None:

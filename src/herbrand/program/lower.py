@@ -261,7 +261,10 @@ class _Scope:
 
 
 def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]) -> Conjunction | None:
-    """Each equality substituted, in the conjunction and in the equalities still to come."""
+    """Each equality substituted, in the conjunction and in the equalities still to come.
+
+    One between arguments that belong to enclosing conjunctions is noted, to be settled there.
+    """
     found: Conjunction | None = conjunction
     waiting = list(equalities)
     while waiting and found is not None:
@@ -271,7 +274,9 @@ def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argu
         if isinstance(left, int) and isinstance(right, int):
             return None
         name, by = (right, left) if isinstance(right, str) and right in found.types else (left, right)
-        assert isinstance(name, str)
-        found = substituted(found, name, by)
-        waiting = [(by if a == name else a, by if b == name else b) for a, b in waiting]
+        if isinstance(name, str) and name in found.types:
+            found = substituted(found, name, by)
+            waiting = [(by if a == name else a, by if b == name else b) for a, b in waiting]
+        else:
+            found = replace(found, equal=found.equal | {different(left, right)})
     return found

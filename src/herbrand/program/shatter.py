@@ -32,15 +32,22 @@ ValueCount = Callable[[str], int | None]
 """How many values a latent predicate's atoms have; ``None`` for a known one, which needs no splitting."""
 
 
-def shattered(conjunction: Conjunction, value_count: ValueCount) -> list[Conjunction]:
-    """Disjoint conjunctions that together hold exactly where the given one does."""
+def shattered(
+    conjunction: Conjunction, value_count: ValueCount, outer_distinct: frozenset[Pair] = frozenset()
+) -> list[Conjunction]:
+    """Disjoint conjunctions that together hold exactly where the given one does.
+
+    ``outer_distinct``: pairs that differ in the conjunctions around it.
+    """
     merged = _merged(conjunction, value_count)
     if merged is None:
         return []
-    pair = next(_splits(merged, frozenset(), value_count), None)
+    # Blocks first: what is split inside may leave atoms that are equal or not by what is split out here.
+    merged = _with_shattered_blocks(merged, value_count, outer_distinct)
+    pair = next(_splits(merged, outer_distinct, value_count), None)
     if pair is None:
-        return [_with_shattered_blocks(merged, value_count)]
-    return [part for half in split(merged, pair) for part in shattered(half, value_count)]
+        return [merged]
+    return [part for half in split(merged, pair) for part in shattered(half, value_count, outer_distinct)]
 
 
 def split(conjunction: Conjunction, pair: Pair) -> Iterator[Conjunction]:
@@ -83,6 +90,7 @@ def _unifying_pairs(
     conjunction: Conjunction, outer_distinct: frozenset[Pair], value_count: ValueCount
 ) -> Iterator[Pair]:
     distinct = conjunction.distinct | outer_distinct
+    yield from conjunction.equal - distinct
     for left, right in combinations(conjunction.literals, 2):
         if left.predicate == right.predicate and value_count(left.predicate) is not None:
             pair = _first_difference(left, right, distinct)
@@ -104,9 +112,21 @@ def _first_difference(left: Literal, right: Literal, distinct: frozenset[Pair]) 
     return pairs[0] if pairs else None
 
 
-def _with_shattered_blocks(conjunction: Conjunction, value_count: ValueCount) -> Conjunction:
+def _with_shattered_blocks(
+    conjunction: Conjunction, value_count: ValueCount, outer_distinct: frozenset[Pair]
+) -> Conjunction:
+    """The blocks' pieces shattered; one that needs two arguments equal that differ out here is none."""
+    distinct = conjunction.distinct | outer_distinct
     blocks = tuple(
-        Block(tuple(part for piece in block.pieces for part in shattered(piece, value_count)), block.some)
+        Block(
+            tuple(
+                part
+                for piece in block.pieces
+                if not piece.equal & distinct
+                for part in shattered(piece, value_count, distinct)
+            ),
+            block.some,
+        )
         for block in conjunction.blocks
     )
     return replace(conjunction, blocks=blocks)

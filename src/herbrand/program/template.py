@@ -57,12 +57,17 @@ class Block:
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Typed variables, pairs of arguments that must differ, and what must hold."""
+    """Typed variables, pairs of arguments that must differ, and what must hold.
+
+    ``equal``: arguments of enclosing conjunctions that must be one; only while a formula is lowered, since
+    shattering settles them where their variables belong.
+    """
 
     variables: tuple[tuple[str, str], ...] = ()
     literals: tuple[Literal, ...] = ()
     distinct: frozenset[Pair] = frozenset()
     blocks: tuple[Block, ...] = ()
+    equal: frozenset[Pair] = frozenset()
 
     @cached_property
     def types(self) -> Mapping[str, str]:
@@ -118,18 +123,27 @@ def _substituted(conjunction: Conjunction, by: Mapping[str, Argument]) -> Conjun
     def image(argument: Argument) -> Argument:
         return by.get(argument, argument) if isinstance(argument, str) else argument
 
-    pairs = [(image(left), image(right)) for left, right in conjunction.distinct]
-    if any(left == right for left, right in pairs):
+    def images(pairs: frozenset[Pair]) -> list[Pair]:
+        return [different(image(left), image(right)) for left, right in pairs]
+
+    distinct, equal = images(conjunction.distinct), images(conjunction.equal)
+    if any(left == right for left, right in distinct) or any(map(_settled_apart, equal)):
         return None
     return Conjunction(
         tuple(v for v in conjunction.variables if v[0] not in by),
         tuple(replace(x, arguments=tuple(map(image, x.arguments))) for x in conjunction.literals),
-        frozenset(different(*pair) for pair in pairs if not all(isinstance(a, int) for a in pair)),
+        frozenset(pair for pair in distinct if not _settled_apart(pair)),
         tuple(
             Block(tuple(p for piece in b.pieces if (p := _substituted(piece, by)) is not None), b.some)
             for b in conjunction.blocks
         ),
+        frozenset(pair for pair in equal if pair[0] != pair[1]),
     )
+
+
+def _settled_apart(pair: Pair) -> bool:
+    """Two different constants."""
+    return all(isinstance(argument, int) for argument in pair) and pair[0] != pair[1]
 
 
 def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
