@@ -21,4 +21,15 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            _age_everything()
             gc.enable()
+
+
+def _age_everything() -> None:
+    """Count what was made as old, so that the collector does not look at all of it the moment it is back.
+
+    Not where somebody has frozen objects: thawing would touch theirs.
+    """
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()
