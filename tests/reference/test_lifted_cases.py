@@ -64,6 +64,8 @@ def test_case(path: Path | None, tmp_path: Path) -> None:
     try:
         answer = hb.Model(hb.read(theory), facts or None, open=predicates).infer(engine="exact")
     except BudgetError as refusal:
+        if case["n_query_atoms"] <= MOST_ATOMS:
+            raise
         pytest.skip(f"too large for ground elimination: {refusal}")
     assert_matches(case, answer.to_dict())
     assert_matches(case, hb.Model(hb.read(theory)).infer(given=given(case), engine="exact").to_dict())
