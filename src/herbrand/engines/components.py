@@ -7,7 +7,6 @@ places, their tables stacked along a first axis, so that a thousand small worlds
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,17 +31,11 @@ class Batch:
         return len(self.axes)
 
 
-def batches(network: Network, only: Iterable[int] | None = None) -> tuple[Batch, ...]:
-    """All components of more than zero tables, or those that hold one of the axes ``only``."""
-    if not network.tables:
-        return ()
-    labels = component_labels(network)
-    wanted = None if only is None else {int(labels[axis]) for axis in only}
+def batches(network: Network, labels: np.ndarray) -> tuple[Batch, ...]:
+    """All components that have a table; ``labels`` are those of :func:`component_labels`."""
     members: dict[int, list[Scope]] = defaultdict(list)
     for scope in network.tables:
-        label = int(labels[scope[0]])
-        if wanted is None or label in wanted:
-            members[label].append(scope)
+        members[int(labels[scope[0]])].append(scope)
     alike: dict[object, list[tuple[list[int], list[Scope]]]] = defaultdict(list)
     for scopes in members.values():
         axes = list(dict.fromkeys(axis for scope in scopes for axis in scope))

@@ -39,11 +39,12 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """A planned elimination; ``gradient`` says whether shares are wanted."""
+    """A planned elimination; ``gradient``: shares are wanted; ``labels``: the component of each axis."""
 
     network: Network
     algebra: str
     gradient: bool
+    labels: np.ndarray
     batches: tuple[Batch, ...]
     plans: tuple[Plan, ...]
 
@@ -61,11 +62,23 @@ class Elimination:
         sizes = network.sizes[: network.atom_count]
         shares = np.zeros((len(sizes), max(sizes, default=2)))
         totals: dict[int, float] = {}
-        labels = component_labels(network)
         for batch, made in zip(self.batches, self.plans, strict=True):
             total = self._run_batch(batch, made, shares)
-            totals |= dict(zip(labels[batch.axes[:, 0]].tolist(), total, strict=True))
+            totals |= dict(zip(self.labels[batch.axes[:, 0]].tolist(), total, strict=True))
         return Found(network.constant + sum(totals.values()), shares, totals)
+
+    def with_isolated(self, found: Found) -> Found:
+        """Atoms that no table speaks of take every value alike; their first, in the most probable world."""
+        labels = self.labels[: self.network.atom_count]
+        isolated = np.flatnonzero(~np.isin(labels, list(found.component_totals)))
+        sizes = np.array(self.network.sizes[: self.network.atom_count], dtype=np.int64)[isolated]
+        if self.algebra == "maximum":
+            sizes = np.ones_like(sizes)
+        alone = np.log(sizes)
+        taken = np.arange(found.shares.shape[1]) < sizes[:, None]
+        found.shares[isolated] = taken / taken.sum(axis=1, keepdims=True)
+        totals = found.component_totals | dict(zip(labels[isolated].tolist(), alone.tolist(), strict=True))
+        return Found(found.total + float(alone.sum()), found.shares, totals)
 
     def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
         """Each component's total; the shares of its atoms are written into ``shares``."""
@@ -89,24 +102,10 @@ def planned(network: Network, algebra: str, gradient: bool = True) -> Eliminatio
     """
     if 2 ** least_width(network.tables) > MORE_THAN_ANY_MACHINE:
         raise _hopeless(network)
-    pieces = batches(network)
-    return Elimination(
-        network, algebra, gradient, pieces, tuple(_plan(network, p, algebra, gradient) for p in pieces)
-    )
-
-
-def with_isolated(network: Network, found: Found, algebra: str) -> Found:
-    """Atoms that no table speaks of take every value alike; their first, in the most probable world."""
-    labels = component_labels(network)[: network.atom_count]
-    isolated = np.flatnonzero(~np.isin(labels, list(found.component_totals)))
-    sizes = np.array(network.sizes[: network.atom_count], dtype=np.int64)[isolated]
-    if algebra == "maximum":
-        sizes = np.ones_like(sizes)
-    alone = np.log(sizes)
-    taken = np.arange(found.shares.shape[1]) < sizes[:, None]
-    found.shares[isolated] = taken / taken.sum(axis=1, keepdims=True)
-    totals = found.component_totals | dict(zip(labels[isolated].tolist(), alone.tolist(), strict=True))
-    return Found(found.total + float(alone.sum()), found.shares, totals)
+    labels = component_labels(network)
+    pieces = batches(network, labels)
+    plans = tuple(_plan(network, piece, algebra, gradient) for piece in pieces)
+    return Elimination(network, algebra, gradient, labels, pieces, plans)
 
 
 def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:

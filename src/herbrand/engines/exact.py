@@ -18,9 +18,8 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
-from herbrand.engines.components import component_labels
 from herbrand.engines.contradiction import smallest_contradiction
-from herbrand.engines.elimination import Elimination, Found, planned, with_isolated
+from herbrand.engines.elimination import Elimination, Found, planned
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network, Scope, add_template, network_of
 from herbrand.engines.reading import atom_tables
@@ -84,7 +83,7 @@ class Exact:
 
     def step(self, state: State) -> State:
         self._refuse_too_much(state.elimination)
-        found = with_isolated(state.network, state.elimination.run(), state.elimination.algebra)
+        found = state.elimination.with_isolated(state.elimination.run())
         if found.total == -math.inf:
             raise smallest_contradiction(state.ground, self._satisfiable)
         return replace(state, found=found, formulas=self._formula_rows(state, found))
@@ -130,7 +129,7 @@ class Exact:
 
     def _formula_rows(self, state: State, found: Found) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""
-        parts = _Parts(state.network)
+        parts = _Parts(state.network, state.elimination.labels)
         return tuple(
             Row(show_formula(formula), None, (), self._probability(state, found, parts, formula))
             for asked in state.question.formulas
@@ -160,10 +159,7 @@ class _Parts:
     """The components of a network, to look at a few of them again."""
 
     network: Network
-
-    @cached_property
-    def labels(self) -> np.ndarray:
-        return component_labels(self.network)
+    labels: np.ndarray
 
     @cached_property
     def scopes(self) -> dict[int, list[Scope]]:

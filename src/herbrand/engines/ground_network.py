@@ -1,6 +1,6 @@
 """The ground Markov network of a program: tables over latent atoms, ready to be contracted.
 
-Takes a :class:`Ground`; gives its connected :class:`Component` s. Rows of one shape become tables together;
+Takes a :class:`Ground`; gives a :class:`Network`. Rows of one shape become tables together;
 tables over the same atoms are added up. A quantifier that cannot be seen away becomes a chain of helper
 variables, one a piece, each "some piece so far holds", so that its width stays small however many pieces it
 has.
@@ -242,7 +242,7 @@ def soft_evidence(ground: Ground, predicate: str) -> tuple[np.ndarray, np.ndarra
     sizes = ground.evidence.sizes(predicate)
     codes = codes_of(table.soft[:, : len(sizes)], sizes)
     p = table.probabilities
-    if ground.program.signature.predicates[predicate].value_type is None:
+    if not ground.evidence.is_valued(predicate):
         return codes, np.ones(len(codes), np.int64), np.log(p) - np.log1p(-p)
     others = max(1, ground.program.value_count(predicate) - 1)
     return codes, table.soft[:, -1].astype(np.int64), np.log(p) - np.log1p(-p) + math.log(others)

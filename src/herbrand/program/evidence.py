@@ -19,7 +19,6 @@ from herbrand.language.syntax import Value
 from herbrand.program.program import Program
 
 LATENT = -1
-Indices = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ a world in which a forbidden conjunction holds is impossible.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from herbrand.errors import Span
@@ -30,19 +29,13 @@ class Weight:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Immutable; engines cache what they derive from it by :attr:`structure`."""
+    """Immutable."""
 
     signature: Signature
     facts: Facts
     statements: tuple[Statement, ...]
     weights: tuple[Weight, ...]
     templates: tuple[Template, ...]
-
-    @property
-    def structure(self) -> Hashable:
-        """What plans depend on: templates and sizes, not weights or facts."""
-        sizes = tuple(sorted((name, len(domain)) for name, domain in self.facts.domains.items()))
-        return self.templates, sizes
 
     def domain(self, type_name: str) -> Domain:
         return self.facts.domains[type_name]
@@ -60,10 +53,6 @@ class Program:
 
     def is_open(self, predicate: str) -> bool:
         return self.facts.tables[predicate].world == "open"
-
-    def open_predicates(self) -> Iterator[Predicate]:
-        """Those that can have latent atoms."""
-        return (p for p in self.signature.predicates.values() if self.is_open(p.name))
 
     def span_of(self, template: Template) -> Span | None:
         """Where the template was stated; nowhere for one that a query added."""

@@ -13,10 +13,13 @@ the second
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from herbrand.errors import HerbrandError, LanguageError, Mistake, Span
+from herbrand.errors import HerbrandError, LanguageError, Mistake, Span, UnsupportedError
+
+Part = TypeVar("Part")
 
 
 class MistakeList:
@@ -50,6 +53,21 @@ class MistakeList:
         """Raise one error of all that was noted, in the order of the files' lines, if anything was."""
         if self._noted:
             raise kind(sorted(self._noted, key=_place))
+
+
+def written_lines(parts: Iterable[Part], lines: Callable[[Part], Iterable[str]]) -> list[str]:
+    """The lines of every part; one ``UnsupportedError`` of all that cannot be said."""
+    refused = MistakeList()
+    written: list[str] = []
+    for part in parts:
+        with refused.collecting():
+            written += lines(part)
+    refused.raise_any(UnsupportedError)
+    return written
+
+
+def as_text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _place(mistake: Mistake) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plain_name, written_constant
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.names import shown_number
@@ -76,13 +76,7 @@ def write_mln(theory: Theory, signature: Signature) -> str:
 
 def write_db(theory: Theory, signature: Signature) -> str:
     """The ``.db`` text of the facts. Raises UnsupportedError naming those that are neither true nor false."""
-    refused = MistakeList()
-    lines: list[str] = []
-    for rows in theory.facts:
-        with refused.collecting():
-            lines += _fact_lines(rows)
-    refused.raise_any(UnsupportedError)
-    return "".join(f"{line}\n" for line in lines)
+    return as_text(written_lines(theory.facts, _fact_lines))
 
 
 class _MlnWriter:
@@ -93,14 +87,9 @@ class _MlnWriter:
         self._types = SpelledNames(dict.fromkeys([*self._closed, *named]), _type_spelling)
 
     def write(self, theory: Theory) -> str:
-        refused = MistakeList()
-        said: list[str] = []
-        for statement in theory.statements:
-            with refused.collecting():
-                said += self._statement(statement)
-        refused.raise_any(UnsupportedError)
+        said = written_lines(theory.statements, self._statement)
         head = [*self._type_lines(), *self._predicate_lines()]
-        return "".join(f"{line}\n" for line in [*head, *([""] if head and said else []), *said])
+        return as_text([*head, *([""] if head and said else []), *said])
 
     def _type_lines(self) -> Iterator[str]:
         for name, kind in self._closed.items():

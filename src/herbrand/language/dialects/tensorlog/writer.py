@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.dialects.tensorlog.facts import NUMBER
 from herbrand.language.dialects.tensorlog.rules import WEIGHTED
@@ -50,13 +50,7 @@ _CELL = re.compile(r"[^\s]+(?: +[^\s]+)*")
 
 def write_ppr(theory: Theory, signature: Signature) -> str:
     """The ``.ppr`` text of everything but the facts. Raises UnsupportedError naming what cannot be said."""
-    refused = MistakeList()
-    lines: list[str] = []
-    for statement in theory.statements:
-        with refused.collecting():
-            lines += _statement(statement)
-    refused.raise_any(UnsupportedError)
-    return "".join(f"{line}\n" for line in lines)
+    return as_text(written_lines(theory.statements, _statement))
 
 
 def write_cfacts(theory: Theory, signature: Signature) -> str:
@@ -64,14 +58,9 @@ def write_cfacts(theory: Theory, signature: Signature) -> str:
 
     Where a last constant looks like a weight, the predicates are declared, so that it is not read as one.
     """
-    refused = MistakeList()
-    lines: list[str] = []
-    for rows in theory.facts:
-        with refused.collecting():
-            lines += _fact_lines(rows)
-    refused.raise_any(UnsupportedError)
+    lines = written_lines(theory.facts, _fact_lines)
     declarations = _arity_declarations(theory, signature) if any(map(_looks_weighted, theory.facts)) else []
-    return "".join(f"{line}\n" for line in [*declarations, *lines])
+    return as_text([*declarations, *lines])
 
 
 def _statement(statement: Statement) -> Iterator[str]:
