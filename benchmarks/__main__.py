@@ -42,8 +42,9 @@ def machine() -> str:
 
 
 def section(name: str) -> str:
-    """A benchmark's title, command and table."""
-    rows = table(importlib.import_module(f"benchmarks.{name}").measure())
+    """A benchmark's title, command and table; one that has more to tell writes its own ``report``."""
+    module = importlib.import_module(f"benchmarks.{name}")
+    rows = module.report() if hasattr(module, "report") else table(module.measure())
     return f"## {BENCHMARKS[name]}\n\n`python -m benchmarks {name}`\n\n{rows}\n"
 
 

@@ -34,11 +34,22 @@ class Support:
 
 @dataclass(frozen=True)
 class Settings:
-    """What every engine is told; it takes what it understands."""
+    """What every engine is told; it takes what it understands. ``None`` leaves the choice to the engine.
+
+    ``schedule`` and ``damping`` say how a step replaces beliefs, ``starts`` how many runs (or chains) begin
+    from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow.
+    """
 
     memory: int | None = None
     seconds: float | None = None
     seed: int = 0
+    tolerance: float | None = None
+    iterations: int | None = None
+    schedule: str | None = None
+    damping: float | None = None
+    starts: int | None = None
+    samples: int | None = None
+    cost: float | None = None
 
 
 class Engine(Protocol[State]):

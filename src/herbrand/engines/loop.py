@@ -44,6 +44,18 @@ def run(
     state: Any = None,
 ) -> Any:
     """The engine's answer. ``watch`` is told each step's number and residual; ``state`` is where to go on."""
+    return engine.read(*settle(engine, program, question, limits, watch, state))
+
+
+def settle(
+    engine: Engine[Any],
+    program: Program,
+    question: Question,
+    limits: Limits | None = None,
+    watch: Callable[[int, float], None] | None = None,
+    state: Any = None,
+) -> tuple[Any, Status]:
+    """The state in which the engine came to rest, or was stopped, and how it went."""
     limits = limits or Limits()
     began = time.perf_counter()
     state = engine.start(program, question) if state is None else state
@@ -60,12 +72,12 @@ def run(
         if advice:
             break
     seconds = time.perf_counter() - began
-    return engine.read(state, Status(not advice, len(trace), seconds, advice, tuple(trace)))
+    return state, Status(not advice, len(trace), seconds, advice, tuple(trace))
 
 
 def _limit_met(limits: Limits, steps: int, seconds: float) -> str:
     if steps >= limits.iterations:
-        return f"stopped after {steps} iterations"
+        return f"stopped after {steps} iterations; allow more by --iterations"
     if limits.seconds is not None and seconds >= limits.seconds:
         return f"stopped after {seconds:.1f} s; allow more by --time-limit"
     return ""

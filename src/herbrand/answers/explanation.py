@@ -1,0 +1,156 @@
+"""Why an answer is what it is: a number as the sum of its reasons, the heaviest first.
+
+One layout for every engine. The number is the log-odds of an atom, an end of an interval, or the weight of
+an answer; ``base`` is what it would be without any reason, and the reasons' contributions with ``base`` and
+``remainder`` add up to it.
+
+>>> why = Explanation(
+...     'smokes("anna")', "log-odds", 1.1, "exact", Guarantee.EXACT,
+...     (Reason("0.4: smokes(x)", {"x": "anna"}, 0.4), Reason("0.7: friends(x, y)", {"x": "anna"}, 0.7)),
+... )
+>>> why
+smokes("anna"): log-odds 1.1000 (exact, exact)
+contribution  statement           where
+     +0.7000  0.7: friends(x, y)  x = "anna"
+     +0.4000  0.4: smokes(x)      x = "anna"
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.language.names import shown_constant
+from herbrand.language.syntax import Value
+
+REASONS_SHOWN = 20
+INDENT = "  "
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One statement, for one choice of constants, and what it adds; ``parts`` are what it rests on in turn.
+
+    ``contribution`` is in the units of the explanation. ``statement`` is the printer's canonical text.
+    """
+
+    statement: str
+    grounding: Mapping[str, Value] = field(default_factory=dict)
+    contribution: float = 0.0
+    parts: tuple[Reason, ...] = ()
+
+    @property
+    def where(self) -> str:
+        return ", ".join(f"{name} = {shown_constant(value)}" for name, value in self.grounding.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "statement": self.statement,
+            "grounding": dict(self.grounding),
+            "contribution": self.contribution,
+        }
+        return told | {"parts": [part.to_dict() for part in self.parts]} if self.parts else told
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """``value`` is the ``quantity`` of ``subject``; it equals base + contributions + remainder.
+
+    ``remainder`` is what reasons that are not listed add. ``value`` may be infinite: the reasons that force
+    it then have infinite contributions.
+    """
+
+    subject: str
+    quantity: str
+    value: float
+    engine: str
+    guarantee: Guarantee
+    reasons: tuple[Reason, ...]
+    base: float = 0.0
+    remainder: float = 0.0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        heaviest = sorted(self.reasons, key=lambda reason: -abs(reason.contribution))
+        object.__setattr__(self, "reasons", tuple(heaviest))
+
+    def top(self, count: int) -> Explanation:
+        """The ``count`` heaviest reasons; the others join the remainder."""
+        kept, others = self.reasons[:count], self.reasons[count:]
+        rest = self.remainder + math.fsum(reason.contribution for reason in others)
+        return Explanation(
+            self.subject, self.quantity, self.value, self.engine, self.guarantee, kept, self.base, rest, self.note
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand explain``."""
+        return {
+            "subject": self.subject,
+            "quantity": self.quantity,
+            "value": _number(self.value),
+            "engine": self.engine,
+            "guarantee": self.guarantee.value,
+            "base": _number(self.base),
+            "remainder": _number(self.remainder),
+            "note": self.note,
+            "reasons": [_finite(reason.to_dict()) for reason in self.reasons],
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Columns statement, where, contribution: the reasons without what they rest on."""
+        return pa.table(
+            {
+                "statement": pa.array([reason.statement for reason in self.reasons], pa.string()),
+                "where": pa.array([reason.where for reason in self.reasons], pa.string()),
+                "contribution": pa.array([reason.contribution for reason in self.reasons], pa.float64()),
+            }
+        )
+
+    @property
+    def title(self) -> str:
+        told = f"{self.subject}: {self.quantity} {self.value:.4f} ({self.engine}, {self.guarantee.value})"
+        return f"{told}\n{self.note}" if self.note else told
+
+    heads = ("contribution", "statement", "where")
+
+    def cells(self) -> Iterator[tuple[str, str, str]]:
+        """Rows for a table; what a reason rests on stands below it, indented."""
+        if self.base:
+            yield _signed(self.base), "(before any statement)", ""
+        for reason in self.reasons:
+            yield from _cells(reason, "")
+        if self.remainder:
+            yield _signed(self.remainder), "(all others)", ""
+
+    def __repr__(self) -> str:
+        rows = [self.heads, *self.cells()][: REASONS_SHOWN + 1]
+        first, second = (max(len(row[i]) for row in rows) for i in range(2))
+        lines = [f"{a:>{first}}  {b:{second}}  {c}".rstrip() for a, b, c in rows]
+        return "\n".join([self.title, *lines])
+
+
+def _cells(reason: Reason, indent: str) -> Iterator[tuple[str, str, str]]:
+    yield "" if indent else _signed(reason.contribution), indent + reason.statement, reason.where
+    for part in reason.parts:
+        yield from _cells(part, indent + INDENT)
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.4f}"
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity; it is told by its name."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _finite(told: dict[str, Any]) -> dict[str, Any]:
+    told["contribution"] = _number(told["contribution"])
+    if "parts" in told:
+        told["parts"] = [_finite(part) for part in told["parts"]]
+    return told
