@@ -9,16 +9,21 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from herbrand.answers.explanation import Explanation
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.memory import budget, bytes_of
-from herbrand.engines.engine import Engine, Settings
-from herbrand.engines.loop import Limits, run
-from herbrand.engines.registry import all_engines, engine_named
-from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget
+from herbrand.engines.asked import Asked, explained_fact
+from herbrand.engines.choice import choose, with_alternatives
+from herbrand.engines.engine import Engine, Settings, settings_from
+from herbrand.engines.loop import Limits, settle
+from herbrand.errors import BudgetError, Mistake, UnsupportedError
+from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
@@ -27,12 +32,25 @@ from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Bound, FactRows, Rule, Statement, Theory, WeightedFormula
 from herbrand.program.derive import derived
+from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.program.question import Question, queried_predicates, read_question
+from herbrand.program.question import Question, queried_predicates, read_explained, read_question
+
+if TYPE_CHECKING:
+    from herbrand.learning.learned import Learning
 
 KINDS: dict[str, type[Statement]] = {"weights": WeightedFormula, "bounds": Bound, "rules": Rule}
 Texts = str | Iterable[str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Settled:
+    """An engine at rest: its last state, and how it came there."""
+
+    engine: Engine[Any]
+    state: Any
+    status: Status
 
 
 @dataclass(frozen=True)
@@ -95,54 +113,115 @@ class Model:
         log_partition: bool = False,
         top: int | None = None,
         min: float | None = None,
-        memory: int | str | None = None,
-        time_limit: float | None = None,
-        seed: int = 0,
         note: Callable[[str], None] | None = None,
+        **settings: Any,
     ) -> Marginals:
         """Marginal probabilities of latent atoms, or of what is queried; with ``map`` the most probable
         world.
 
+        ``settings``: the fields of :class:`~herbrand.engines.engine.Settings` and ``time_limit``, in seconds.
         Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
         self._refuse_unusable("infer", "weights", "rules")
-        settings = Settings(None if memory is None else bytes_of(memory), time_limit, seed)
         program, question = self._asked(_texts(query), _texts(given), map)
+        settled = self._settled(program, question, engine, settings_from(settings), note)
+        return settled.engine.read(settled.state, settled.status).filtered(top, min)
+
+    def explain(
+        self,
+        query: str,
+        *,
+        given: Texts = (),
+        engine: str = "auto",
+        top: int | None = None,
+        note: Callable[[str], None] | None = None,
+        **settings: Any,
+    ) -> Explanation:
+        """Why an atom has its probability: the statements and groundings that moved it, heaviest first."""
+        self._refuse_unusable("explain", "weights", "rules")
+        program = self._program(_World(_texts(given), queried_predicates((query,), self.signature)))
+        question = read_explained(query, program.signature, program.facts)
+        asked = Asked.of(question, Evidence(program))
+        if asked.known is not None:
+            return explained_fact(asked)
+        settled = self._settled(program, question, engine, settings_from(settings), note)
+        found = settled.engine.explain(settled.state, settled.status)
+        return found if top is None else found.top(top)
+
+    def learn(
+        self,
+        method: str = "pseudo-likelihood",
+        *,
+        target: Texts = (),
+        latent: Texts = (),
+        worlds: Any = (),
+        watch: Callable[[Any], None] | None = None,
+        **settings: Any,
+    ) -> Learning:
+        """The theory with weights in place of its ``?``, learned from the facts.
+
+        Every predicate is closed unless it is ``latent``; ``target``: what is to be predicted. ``worlds``: a
+        folder that holds a folder of facts for each world, or a list of facts; the model's own hold in all.
+        ``settings``: the fields of :class:`~herbrand.learning.settings.LearningSettings`.
+        """
+        methods = importlib.import_module("herbrand.learning.methods")
+        self._refuse_unusable("learn", "weights", "rules")
+        return methods.learned(
+            method,
+            self._used_theory(),
+            [self._stated_world(facts) for facts in methods.separate_facts(worlds) or [()]],
+            targets=_texts(target),
+            latent=(*_texts(latent), *self._open),
+            settings={**settings, "watch": watch},
+        )
+
+    def _stated_world(self, more: Any) -> tuple[Signature, Facts]:
+        """The vocabulary and the facts as stated, with more facts beside the model's own."""
+        return load_facts(
+            self.theory.facts,
+            self.signature,
+            (*self._sources, *fact_sources(more)),
+            mentioned=self.signature.mentioned,
+            header=self._header,
+            open=self.signature.predicates,
+            progress=self._progress,
+        )
+
+    def _settled(
+        self,
+        program: Program,
+        question: Question,
+        name: str,
+        settings: Settings,
+        note: Callable[[str], None] | None,
+    ) -> _Settled:
+        """The chosen engine at rest."""
         if note is not None:
             for text in _worth_knowing(program):
                 note(text)
-        chosen, state = self._chosen(engine, settings, program, question, note)
+        chosen = choose(name, settings, program, question)
+        if note is not None and name == "auto":
+            note(str(chosen))
+        engine, limits = chosen.engine, Limits.of(settings)
         try:
-            answer = run(chosen, program, question, Limits(seconds=time_limit), state=state)
+            found = settle(engine, program, question, limits, self._watch(limits), chosen.support.state)
         except BudgetError as error:
-            raise _with_alternatives(error, chosen, settings, program, question) from None
-        return answer.filtered(top, min)
+            raise with_alternatives(error, engine, settings, program, question) from None
+        return _Settled(engine, *found)
+
+    def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
+        """Progress of an iteration, told as loading is told."""
+        progress = self._progress
+        if progress is None:
+            return None
+        return lambda step, residual: progress(
+            f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0)
+        )
 
     def _asked(self, query: Sequence[str], given: Sequence[str], map: bool) -> tuple[Program, Question]:
         world = _World(tuple(given), queried_predicates(query, self.signature))
         program = self._program(world)
         return program, read_question(query, program.signature, program.facts, map)
-
-    def _chosen(
-        self,
-        name: str,
-        settings: Settings,
-        program: Program,
-        question: Question,
-        note: Callable[[str], None] | None,
-    ) -> tuple[Engine[Any], Any]:
-        """The engine, and the state that its estimate has prepared if one was needed to choose it."""
-        if name != "auto":
-            return engine_named(name, settings), None
-        reasons = []
-        for engine in all_engines(settings):
-            support = engine.supports(program, question)
-            if support.possible:
-                if note is not None:
-                    note(f"engine {engine.name}: about {support.operations or 0:.1e} operations")
-                return engine, support.state
-            reasons.append(Mistake(f"{engine.name} cannot run it: {support.reason}"))
-        raise BudgetError(reasons)
 
     def _program(self, world: _World) -> Program:
         if all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict:
@@ -218,16 +297,3 @@ def _worth_knowing(program: Program) -> Iterator[str]:
     for name, domain in program.facts.domains.items():
         if not len(domain):
             yield f"type {name} has no constants; point at facts, or declare them: type {name} = {{...}}"
-
-
-def _with_alternatives(
-    error: BudgetError, engine: Engine[Any], settings: Settings, program: Program, question: Question
-) -> HerbrandError:
-    """The refusal, and which engines could run it instead."""
-    others = [
-        other.name
-        for other in all_engines(settings)
-        if other.name != engine.name and other.supports(program, question).possible
-    ]
-    hint = f"engines that can run it: {', '.join(others)}" if others else ""
-    return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)

@@ -47,7 +47,7 @@ def test_stops_where_little_moves() -> None:
 def test_an_iteration_limit_is_told() -> None:
     _, status = ran(Limits(tolerance=0.0, iterations=3))
     assert (status.converged, status.iterations) == (False, 3)
-    assert status.advice == "stopped after 3 iterations"
+    assert status.advice == "stopped after 3 iterations; allow more by --iterations"
 
 
 def test_a_time_limit_is_told() -> None:

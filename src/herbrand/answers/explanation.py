@@ -9,7 +9,7 @@ an answer; ``base`` is what it would be without any reason, and the reasons' con
 ...     (Reason("0.4: smokes(x)", {"x": "anna"}, 0.4), Reason("0.7: friends(x, y)", {"x": "anna"}, 0.7)),
 ... )
 >>> why
-smokes("anna"): log-odds 1.1000 (exact, exact)
+smokes("anna"): log-odds 1.1000 (exact; exact)
 contribution  statement           where
      +0.7000  0.7: friends(x, y)  x = "anna"
      +0.4000  0.4: smokes(x)      x = "anna"
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +30,8 @@ from herbrand.language.syntax import Value
 
 REASONS_SHOWN = 20
 INDENT = "  "
+UNSEEN = 5e-5
+"""What rounds to nothing is not shown."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,7 @@ class Explanation:
         """The ``count`` heaviest reasons; the others join the remainder."""
         kept, others = self.reasons[:count], self.reasons[count:]
         rest = self.remainder + math.fsum(reason.contribution for reason in others)
-        return Explanation(
-            self.subject, self.quantity, self.value, self.engine, self.guarantee, kept, self.base, rest, self.note
-        )
+        return replace(self, reasons=kept, remainder=rest)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``herbrand explain``."""
@@ -113,18 +113,18 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        told = f"{self.subject}: {self.quantity} {self.value:.4f} ({self.engine}, {self.guarantee.value})"
+        told = f"{self.subject}: {self.quantity} {self.value:.4f} ({self.engine}; {self.guarantee.value})"
         return f"{told}\n{self.note}" if self.note else told
 
     heads = ("contribution", "statement", "where")
 
     def cells(self) -> Iterator[tuple[str, str, str]]:
         """Rows for a table; what a reason rests on stands below it, indented."""
-        if self.base:
+        if abs(self.base) > UNSEEN:
             yield _signed(self.base), "(before any statement)", ""
         for reason in self.reasons:
             yield from _cells(reason, "")
-        if self.remainder:
+        if abs(self.remainder) > UNSEEN:
             yield _signed(self.remainder), "(all others)", ""
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ import sys
 import typer
 
 import herbrand
-from herbrand.cli import check, compare, convert, infer
+from herbrand.cli import check, compare, convert, explain, infer
 from herbrand.errors import HerbrandError
 
 INTERRUPTED = 130
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (check, infer, compare, convert):
+for module in (check, infer, explain, compare, convert):
     app.command(module.NAME)(module.command)
 
 

@@ -7,16 +7,18 @@ from typing import Annotated
 import typer
 
 from herbrand.cli import options
+from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import note, text_table, write_result
+from herbrand.cli.output import leave_unconverged, note, text_table, write_result
 
 NAME = "infer"
-NOT_CONVERGED = 3
 
 
+@spread
 def command(
-    theory: options.Theories,
-    facts: options.Facts = None,
+    opened: options.Opened,
+    stepped: options.Stepped,
+    written: options.Written,
     query: options.Query = None,
     given: options.Given = None,
     engine: options.EngineName = "auto",
@@ -30,33 +32,20 @@ def command(
     min: Annotated[
         float | None, typer.Option("--min", metavar="P", help="Rows of at least this probability.")
     ] = None,
-    format: options.OutputFormat = options.Format.table,
-    output: options.Output = None,
-    memory: options.Memory = None,
-    time_limit: options.TimeLimit = None,
-    seed: options.Seed = 0,
-    dialect: options.Dialect = None,
-    open: options.Open = None,
-    closed: options.Closed = None,
-    header: options.HasHeader = None,
-    ignore: options.Ignore = None,
 ) -> None:
     """Marginal probabilities of the latent atoms, of what is queried, or the most probable world.
 
     Uses weighted and hard formulas.
     """
-    model = open_model(theory, facts, dialect, open, closed, header, ignore)
-    answer = model.infer(
+    answer = open_model(opened).infer(
         query or (),
         given=given or (),
         engine=engine,
         map=map,
         top=top,
         min=min,
-        memory=memory,
-        time_limit=time_limit,
-        seed=seed,
         note=note,
+        **stepped.told(),
     )
     title = answer.title
     if log_partition and answer.log_partition is not None:
@@ -64,12 +53,9 @@ def command(
     if answer.log_weight is not None:
         title += f"\nlog weight {answer.log_weight:.6f}"
     write_result(
-        format,
-        output,
+        written,
         answer.to_dict,
         lambda: [text_table(answer.heads, answer.cells(), title)],
         answer.to_arrow,
     )
-    if not answer.status.converged:
-        note(f"not converged: {answer.status.advice}")
-        raise typer.Exit(NOT_CONVERGED)
+    leave_unconverged(answer.status)

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 import herbrand as hb
-from herbrand.cli.options import Header
+from herbrand.cli.options import Header, Opened
 from herbrand.cli.output import Bar
 
 if TYPE_CHECKING:
     from herbrand.model import Model
 
 
-def open_model(
-    theories: Sequence[str],
-    facts: Sequence[str] | None,
-    dialect: str | None = None,
-    open: Sequence[str] | None = None,
-    closed: Sequence[str] | None = None,
-    header: Header | None = None,
-    ignore: Sequence[str] | None = None,
-) -> Model:
+def open_model(opened: Opened) -> Model:
     """The model that a command's options describe."""
     return hb.Model(
-        hb.read(theories, dialect),
-        list(facts) if facts else None,
-        open=open or (),
-        closed=closed or (),
-        header=None if header is None else header is Header.yes,
-        ignore=ignore or (),
+        hb.read(opened.theory, opened.dialect),
+        list(opened.facts) if opened.facts else None,
+        open=opened.open or (),
+        closed=opened.closed or (),
+        header=None if opened.header is None else opened.header is Header.yes,
+        ignore=opened.ignore or (),
         progress=_progress(),
     )
+
+
+def last_argument(opened: Opened, what: str) -> tuple[Opened, str]:
+    """The theory files without the last argument, which is ``what`` was asked for."""
+    *theory, asked = opened.theory
+    if not theory:
+        raise typer.BadParameter(f"name {what} after the theory files")
+    return replace(opened, theory=theory), asked
 
 
 def _progress() -> Callable[[str, float], None]:

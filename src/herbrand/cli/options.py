@@ -1,9 +1,10 @@
-"""Options that several commands share, said once."""
+"""Options that several commands share, said once: one by one, and in groups that commands take whole."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -71,3 +72,75 @@ Memory = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", min=0, help="At most this long.")
 ]
+Tolerance = Annotated[
+    float | None, typer.Option("--tolerance", metavar="T", min=0, help="Stop when a step moves less.")
+]
+Iterations = Annotated[int | None, typer.Option("--iterations", metavar="N", min=1, help="At most N steps.")]
+Schedule = Annotated[
+    str | None,
+    typer.Option(
+        "--schedule", metavar="NAME", help="In which order beliefs are updated: parallel, sequential."
+    ),
+]
+Damping = Annotated[
+    float | None,
+    typer.Option(
+        "--damping", metavar="D", min=0, max=1, help="The share of the old belief that a step keeps."
+    ),
+]
+Starts = Annotated[
+    int | None, typer.Option("--starts", metavar="N", min=1, help="Runs, or chains, from different seeds.")
+]
+Samples = Annotated[
+    int | None, typer.Option("--samples", metavar="N", min=1, help="How many worlds a sampler draws.")
+]
+Cost = Annotated[
+    float | None, typer.Option("--cost", metavar="OPERATIONS", min=0, help="How large a region may grow.")
+]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A theory and its facts."""
+
+    theory: Theories
+    facts: Facts = None
+    dialect: Dialect = None
+    open: Open = None
+    closed: Closed = None
+    header: HasHeader = None
+    ignore: Ignore = None
+
+
+@dataclass(frozen=True)
+class Limited:
+    """How much a call may take."""
+
+    memory: Memory = None
+    time_limit: TimeLimit = None
+    seed: Seed = 0
+
+    def told(self) -> dict[str, Any]:
+        """As keyword arguments."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class Stepped(Limited):
+    """How an engine steps, and how much it may take; what is not given the engine chooses."""
+
+    tolerance: Tolerance = None
+    iterations: Iterations = None
+    schedule: Schedule = None
+    damping: Damping = None
+    starts: Starts = None
+    samples: Samples = None
+    cost: Cost = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a result goes, and how."""
+
+    format: OutputFormat = Format.table
+    output: Output = None

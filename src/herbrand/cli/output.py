@@ -15,16 +15,20 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from herbrand.cli.options import Format
+from herbrand.cli.options import Format, Written
 from herbrand.errors import HerbrandError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from herbrand.answers.status import Status
+
+NOT_CONVERGED = 3
 WAIT = 1.0
 """A progress bar appears for work over this many seconds."""
 
@@ -34,14 +38,21 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def leave_unconverged(status: Status) -> None:
+    """After results are written: status 3, and why, where the work did not converge."""
+    if not status.converged:
+        note(f"not converged: {status.advice}")
+        raise typer.Exit(NOT_CONVERGED)
+
+
 def write_result(
-    format: Format,
-    output: str | None,
+    written: Written,
     to_dict: Callable[[], dict[str, Any]],
     to_tables: Callable[[], Sequence[Table]],
     to_arrow: Callable[[], pa.Table],
 ) -> None:
     """A result in the chosen format, to a file or to standard output."""
+    format, output = written.format, written.output
     match format:
         case Format.json:
             write_text(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False) + "\n", output)

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from herbrand.engines.ground_network import Network, add_template, add_unary
+import numpy as np
+
+from herbrand.engines.ground_network import Network, Scope, add_template, add_unary
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.program.ground import Ground
 
+Satisfiable = Callable[[Network], bool]
 
-def smallest_contradiction(ground: Ground, satisfiable: Callable[[Network], bool]) -> ContradictionError:
+
+def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> ContradictionError:
     """The error that names statements no world satisfies, none of which could be left out."""
-    needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
-    for statement in tuple(needed):
-        rest = [other for other in needed if other != statement]
-        if not satisfiable(_network_of_hard(ground, rest)):
-            needed = rest
+    needed = contradicting(ground, satisfiable)
     return ContradictionError([_mistake(ground, number, len(needed)) for number in needed] or _facts())
 
 
-def _network_of_hard(ground: Ground, statements: Iterable[int]) -> Network:
+def contradicting(
+    ground: Ground, satisfiable: Satisfiable, assumed: Mapping[Scope, np.ndarray] | None = None
+) -> list[int]:
+    """Numbers of hard statements that no world satisfies along with what is assumed; none can be left out."""
+    needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
+    for statement in tuple(needed):
+        rest = [other for other in needed if other != statement]
+        if not satisfiable(_network_of_hard(ground, rest, assumed or {})):
+            needed = rest
+    return needed
+
+
+def _network_of_hard(
+    ground: Ground, statements: Iterable[int], assumed: Mapping[Scope, np.ndarray]
+) -> Network:
     wanted = set(statements)
     network = Network(ground.atoms.value_counts.tolist(), ground.atoms.count)
     for template in ground.templates:
         if template.template.weight is None and template.template.statement in wanted:
             add_template(network, template, ground.program.weights)
     add_unary(network, ground)
+    for scope, table in assumed.items():
+        network.add_ordered(scope, table)
     return network
 
 

@@ -16,7 +16,7 @@ import torch
 
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.engines.components import Batch, batches, component_labels
-from herbrand.engines.ground_network import Network
+from herbrand.engines.ground_network import Network, Scope
 from herbrand.engines.width import least_width
 from herbrand.errors import BudgetError
 
@@ -79,6 +79,20 @@ class Elimination:
         found.shares[isolated] = taken / taken.sum(axis=1, keepdims=True)
         totals = found.component_totals | dict(zip(labels[isolated].tolist(), alone.tolist(), strict=True))
         return Found(found.total + float(alone.sum()), found.shares, totals)
+
+    def beliefs(self) -> dict[Scope, np.ndarray]:
+        """The joint share of each table's entries: the gradient of the total with respect to them."""
+        found: dict[Scope, np.ndarray] = {}
+        for batch, made in zip(self.batches, self.plans, strict=True):
+            tables = [torch.from_numpy(table).requires_grad_() for table in batch.tables]
+            sizes = [batch.sizes[i] for i in _atoms(self.network, batch)]
+            weights = torch.zeros(len(batch), sum(sizes), dtype=FLOAT).split(sizes, dim=1)
+            total = run(made, list(map(Dense, [*weights, *tables]))).to_dense()
+            shares = torch.autograd.grad(total.sum(), tables)
+            for scope, share in zip(batch.scopes, shares, strict=True):
+                axes = map(tuple, batch.axes[:, list(scope)].tolist())
+                found |= dict(zip(axes, share.numpy(), strict=True))
+        return found
 
     def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
         """Each component's total; the shares of its atoms are written into ``shares``."""

@@ -7,11 +7,16 @@ gives the first state, ``step`` the next one, ``read`` the answer that a state h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.contraction.memory import bytes_of
+from herbrand.errors import UnsupportedError, nearest
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -22,7 +27,8 @@ State = TypeVar("State")
 class Support:
     """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost.
 
-    ``state`` is what the estimate had to prepare anyway; a run can go on from there.
+    ``state`` is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what
+    its answer would have.
     """
 
     possible: bool
@@ -30,6 +36,7 @@ class Support:
     operations: float | None = None
     bytes: float | None = None
     state: Any = None
+    guarantee: Guarantee = Guarantee.APPROXIMATION
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,26 @@ class Settings:
     cost: float | None = None
 
 
+def settings_from(given: Mapping[str, Any]) -> Settings:
+    """The settings that keyword arguments describe: the fields of Settings, ``time_limit`` for ``seconds``.
+
+    >>> settings_from({"memory": "2GB", "time_limit": 5.0}).memory
+    2147483648
+    """
+    named = {"seconds" if name == "time_limit" else name: value for name, value in given.items()}
+    known = [field.name for field in fields(Settings)]
+    for name in named:
+        if name not in known or "seconds" in given:
+            options = ["time_limit" if field == "seconds" else field for field in known]
+            raise UnsupportedError(
+                f"there is no option '{name}'",
+                hint=nearest(name, options) or f"options: {', '.join(options)}",
+            )
+    if named.get("memory") is not None:
+        named["memory"] = bytes_of(named["memory"])
+    return Settings(**named)
+
+
 class Engine(Protocol[State]):
     """One inference method. Implementations are frozen dataclasses; their fields are their settings."""
 
@@ -70,3 +97,7 @@ class Engine(Protocol[State]):
         ...
 
     def read(self, state: State, status: Status) -> Marginals: ...
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        """Why the one atom that was asked for has its probability: its log-odds as a sum of reasons."""
+        ...

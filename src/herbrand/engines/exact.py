@@ -14,17 +14,20 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
-from herbrand.engines.contradiction import smallest_contradiction
+from herbrand.engines.asked import Asked
+from herbrand.engines.attribution import attributed
+from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.elimination import Elimination, Found, planned
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network, Scope, add_template, network_of
 from herbrand.engines.reading import atom_tables
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.language.show import show_formula
+from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
 from herbrand.program.ground import Ground, ground, ground_template
 from herbrand.program.instances import instances
@@ -74,7 +77,8 @@ class Exact:
             self._refuse_too_much(state.elimination)
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
-        return Support(True, "", state.elimination.operations, state.elimination.bytes, state)
+        elimination = state.elimination
+        return Support(True, "", elimination.operations, elimination.bytes, state, Guarantee.EXACT)
 
     def start(self, program: Program, question: Question) -> State:
         grounded = ground(program, budget(self.memory), MOST_GROUNDINGS)
@@ -105,6 +109,35 @@ class Exact:
             likeliest,
             state.found.total if likeliest else None,
         )
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        """The log-odds of the atom asked for, shared out exactly among groundings and soft evidence."""
+        ground = state.ground
+        asked = Asked.of(state.question, ground.evidence)
+        atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
+        found = attributed(ground, atom, asked.value, self._refuse_too_much)
+        if math.isfinite(found.value):
+            reasons, remainder = found.reasons, found.remainder
+        else:
+            reasons, remainder = self._forcing(ground, atom, asked.value, found.value), 0.0
+        return Explanation(
+            asked.text,
+            "log-odds",
+            found.value,
+            self.name,
+            Guarantee.EXACT,
+            reasons,
+            found.base if math.isfinite(found.value) else 0.0,
+            remainder,
+        )
+
+    def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:
+        """A smallest set of hard statements without which the atom could be otherwise."""
+        size = int(ground.atoms.value_counts[atom])
+        forbidden = np.where((np.arange(size) == value) == (log_odds > 0), -math.inf, 0.0)
+        numbers = contradicting(ground, self._satisfiable, {(atom,): forbidden})
+        texts = [next(show_statement(ground.program.statements[number])) for number in numbers]
+        return tuple(Reason(text, {}, log_odds) for text in texts)
 
     def _refuse_too_much(self, elimination: Elimination) -> None:
         """Raise before anything is allocated where the plan is above the limits."""

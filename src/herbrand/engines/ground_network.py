@@ -77,7 +77,7 @@ def add_conjunction(network: Network, conjunction: GroundConjunction, worth: flo
         return
     if conjunction.blocks:
         for _, piece in ground_rows(network, conjunction):
-            _add_row(network, [axis for axis, _ in piece], [values for _, values in piece], worth)
+            add_row(network, [axis for axis, _ in piece], [values for _, values in piece], worth)
         return
     for columns, rows in _by_pattern(conjunction.atoms):
         allowed = [conjunction.allowed[column] for column in columns]
@@ -101,7 +101,7 @@ def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int
     unique, counts = np.unique(rows, axis=0, return_counts=True)
     if rows.shape[1] > WIDEST_TABLE:
         for scope, count in zip(unique.tolist(), counts.tolist(), strict=True):
-            _add_row(network, scope, allowed, worth * count)
+            add_row(network, scope, allowed, worth * count)
         return
     orders = np.argsort(unique, axis=1)
     scopes = np.take_along_axis(unique, orders, axis=1).tolist()
@@ -117,7 +117,7 @@ def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int
         network.add_ordered(tuple(scope), table(order, count))
 
 
-def _add_row(network: Network, scope: Sequence[int], allowed: Sequence[Sequence[int]], worth: float) -> None:
+def add_row(network: Network, scope: Sequence[int], allowed: Sequence[Sequence[int]], worth: float) -> None:
     """One conjunction, as a table over its axes; a long one by way of a helper, so that no table is wide."""
     together = _together(zip(scope, allowed, strict=True))
     if not all(together.values()):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from herbrand.answers.status import Status
-from herbrand.engines.engine import Engine
+from herbrand.engines.engine import Engine, Settings
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -33,6 +33,15 @@ class Limits:
     tolerance: float = 1e-6
     iterations: int = 1000
     seconds: float | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """What the settings say; the rest by default."""
+        return cls(
+            cls.tolerance if settings.tolerance is None else settings.tolerance,
+            cls.iterations if settings.iterations is None else settings.iterations,
+            settings.seconds,
+        )
 
 
 def run(

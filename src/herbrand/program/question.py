@@ -42,11 +42,12 @@ class AtomPattern:
 
 @dataclass(frozen=True)
 class Question:
-    """Nothing named: every latent atom."""
+    """Nothing named: every latent atom. ``value`` is the one to explain of an atom (1: true)."""
 
     atoms: tuple[AtomPattern, ...] = ()
     formulas: tuple[Formula, ...] = ()
     most_probable: bool = False
+    value: int = 1
 
     @property
     def everything(self) -> bool:
@@ -73,6 +74,33 @@ def read_question(
             check_formula(formula, signature, facts)
             formulas.append(formula)
     return Question(tuple(atoms), tuple(formulas), most_probable)
+
+
+def read_explained(text: str, signature: Signature, facts: Facts) -> Question:
+    """The question for one ground atom, or one value of a many-valued one, as an explanation needs it."""
+    question = read_question([text], signature, facts)
+    match question.formulas:
+        case (ValueIs(atom=atom, value=Constant(value=value)),):
+            value_type = signature.predicates[atom.predicate].value_type
+            assert value_type is not None
+            index = facts.domains[value_type].index_of(value)
+            assert index is not None
+            question = Question((_pattern(atom, signature, facts),), value=index)
+        case ():
+            if signature.predicates[question.atoms[0].predicate].value_type is not None:
+                raise LanguageError(f"name the value to explain, as in {text} = ...")
+        case _:
+            raise _not_one_atom(text)
+    if question.atoms[0].latent or any(isinstance(a, str) for a in question.atoms[0].arguments):
+        raise _not_one_atom(text)
+    return question
+
+
+def _not_one_atom(text: str) -> LanguageError:
+    return LanguageError(
+        f"an explanation is of one ground atom, and this is not one: {text}",
+        hint='put constants for its variables, as in smokes("anna")',
+    )
 
 
 def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:

@@ -1,0 +1,55 @@
+"""The one atom, or value of an atom, that an explanation is of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
+from herbrand.language.names import shown_constant
+from herbrand.program.bindings import Bindings
+from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """``codes`` holds the atom's one code; ``value`` is 1 for its truth, or one of its values."""
+
+    evidence: Evidence
+    predicate: str
+    codes: np.ndarray
+    value: int
+
+    @classmethod
+    def of(cls, question: Question, evidence: Evidence) -> Asked:
+        """The atom of a question made by :func:`~herbrand.program.question.read_explained`."""
+        (pattern,) = question.atoms
+        codes = Bindings.nothing().codes(pattern.arguments, evidence.sizes(pattern.predicate))
+        return cls(evidence, pattern.predicate, codes, question.value)
+
+    @property
+    def text(self) -> str:
+        """As printed: the atom, or the atom and its value."""
+        text = self.evidence.atom_text(self.predicate, self.codes)[0]
+        value_type = self.evidence.program.signature.predicates[self.predicate].value_type
+        if value_type is None:
+            return text
+        return f"{text} = {shown_constant(self.evidence.program.domain(value_type).value(self.value))}"
+
+    @property
+    def known(self) -> bool | None:
+        """Whether facts say that it holds, or that it does not; ``None`` where it is latent."""
+        settled = int(self.evidence.known(self.predicate).lookup(self.codes)[0])
+        return None if settled == LATENT else settled == self.value
+
+
+def explained_fact(asked: Asked) -> Explanation:
+    """Why a known atom is what it is: the facts say so."""
+    told = math.inf if asked.known else -math.inf
+    listed = "listed among the facts" if asked.known else "not among the facts, or listed as false"
+    reason = Reason(f"it is {listed}", {}, told)
+    return Explanation(asked.text, "log-odds", told, "facts", Guarantee.EXACT, (reason,))

@@ -1,0 +1,81 @@
+"""Which engine runs a question: the one that was named, or by ``auto`` the surest that is affordable.
+
+``auto`` takes the cheapest engine that answers exactly, as long as its estimate stays within
+:data:`AFFORDABLE` operations; else the first approximation, in the order of the registry, that can run; else
+whatever exact engine can. The estimate often had to prepare what a run needs; a choice hands it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.engine import Engine, Settings, Support
+from herbrand.engines.registry import all_engines, engine_named
+from herbrand.errors import BudgetError, HerbrandError, Mistake
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+AFFORDABLE = 1e11
+"""Operations: some minutes of work. Above it an approximation is the better first answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """An engine and whether, and at what cost, it can run."""
+
+    engine: Engine[Any]
+    support: Support
+
+    @property
+    def cost(self) -> float:
+        return self.support.operations or 0.0
+
+    @property
+    def exact(self) -> bool:
+        return self.support.guarantee is Guarantee.EXACT
+
+    def __str__(self) -> str:
+        sure = "" if self.exact else f", {self.support.guarantee.value} only"
+        return f"engine {self.engine.name}{sure}: about {self.cost:.1e} operations"
+
+
+def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
+    """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
+    if name != "auto":
+        return Choice(engine_named(name, settings), Support(True))
+    refusals: list[Mistake] = []
+    dear: list[Choice] = []
+    exact: list[Choice] = []
+    for choice in _choices(settings, program, question):
+        if not choice.support.possible:
+            refusals.append(Mistake(f"{choice.engine.name} cannot run it: {choice.support.reason}"))
+        elif not choice.exact:
+            return min(exact, key=lambda other: other.cost) if exact else choice
+        elif choice.cost <= AFFORDABLE:
+            exact.append(choice)
+        else:
+            dear.append(choice)
+    if not exact and not dear:
+        raise BudgetError(refusals)
+    return min(exact or dear, key=lambda choice: choice.cost)
+
+
+def _choices(settings: Settings, program: Program, question: Question) -> Iterator[Choice]:
+    """Asked one after another: an estimate may cost something."""
+    return (Choice(engine, engine.supports(program, question)) for engine in all_engines(settings))
+
+
+def with_alternatives(
+    error: BudgetError, refused: Engine[Any], settings: Settings, program: Program, question: Question
+) -> HerbrandError:
+    """The refusal, and which engines could run it instead."""
+    others = [
+        choice.engine.name
+        for choice in _choices(settings, program, question)
+        if choice.engine.name != refused.name and choice.support.possible
+    ]
+    hint = f"engines that can run it: {', '.join(others)}" if others else ""
+    return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)

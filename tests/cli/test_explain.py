@@ -1,0 +1,71 @@
+"""``herbrand explain``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Outcome
+
+Herbrand = Callable[..., Outcome]
+
+THEORY = """\
+1.5: smokes(x) and friends(x, y) => smokes(y)
+-0.7: smokes(x)
+smokes("anna")
+friends("anna", "bob")
+friends("anna", "carl")
+"""
+
+
+@pytest.fixture
+def smokers(tmp_path: Path) -> str:
+    path = tmp_path / "smokers.hb"
+    path.write_text(THEORY)
+    return str(path)
+
+
+def test_the_atom_is_the_last_argument(herbrand: Herbrand, smokers: str) -> None:
+    outcome = herbrand("explain", smokers, "--open", "smokes", 'smokes("bob")')
+    assert outcome.status == 0
+    lines = outcome.out.splitlines()
+    assert lines[0] == 'smokes("bob"): log-odds 0.8000 (exact; exact)'
+    rows = [" ".join(line.split()) for line in lines[2:]]
+    assert rows == [
+        '+1.5000 1.5: smokes(x) and friends(x, y) => smokes(y) x = "anna", y = "bob"',
+        '-0.7000 -0.7: smokes(x) x = "bob"',
+    ]
+
+
+def test_json_adds_up(herbrand: Herbrand, smokers: str) -> None:
+    outcome = herbrand(
+        "explain", smokers, "--open", "smokes", "--query", 'smokes("bob")', "--top", "1", "--format", "json"
+    )
+    told = json.loads(outcome.out)
+    assert set(told) == {
+        "subject", "quantity", "value", "engine", "guarantee", "base", "remainder", "note", "reasons"
+    }  # fmt: skip
+    assert [reason["contribution"] for reason in told["reasons"]] == pytest.approx([1.5])
+    assert told["reasons"][0]["grounding"] == {"x": "anna", "y": "bob"}
+    total = told["base"] + told["remainder"] + sum(reason["contribution"] for reason in told["reasons"])
+    assert total == pytest.approx(told["value"])
+
+
+def test_infinity_is_told_by_its_name_in_json(herbrand: Herbrand, smokers: str) -> None:
+    outcome = herbrand("explain", smokers, "--open", "smokes", 'smokes("anna")', "--format", "json")
+    assert json.loads(outcome.out)["value"] == "inf"
+
+
+def test_nothing_to_explain_is_a_wrong_usage(herbrand: Herbrand, smokers: str) -> None:
+    outcome = herbrand("explain", smokers)
+    assert outcome.status == 2
+    assert "what to explain" in outcome.err
+
+
+def test_an_unknown_constant_is_told(herbrand: Herbrand, smokers: str) -> None:
+    outcome = herbrand("explain", smokers, 'smokes("bobb")')
+    assert outcome.status == 1
+    assert '"bobb" is no constant' in outcome.err
