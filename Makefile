@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup demo test check check-all lint docs bench clean
+.PHONY: setup demo test check check-all lint docs bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field clean
 
 setup: $(READY)
 
@@ -37,6 +37,24 @@ check-all: lint
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-query: $(READY)
+	$(BIN)/python -m benchmarks query
+
+bench-bounds: $(READY)
+	$(BIN)/python -m benchmarks bounds bounds_ariel
+
+bench-mean-field: $(READY)
+	$(BIN)/python -m benchmarks mean_field
+
+bench-induction: $(READY)
+	$(BIN)/python -m benchmarks induction
+
+bench-learning: $(READY)
+	$(BIN)/python -m benchmarks learning distillation
+
+bench-lifted: $(READY)
+	$(BIN)/python -m benchmarks lifted belief
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build

@@ -22,8 +22,17 @@ BENCHMARKS = {
     "reading": "Reading the field's own formats, beside a bare scan of the same text",
     "loading": "Loading facts, beside DuckDB's own scan of the same file",
     "lowering": "Lowering and grounding, beside the same joins in DuckDB",
+    "bounds_ariel": "Bounds by interval messages, beside the figures of the ARIEL paper",
     "exact": "Exact inference, beside messages written by hand for the one case",
+    "bounds": "Exact probability bounds, beside the paper's interior points",
+    "lifted": "Exact lifted inference, beside ground elimination",
+    "belief": "Belief propagation over classes, beside the same messages over ground atoms",
+    "mean_field": "Mean field, beside the bare matrix products, and on published data",
+    "learning": "Learning weights, on published data beside baselines",
+    "distillation": "Predictors taught by rules: speed, and what they rank right",
+    "induction": "Neural Logic Machines, beside the paper's appendix F and its shares of graduated runs",
     "contraction": "Contractions, beside the same sums by the fastest library call",
+    "query": "Queries by rules, beside the same sums written by hand",
 }
 
 

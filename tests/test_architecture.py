@@ -17,7 +17,9 @@ FLOORS = [
     "program",
     "answers",
     "engines",
-    "nn learning induction model",
+    "induction",
+    "nn",
+    "learning model",
     "reports",
     "__init__",
     "cli",
@@ -26,7 +28,7 @@ FLOORS = [
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 
-LAZY = {"polars", "pandas", "pyarrow.csv", "pyarrow.parquet"}
+LAZY = {"polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium"}
 """Heavy or optional packages that a function may import for itself."""
 
 

@@ -18,19 +18,25 @@ from herbrand.errors import HerbrandError
 if TYPE_CHECKING:
     __version__: str
 
+    from herbrand import nn
+    from herbrand.induction.induce import induce
     from herbrand.language.files import read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
     from herbrand.language.show import show
     from herbrand.model import Model
     from herbrand.reports.compare import compare
+    from herbrand.reports.score import score_file as score
     from herbrand.reports.sizes import size_report
 
 __all__ = [
     "HerbrandError",
     "Model",
     "compare",
+    "induce",
+    "nn",
     "parse",
     "read",
+    "score",
     "show",
     "size_report",
     "written",
@@ -44,14 +50,22 @@ _HOMES = {
     "written_facts": ("herbrand.language.files", "written_facts"),
     "written": ("herbrand.language.files", "written"),
     "compare": ("herbrand.reports.compare", "compare"),
+    "score": ("herbrand.reports.score", "score_file"),
     "size_report": ("herbrand.reports.sizes", "size_report"),
+    "induce": ("herbrand.induction.induce", "induce"),
     "show": ("herbrand.language.show", "show"),
 }
+
+
+_ROOMS = frozenset({"nn"})
+"""Packages that are reached as attributes."""
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("herbrand")
+    if name in _ROOMS:
+        return importlib.import_module(f"herbrand.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'herbrand' has no attribute '{name}'")
     module, member = _HOMES[name]

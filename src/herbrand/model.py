@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from herbrand.answers.explanation import Explanation
+from herbrand.answers.bounds import Bounds
+from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget
@@ -22,15 +23,16 @@ from herbrand.engines.asked import Asked, explained_fact
 from herbrand.engines.choice import choose, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.loop import Limits, settle
+from herbrand.engines.registry import query_engine
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
-from herbrand.language.parse import parse_literal
+from herbrand.language.parse import is_probability, parse_literal
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Bound, FactRows, Rule, Statement, Theory, WeightedFormula
+from herbrand.language.syntax import Bound, FactRows, Rule, Statement, Theory, Value, WeightedFormula
 from herbrand.program.derive import derived
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
@@ -89,6 +91,7 @@ class Model:
         self._ignored = frozenset(_texts(ignore))
         self._progress = progress
         self._programs: dict[_World, Program] = {}
+        self._queried: dict[tuple[Any, tuple[str, ...]], Any] = {}
         unknown = self._ignored - set(KINDS)
         if unknown:
             raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(KINDS)}")
@@ -127,6 +130,27 @@ class Model:
         settled = self._settled(program, question, engine, settings_from(settings), note)
         return settled.engine.read(settled.state, settled.status).filtered(top, min)
 
+    def bound(
+        self,
+        query: Texts = (),
+        *,
+        given: Texts = (),
+        engine: str = "auto",
+        note: Callable[[str], None] | None = None,
+        progress: Callable[[str, float], None] | None = None,
+        **settings: Any,
+    ) -> Bounds:
+        """Lower and upper probabilities of ``P(q | e)`` for every grounding, or of every atom.
+
+        ``settings``: the fields of :class:`~herbrand.engines.credal.engine.BoundSettings` and ``time_limit``.
+        """
+        asking = importlib.import_module("herbrand.engines.credal.asking")
+        self._refuse_unusable("bound", "bounds", "rules")
+        queries = _texts(query)
+        named = asking.queried_predicates(queries, self.signature)
+        program = self._program(_World(_texts(given), named))
+        return asking.bounded(program, queries, engine, asking.bound_settings(settings), note, progress)
+
     def explain(
         self,
         query: str,
@@ -136,17 +160,88 @@ class Model:
         top: int | None = None,
         note: Callable[[str], None] | None = None,
         **settings: Any,
+    ) -> Explanation | IntervalExplanation:
+        """Why an answer is what it is: the statements and groundings that moved it, heaviest first.
+
+        An atom: its log-odds, or, where rules derive it, its weight by its proofs. ``P(q | e)``: both ends
+        of its interval. ``settings`` are those of ``infer``, ``query`` or ``bound``.
+        """
+        asked = query.strip()
+        if is_probability(asked):
+            found = self._explained_bounds(asked, _texts(given), engine, note, settings)
+            return found if top is None else found.top(top)
+        if queried_predicates((asked,), self.signature) & {rule.head.predicate for rule in self.theory.rules}:
+            rules = self._rules(query_engine(engine), _texts(given))
+            return rules.explained(asked, {**settings, "top": top})
+        found = self._explained_atom(asked, _texts(given), engine, note, settings)
+        return found if top is None else found.top(top)
+
+    def _explained_atom(
+        self,
+        query: str,
+        given: tuple[str, ...],
+        engine: str,
+        note: Callable[[str], None] | None,
+        settings: Mapping[str, Any],
     ) -> Explanation:
-        """Why an atom has its probability: the statements and groundings that moved it, heaviest first."""
-        self._refuse_unusable("explain", "weights", "rules")
-        program = self._program(_World(_texts(given), queried_predicates((query,), self.signature)))
+        program = self._program(_World(given, queried_predicates((query,), self.signature)))
         question = read_explained(query, program.signature, program.facts)
         asked = Asked.of(question, Evidence(program))
         if asked.known is not None:
             return explained_fact(asked)
         settled = self._settled(program, question, engine, settings_from(settings), note)
-        found = settled.engine.explain(settled.state, settled.status)
-        return found if top is None else found.top(top)
+        return settled.engine.explain(settled.state, settled.status)
+
+    def _explained_bounds(
+        self,
+        query: str,
+        given: tuple[str, ...],
+        engine: str,
+        note: Callable[[str], None] | None,
+        settings: Mapping[str, Any],
+    ) -> IntervalExplanation:
+        asking = importlib.import_module("herbrand.engines.credal.asking")
+        program = self._program(_World(given, asking.queried_predicates((query,), self.signature)))
+        ends = asking.explained_bounds(
+            program, query, engine, asking.bound_settings(settings), note, self._progress
+        )
+        return IntervalExplanation(*ends)
+
+    def query(
+        self,
+        goal: str | Sequence[str],
+        *,
+        bindings: Mapping[str, Sequence[Value]] | None = None,
+        given: Texts = (),
+        engine: str = "auto",
+        **options: Any,
+    ) -> Any:
+        """The answers of a goal by the rules, heaviest first: constants for its variables, and a weight.
+
+        A list of goals gives a tuple of answers; ``bindings`` gives constants for some variables, a list
+        each. ``options``: the fields of :class:`~herbrand.engines.proof.request.Request`, and ``time_limit``.
+        """
+        self._refuse_unusable("query", "rules")
+        return self._rules(query_engine(engine), _texts(given)).answered(goal, bindings, options)
+
+    def _rules(self, engine: Any, given: tuple[str, ...]) -> Any:
+        """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals."""
+        if (engine, given) not in self._queried:
+            rows = tuple(map(parse_literal, given))
+            signature = check(self.theory + Theory(rows)) if rows else self.signature
+            signature, facts = load_facts(
+                (*self.theory.facts, *rows),
+                signature,
+                self._sources,
+                mentioned=signature.mentioned,
+                open=self._open,
+                closed=self._closed,
+                header=self._header,
+                progress=self._progress,
+            )
+            rules = () if "rules" in self._ignored else self.theory.rules
+            self._queried[engine, given] = engine.of(rules, signature, facts)
+        return self._queried[engine, given]
 
     def learn(
         self,

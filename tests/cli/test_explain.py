@@ -69,3 +69,34 @@ def test_an_unknown_constant_is_told(herbrand: Herbrand, smokers: str) -> None:
     outcome = herbrand("explain", smokers, 'smokes("bobb")')
     assert outcome.status == 1
     assert '"bobb" is no constant' in outcome.err
+
+
+def test_an_interval_has_two_ends(herbrand: Herbrand, tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("P(rain) in [0.2, 0.3]\nP(wet | rain) >= 0.9\n")
+    told = json.loads(herbrand("explain", theory, "P(wet)", "--format", "json").out)
+    assert told["lower"]["quantity"] == "lower probability"
+    assert told["lower"]["value"] == pytest.approx(0.18)
+    assert told["upper"]["value"] == pytest.approx(1.0)
+    assert herbrand("explain", theory, "P(wet)").out.count("P(wet): ") == 2
+
+
+def test_an_answer_is_explained_by_its_proofs(herbrand: Herbrand, tmp_path: Path) -> None:
+    theory = tmp_path / "family.hb"
+    theory.write_text(
+        'uncle(x, y) :- parent(x, z), brother(z, y)\nparent("a", "b")\nbrother("b", "c")\nbrother("b", "d")\n'
+    )
+    told = json.loads(herbrand("explain", theory, 'uncle("a", "c")', "--format", "json").out)
+    assert (told["quantity"], told["value"]) == ("weight", 1.0)
+    assert [part["statement"] for part in told["reasons"][0]["parts"]] == [
+        'parent("a", "b")',
+        'brother("b", "c")',
+    ]
+
+
+def test_a_setting_of_another_engine_is_refused(herbrand: Herbrand, tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("P(rain) in [0.2, 0.3]\n")
+    outcome = herbrand("explain", theory, "P(rain)", "--schedule", "parallel")
+    assert outcome.status == 1
+    assert "there is no option 'schedule'" in outcome.err

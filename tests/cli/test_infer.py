@@ -223,14 +223,13 @@ def test_notes_on_what_may_surprise(herbrand: Herbrand, tmp_path: Path) -> None:
 def test_refusals_name_the_limit(herbrand: Herbrand, tmp_path: Path, rain: str) -> None:
     wide = tmp_path / "wide.hb"
     wide.write_text("type t = 1..30\npredicate f(t, t)\n1: f(x, y) and f(y, z) => f(x, z)\n")
-    assert herbrand("infer", wide).err.endswith(
-        "exact cannot run it: exact inference needs more memory than any machine has: "
+    assert herbrand("infer", wide, "--engine", "exact").err.startswith(
+        "exact inference needs more memory than any machine has: "
         "the ground network of 900 latent atoms is too densely linked\n"
     )
     assert (
         "at most 0e+00 are allowed" in herbrand("infer", rain, "--time-limit", "0", "--engine", "exact").err
     )
-    assert herbrand("infer", rain, "--memory", "10").err == (
-        "exact cannot run it: there are 4 latent ground atoms, 2 of them of rain: about 256 B, "
-        "and 10 B are allowed\n"
+    assert herbrand("infer", rain, "--memory", "10", "--engine", "exact").err.startswith(
+        "there are 4 latent ground atoms, 2 of them of rain: about 256 B, and 10 B are allowed\n"
     )

@@ -102,9 +102,10 @@ class Explanation:
         }
 
     def to_arrow(self) -> pa.Table:
-        """Columns statement, where, contribution: the reasons without what they rest on."""
+        """Columns quantity, statement, where, contribution: the reasons without what they rest on."""
         return pa.table(
             {
+                "quantity": pa.array([self.quantity] * len(self.reasons), pa.string()),
                 "statement": pa.array([reason.statement for reason in self.reasons], pa.string()),
                 "where": pa.array([reason.where for reason in self.reasons], pa.string()),
                 "contribution": pa.array([reason.contribution for reason in self.reasons], pa.float64()),
@@ -115,6 +116,11 @@ class Explanation:
     def title(self) -> str:
         told = f"{self.subject}: {self.quantity} {self.value:.4f} ({self.engine}; {self.guarantee.value})"
         return f"{told}\n{self.note}" if self.note else told
+
+    @property
+    def ends(self) -> tuple[Explanation, ...]:
+        """The explanation itself; an interval has two."""
+        return (self,)
 
     heads = ("contribution", "statement", "where")
 
@@ -132,6 +138,33 @@ class Explanation:
         first, second = (max(len(row[i]) for row in rows) for i in range(2))
         lines = [f"{a:>{first}}  {b:{second}}  {c}".rstrip() for a, b, c in rows]
         return "\n".join([self.title, *lines])
+
+
+@dataclass(frozen=True)
+class IntervalExplanation:
+    """Why the lower and the upper end of an interval are what they are."""
+
+    lower: Explanation
+    upper: Explanation
+
+    @property
+    def ends(self) -> tuple[Explanation, ...]:
+        return self.lower, self.upper
+
+    def top(self, count: int) -> IntervalExplanation:
+        """The ``count`` heaviest reasons of each end."""
+        return IntervalExplanation(self.lower.top(count), self.upper.top(count))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand explain`` for ``P( )``."""
+        return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
+
+    def to_arrow(self) -> pa.Table:
+        """The columns of both ends; ``quantity`` tells which."""
+        return pa.concat_tables([self.lower.to_arrow(), self.upper.to_arrow()])
+
+    def __repr__(self) -> str:
+        return f"{self.lower}\n\n{self.upper}"
 
 
 def _cells(reason: Reason, indent: str) -> Iterator[tuple[str, str, str]]:

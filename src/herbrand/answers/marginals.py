@@ -13,8 +13,8 @@ smokes("bob")        0.1000
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from itertools import chain, islice
@@ -45,7 +45,7 @@ class AtomTable:
     """
 
     predicate: str
-    columns: tuple[tuple[Value, ...], ...]
+    columns: tuple[Sequence[Value], ...]
     probabilities: np.ndarray
     values: tuple[Value, ...] | None = None
     entries: np.ndarray | None = None
@@ -134,7 +134,10 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """The answer of ``infer``. ``most_probable``: the rows are the most probable world, not marginals."""
+    """The answer of ``infer``. ``most_probable``: the rows are the most probable world, not marginals.
+
+    ``diagnostics``: figures by which an engine lets its approximation be judged.
+    """
 
     engine: str
     guarantee: Guarantee
@@ -146,6 +149,7 @@ class Marginals:
     most_probable: bool = False
     log_weight: float | None = None
     heaviest_first: bool = False
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Row]:
         rows = chain(*(table.rows() for table in self.tables), self.formulas)
@@ -204,6 +208,8 @@ class Marginals:
             "log_partition": self.log_partition,
             "log_partition_guarantee": self.log_partition_guarantee and self.log_partition_guarantee.value,
         }
+        if self.diagnostics:
+            told["diagnostics"] = dict(self.diagnostics)
         if self.most_probable:
             told |= {"map": True, "log_weight": self.log_weight}
         return told | {"marginals": [row.to_dict() for row in self.rows()]}

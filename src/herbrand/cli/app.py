@@ -12,7 +12,7 @@ import sys
 import typer
 
 import herbrand
-from herbrand.cli import check, compare, convert, explain, infer
+from herbrand.cli import bound, check, compare, convert, explain, induce, infer, learn, query, score
 from herbrand.errors import HerbrandError
 
 INTERRUPTED = 130
@@ -22,9 +22,10 @@ app = typer.Typer(
     help="One engine for first-order logic under uncertainty.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: drawing boxes costs more than everything else a --help does
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (check, infer, explain, compare, convert):
+for module in (check, infer, query, bound, explain, learn, induce, score, compare, convert):
     app.command(module.NAME)(module.command)
 
 

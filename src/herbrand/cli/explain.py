@@ -40,6 +40,6 @@ def command(
     write_result(
         written,
         why.to_dict,
-        lambda: [text_table(why.heads, why.cells(), why.title, words=(1, 2))],
+        lambda: [text_table(end.heads, end.cells(), end.title, words=(1, 2)) for end in why.ends],
         why.to_arrow,
     )

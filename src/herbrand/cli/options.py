@@ -121,8 +121,9 @@ class Limited:
     seed: Seed = 0
 
     def told(self) -> dict[str, Any]:
-        """As keyword arguments."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """As keyword arguments; what is not given is left out."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -81,7 +82,7 @@ def text_table(
     for place, column in enumerate(columns):
         table.add_column(column, justify="left" if place in words else "right", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     return table
 
 

@@ -1,6 +1,6 @@
 """Which engine runs a question: the one that was named, or by ``auto`` the surest that is affordable.
 
-``auto`` takes the cheapest engine that answers exactly, as long as its estimate stays within
+``auto`` takes the first engine that answers exactly at once; else the cheapest that answers exactly within
 :data:`AFFORDABLE` operations; else the first approximation, in the order of the registry, that can run; else
 whatever exact engine can. The estimate often had to prepare what a run needs; a choice hands it on.
 """
@@ -18,6 +18,8 @@ from herbrand.errors import BudgetError, HerbrandError, Mistake
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
+AT_ONCE = 1e6
+"""Operations: nobody waits for them, so that no other engine need be asked."""
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""
 
@@ -54,6 +56,8 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
             refusals.append(Mistake(f"{choice.engine.name} cannot run it: {choice.support.reason}"))
         elif not choice.exact:
             return min(exact, key=lambda other: other.cost) if exact else choice
+        elif choice.cost <= AT_ONCE and not exact:
+            return choice
         elif choice.cost <= AFFORDABLE:
             exact.append(choice)
         else:

@@ -28,7 +28,7 @@ class Support:
     """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost.
 
     ``state`` is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what
-    its answer would have.
+    its answer would have, ``detail`` what else the estimate found out.
     """
 
     possible: bool
@@ -37,6 +37,7 @@ class Support:
     bytes: float | None = None
     state: Any = None
     guarantee: Guarantee = Guarantee.APPROXIMATION
+    detail: str = ""
 
 
 @dataclass(frozen=True)

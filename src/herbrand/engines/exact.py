@@ -74,7 +74,7 @@ class Exact:
     def supports(self, program: Program, question: Question) -> Support:
         try:
             state = self.start(program, question)
-            self._refuse_too_much(state.elimination)
+            self.refuse_too_much(state.elimination)
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
         elimination = state.elimination
@@ -86,7 +86,7 @@ class Exact:
         return State(grounded, question, planned(network_of(grounded), algebra))
 
     def step(self, state: State) -> State:
-        self._refuse_too_much(state.elimination)
+        self.refuse_too_much(state.elimination)
         found = state.elimination.with_isolated(state.elimination.run())
         if found.total == -math.inf:
             raise smallest_contradiction(state.ground, self._satisfiable)
@@ -115,7 +115,7 @@ class Exact:
         ground = state.ground
         asked = Asked.of(state.question, ground.evidence)
         atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
-        found = attributed(ground, atom, asked.value, self._refuse_too_much)
+        found = attributed(ground, atom, asked.value, self.refuse_too_much)
         if math.isfinite(found.value):
             reasons, remainder = found.reasons, found.remainder
         else:
@@ -139,7 +139,7 @@ class Exact:
         texts = [next(show_statement(ground.program.statements[number])) for number in numbers]
         return tuple(Reason(text, {}, log_odds) for text in texts)
 
-    def _refuse_too_much(self, elimination: Elimination) -> None:
+    def refuse_too_much(self, elimination: Elimination) -> None:
         """Raise before anything is allocated where the plan is above the limits."""
         allowed = budget(self.memory)
         atoms = f"with {elimination.network.atom_count:,} latent atoms"
@@ -179,7 +179,7 @@ class Exact:
             return 0.0
         touched = parts.touched(extra)
         elimination = planned(parts.joined(extra, touched), state.elimination.algebra, gradient=False)
-        self._refuse_too_much(elimination)
+        self.refuse_too_much(elimination)
         with_formula = elimination.run().total
         without = sum(found.component_totals[label] for label in touched)
         if state.question.most_probable:

@@ -17,7 +17,7 @@ from functools import cache
 
 import numpy as np
 
-from herbrand.program.evidence import LATENT, codes_of
+from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundBlock, GroundConjunction, GroundTemplate
 from herbrand.program.program import Weight
 
@@ -238,14 +238,7 @@ def add_unary(network: Network, ground: Ground) -> None:
 
 def soft_evidence(ground: Ground, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes of atoms, the value an opinion is about, and what it adds to the log-weight of worlds with it."""
-    table = ground.program.table(predicate)
-    sizes = ground.evidence.sizes(predicate)
-    codes = codes_of(table.soft[:, : len(sizes)], sizes)
-    p = table.probabilities
-    if not ground.evidence.is_valued(predicate):
-        return codes, np.ones(len(codes), np.int64), np.log(p) - np.log1p(-p)
-    others = max(1, ground.program.value_count(predicate) - 1)
-    return codes, table.soft[:, -1].astype(np.int64), np.log(p) - np.log1p(-p) + math.log(others)
+    return ground.evidence.opinions(predicate)
 
 
 def excluded_values(ground: Ground, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,59 +1,107 @@
-"""From probabilities by atom number to the tables of an answer, as a question asks for them."""
+"""From probabilities to the tables of an answer, as a question asks for them.
+
+An engine gives the probabilities of latent atoms by number, or says how to look them up by code. Constants
+become Python values only when somebody looks at them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
 
 import numpy as np
 
 from herbrand.answers.marginals import AtomTable
+from herbrand.facts.domain import Domain
 from herbrand.language.syntax import Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
-from herbrand.program.evidence import LATENT
+from herbrand.program.evidence import LATENT, Evidence, arguments_of
 from herbrand.program.ground import Ground
 from herbrand.program.question import AtomPattern, Question
 from herbrand.program.template import Conjunction
 
 MOST_BYTES = 4e9
 
+LookUp = Callable[[str, np.ndarray], np.ndarray]
+"""The probabilities [atom, value] of latent atoms of a predicate, by their codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constants(Sequence[Value]):
+    """A column of constants, kept as indices of a domain."""
+
+    domain: Domain
+    indices: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Value]: ...
+    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
+        return self._values[place]
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._values)
+
+    @cached_property
+    def _values(self) -> list[Value]:
+        return self.domain.values_at(self.indices)
+
 
 def atom_tables(ground: Ground, probabilities: np.ndarray, question: Question) -> Iterator[AtomTable]:
     """A table for each predicate asked for; ``probabilities`` [latent atom, value]."""
+
+    def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
+        numbers = ground.atoms.numbers(predicate, codes)
+        return probabilities[numbers, : ground.program.value_count(predicate)]
+
+    return looked_up(ground.evidence, look_up, question)
+
+
+def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:
+    """A table for each predicate asked for, its latent atoms looked up."""
     if question.everything:
-        for predicate, codes in ground.atoms.codes.items():
-            yield _table(ground, probabilities, predicate, codes)
+        for predicate in evidence.program.signature.predicates:
+            if evidence.known(predicate).latent_count():
+                yield _table(evidence, look_up, predicate, evidence.known(predicate).latent_codes())
         return
     for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
         patterns = [pattern for pattern in question.atoms if pattern.predicate == predicate]
-        codes = np.concatenate([_codes(ground, pattern) for pattern in patterns])
+        codes = np.concatenate([_codes(evidence, pattern) for pattern in patterns])
         _, first = np.unique(codes, return_index=True)
-        yield _table(ground, probabilities, predicate, codes[np.sort(first)])
+        yield _table(evidence, look_up, predicate, codes[np.sort(first)])
 
 
-def _codes(ground: Ground, pattern: AtomPattern) -> np.ndarray:
+def _codes(evidence: Evidence, pattern: AtomPattern) -> np.ndarray:
     """The atoms that fit a pattern."""
     if pattern.latent:
-        return ground.atoms.codes.get(pattern.predicate, np.empty(0, np.int64))
-    types = ground.program.signature.predicates[pattern.predicate].types
+        return evidence.known(pattern.predicate).latent_codes()
+    types = evidence.program.signature.predicates[pattern.predicate].types
     typed = {a: t for a, t in zip(pattern.arguments, types, strict=True) if isinstance(a, str)}
     free = Conjunction(tuple(typed.items()))
-    rows = enumerate_bindings(free, Bindings.nothing(), ground.evidence, Limit(MOST_BYTES))
-    return np.sort(rows.codes(pattern.arguments, ground.evidence.sizes(pattern.predicate)))
+    rows = enumerate_bindings(free, Bindings.nothing(), evidence, Limit(MOST_BYTES))
+    return np.sort(rows.codes(pattern.arguments, evidence.sizes(pattern.predicate)))
 
 
-def _table(ground: Ground, probabilities: np.ndarray, predicate: str, codes: np.ndarray) -> AtomTable:
-    program = ground.program
+def _table(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarray) -> AtomTable:
+    program = evidence.program
     shares = np.zeros((len(codes), program.value_count(predicate)))
-    settled = ground.evidence.known(predicate).lookup(codes)
+    settled = evidence.known(predicate).lookup(codes)
     latent = settled == LATENT
     if latent.any():
-        numbers = ground.atoms.numbers(predicate, codes[latent])
-        shares[latent] = probabilities[numbers, : shares.shape[1]]
+        shares[latent] = look_up(predicate, codes[latent])
     shares[np.flatnonzero(~latent), settled[~latent]] = 1.0
-    columns = tuple(map(tuple, ground.evidence.atom_arguments(predicate, codes)))
-    return AtomTable(predicate, columns, shares, _values(ground, predicate))
+    domains = program.domains_of(program.signature.predicates[predicate])
+    columns = arguments_of(codes, tuple(map(len, domains)))
+    constants = tuple(map(Constants, domains, columns))
+    return AtomTable(predicate, constants, shares, _values(evidence, predicate))
 
 
-def _values(ground: Ground, predicate: str) -> tuple[Value, ...] | None:
-    value_type = ground.program.signature.predicates[predicate].value_type
-    return None if value_type is None else tuple(ground.program.domain(value_type))
+def _values(evidence: Evidence, predicate: str) -> tuple[Value, ...] | None:
+    value_type = evidence.program.signature.predicates[predicate].value_type
+    return None if value_type is None else tuple(evidence.program.domain(value_type))

@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from herbrand.engines.engine import Engine, Settings
 from herbrand.errors import UnsupportedError, nearest
 
-INFERENCE = {"exact": "herbrand.engines.exact:Exact"}
+INFERENCE = {
+    "exact": "herbrand.engines.exact:Exact",
+    "lifted": "herbrand.engines.lifted.engine:Lifted",
+    "bp": "herbrand.engines.belief.engine:BeliefPropagation",
+    "mean-field": "herbrand.engines.mean_field.engine:MeanField",
+    "gibbs": "herbrand.engines.gibbs.engine:Gibbs",
+}
 """Engines of ``infer``, in the order in which ``auto`` prefers them."""
+
+BOUND = {
+    "exact": "herbrand.engines.credal.exact:Exact",
+    "ariel": "herbrand.engines.credal.ariel.engine:Ariel",
+}
+"""Engines of ``bound``, in the order in which ``auto`` prefers them."""
+
+QUERY = {"proof": "herbrand.engines.proof.query:Proof"}
+"""Engines of ``query``."""
 
 
 def engine_named(name: str, settings: Settings) -> Engine[Any]:
     """An engine of ``infer`` with these settings."""
-    if name not in INFERENCE:
-        raise UnsupportedError(
-            f"there is no engine '{name}' for infer",
-            hint=nearest(name, INFERENCE) or f"engines: auto, {', '.join(INFERENCE)}",
-        )
-    module, _, member = INFERENCE[name].partition(":")
-    return getattr(importlib.import_module(module), member).with_settings(settings)
+    return _named(INFERENCE, name, "infer").with_settings(settings)
 
 
 def all_engines(settings: Settings) -> Iterator[Engine[Any]]:
     return (engine_named(name, settings) for name in INFERENCE)
+
+
+def bound_engine_named(name: str, settings: Any) -> Any:
+    """An engine of ``bound`` with these :class:`~herbrand.engines.credal.engine.BoundSettings`."""
+    return _named(BOUND, name, "bound").with_settings(settings)
+
+
+def query_engine(name: str) -> Any:
+    """The class of an engine of ``query``, made from rules, a signature and facts by its ``of``."""
+    return _named(QUERY, next(iter(QUERY)) if name == "auto" else name, "query")
+
+
+def _named(table: Mapping[str, str], name: str, command: str) -> Any:
+    if name not in table:
+        raise UnsupportedError(
+            f"there is no engine '{name}' for {command}",
+            hint=nearest(name, table) or f"engines: auto, {', '.join(table)}",
+        )
+    module, _, member = table[name].partition(":")
+    return getattr(importlib.import_module(module), member)

@@ -101,6 +101,15 @@ def parse_probability(
     return with_valued_names(event, valued), None if given is None else with_valued_names(given, valued)
 
 
+def is_probability(text: str) -> bool:
+    """Whether a text asks for a probability, ``P( )``, and not for an atom or a formula.
+
+    >>> is_probability("P(a | b)"), is_probability("Pa(x)")
+    (True, False)
+    """
+    return text.lstrip().startswith("P") and text.lstrip()[1:].lstrip().startswith("(")
+
+
 def parse_literal(text: str, name: str = "<given>") -> FactRows:
     """One ground fact, as ``--given`` takes it: true, false, valued or soft."""
     return _fragment(text, name, "query_literal")

@@ -252,7 +252,9 @@ def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
 def refuse_deep(*formulas: Formula | None) -> None:
     """A ``LanguageError`` if one of the formulas is nested too deep to be worked on."""
     for formula in formulas:
-        level = [] if formula is None else [formula]
+        if type(formula) not in _PARTS:
+            continue
+        level = [formula]
         for _ in range(DEEPEST_NESTING):
             if not level:
                 break

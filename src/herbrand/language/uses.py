@@ -34,6 +34,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
     WeightedFormula,
+    children,
     walk,
 )
 from herbrand.language.unification import Key, Slot, TypeClasses, VariableKey
@@ -71,7 +72,7 @@ class Uses:
         for number, statement in enumerate(theory.statements):
             if isinstance(statement, FactRows):
                 self._use_rows(statement)
-            else:
+            elif not (isinstance(statement, Bound) and self._use_propositions(statement)):
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
 
@@ -135,6 +136,23 @@ class Uses:
     def is_valued_name(self, name: str) -> bool:
         predicate = self._vocabulary.predicates.get(name)
         return predicate is not None and predicate.value_type is not None and not predicate.types
+
+    def _use_propositions(self, bound: Bound) -> bool:
+        """Whether a bound names nothing but atoms without arguments; then they are used.
+
+        Files have hundreds of thousands of such bounds; without variables there is nothing else to check.
+        """
+        found: list[Atom] = []
+        if not _only_propositions(bound.event, found):
+            return False
+        if bound.given is not None and not _only_propositions(bound.given, found):
+            return False
+        known = self._vocabulary.predicates
+        for atom in found:
+            predicate = known.get(atom.predicate)
+            if predicate is None or predicate.types or predicate.value_type is not None:
+                self.plain_predicate(atom)
+        return True
 
     def _use_rows(self, rows: FactRows) -> None:
         span, first = rows.row_span(0), rows.row(0)
@@ -269,6 +287,19 @@ class _StatementUses:
 
     def _key(self, variable: Variable) -> VariableKey:
         return VariableKey(self._number, variable.name)
+
+
+def _only_propositions(formula: Formula, found: list[Atom]) -> bool:
+    """Whether a formula connects atoms without arguments and nothing else; they are added to ``found``."""
+    if type(formula) is Atom:
+        found.append(formula)
+        return not formula.arguments
+    parts = children(formula)
+    return (
+        bool(parts)
+        and type(formula) not in (Exists, Forall)
+        and all(_only_propositions(p, found) for p in parts)
+    )
 
 
 def _learned_by(weight: object) -> tuple[Variable, ...]:

@@ -110,6 +110,16 @@ class Evidence:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return codes_of(false[:, :-1], self.sizes(predicate)), false[:, -1].astype(np.int64)
 
+    def opinions(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Soft evidence: codes of atoms, the value each is about, and what that adds to a world's log-weight."""
+        table, sizes = self.program.table(predicate), self.sizes(predicate)
+        codes = codes_of(table.soft[:, : len(sizes)], sizes)
+        odds = np.log(table.probabilities) - np.log1p(-table.probabilities)
+        if not self.is_valued(predicate):
+            return codes, np.ones(len(codes), np.int64), odds
+        others = max(1, self.program.value_count(predicate) - 1)
+        return codes, table.soft[:, -1].astype(np.int64), odds + math.log(others)
+
     def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[Value]]:
         """The constants of each atom, a column for each argument."""
         domains = self.program.domains_of(self.program.signature.predicates[predicate])

@@ -8,6 +8,7 @@ atoms are found here.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -66,11 +67,14 @@ class GroundTemplate:
 
 
 class LatentAtoms:
-    """Numbers for the latent ground atoms, predicate by predicate in the order of the signature."""
+    """Numbers for the latent ground atoms, predicate by predicate in the order of the signature.
 
-    def __init__(self, evidence: Evidence, memory: float) -> None:
+    ``only``: of these predicates; all if None.
+    """
+
+    def __init__(self, evidence: Evidence, memory: float, only: Collection[str] | None = None) -> None:
         self.evidence = evidence
-        predicates = evidence.program.signature.predicates
+        predicates = [p for p in evidence.program.signature.predicates if only is None or p in only]
         counts = {name: evidence.known(name).latent_count() for name in predicates}
         _refuse_too_many(counts, memory)
         self.codes = {name: evidence.known(name).latent_codes() for name, count in counts.items() if count}
@@ -112,14 +116,14 @@ def ground_template(
     template: Template, evidence: Evidence, atoms: LatentAtoms, memory: float, most_rows: float = math.inf
 ) -> GroundTemplate:
     limit = Limit(memory, most_rows, evidence.program.span_of(template))
-    named, multiplicity = _without_idle(template, evidence.program)
+    named, multiplicity = without_idle(template, evidence.program)
     rows = enumerate_bindings(named, Bindings.nothing(), evidence, limit)
     conjunction = _grounded(named, rows, evidence, atoms, limit)
     weight_rows = _weight_rows(template, rows, evidence.program)
     return GroundTemplate(template, conjunction, weight_rows, rows, multiplicity)
 
 
-def _without_idle(template: Template, program: Program) -> tuple[Conjunction, int]:
+def without_idle(template: Template, program: Program) -> tuple[Conjunction, int]:
     """The conjunction over the variables that it names, and how many choices there are for the others."""
     conjunction = template.conjunction
     sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}

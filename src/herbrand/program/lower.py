@@ -104,6 +104,7 @@ class _Lowering:
     def __post_init__(self) -> None:
         self.weights: list[Weight] = []
         self.templates: list[Template] = []
+        self.formulas = 0
 
     def add(self, number: int, statement: WeightedFormula) -> None:
         formula = Renaming().formula(statement.formula)
@@ -112,7 +113,8 @@ class _Lowering:
         by = statement.weight.by if isinstance(statement.weight, Learned) else ()
         constants = self.facts.domains
         for case in expanded(formula, statement.where, by, types, self.signature, constants):
-            scope = _Scope(self, types, case.where, number)
+            scope = _Scope(self, types, case.where, number, self.formulas)
+            self.formulas += 1
             arguments = tuple(
                 scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True)
             )
@@ -136,12 +138,13 @@ class _Lowering:
 
 @dataclass(frozen=True)
 class _Scope:
-    """One statement's variables and conditions."""
+    """One statement's variables and conditions, for one choice of values: the ``formula``-th of all."""
 
     lowering: _Lowering
     types: Mapping[str, str]
     where: tuple[Comparison, ...]
     number: int
+    formula: int = 0
 
     def templates(
         self, formula: Formula, weight: int | None, weight_arguments: tuple[Argument, ...]
@@ -151,8 +154,8 @@ class _Scope:
 
         def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
             for case in found:
-                for conjunction, by in self.conjunctions(case, variables, weight_arguments):
-                    yield Template(conjunction, weight, sign, by, self.number)
+                for conjunction, by, instance in self.conjunctions(case, variables, weight_arguments):
+                    yield Template(conjunction, weight, sign, by, self.number, self.formula, instance)
 
         if weight is None:
             yield from pieces(cases(formula, False), 1)
@@ -171,20 +174,23 @@ class _Scope:
         case: Case,
         variables: tuple[tuple[str, str], ...],
         weight_arguments: tuple[Argument, ...],
-    ) -> Iterator[tuple[Conjunction, tuple[Argument, ...]]]:
-        """A case as shattered conjunctions, each with what the weight's arguments became.
+    ) -> Iterator[tuple[Conjunction, tuple[Argument, ...], tuple[Argument, ...]]]:
+        """A case as shattered conjunctions, each with what the weight's arguments and the variables became.
 
-        The weight's arguments ride along as a literal that is taken off again, so that every substitution
-        reaches them.
+        Both ride along as a literal that is taken off again, so that every substitution reaches them.
         """
-        rider = Literal("", weight_arguments, TRUE)
+        rider = Literal("", (*weight_arguments, *(name for name, _ in variables)), TRUE)
         whole = self.conjunction((*self._conditions(), *case), variables, rider)
         if whole is None:
             return
         for part in shattered(whole, self._value_count_with_rider):
             carried = next(x for x in part.literals if x.predicate == "")
             literals = tuple(x for x in part.literals if x.predicate != "")
-            yield replace(part, literals=literals), carried.arguments
+            by, instance = (
+                carried.arguments[: len(weight_arguments)],
+                carried.arguments[len(weight_arguments) :],
+            )
+            yield replace(part, literals=literals), by, instance
 
     def _value_count_with_rider(self, predicate: str) -> int | None:
         return None if predicate == "" else self.lowering.latent_value_count(predicate)
@@ -265,6 +271,8 @@ def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argu
 
     One between arguments that belong to enclosing conjunctions is noted, to be settled there.
     """
+    if any(left == right for left, right in conjunction.distinct):
+        return None
     found: Conjunction | None = conjunction
     waiting = list(equalities)
     while waiting and found is not None:

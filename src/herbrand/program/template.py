@@ -87,7 +87,9 @@ class Conjunction:
 class Template:
     """A conjunction and what it is worth: ``sign`` times a weight of the program, or ``None``: forbidden.
 
-    ``weight_arguments`` choose among the values of a weight that is learned for each constant.
+    ``weight_arguments`` choose among the values of a weight that is learned for each constant. Templates with
+    the same ``formula`` are pieces of one formula; ``instance`` is what its free variables became in this
+    piece, so pieces whose instances are equal, constants put for variables, speak of one ground formula.
     """
 
     conjunction: Conjunction
@@ -95,6 +97,8 @@ class Template:
     sign: int = 1
     weight_arguments: tuple[Argument, ...] = ()
     statement: int = 0
+    formula: int = 0
+    instance: tuple[Argument, ...] = ()
 
     def __str__(self) -> str:
         worth = "forbidden" if self.weight is None else f"{'-' if self.sign < 0 else '+'}w{self.weight}"

@@ -65,6 +65,8 @@ class SizeReport:
                     "engine": name,
                     "possible": support.possible,
                     "reason": support.reason,
+                    "guarantee": support.guarantee.value if support.possible else None,
+                    "detail": support.detail,
                     "operations": support.operations,
                     "bytes": support.bytes,
                 }
@@ -128,4 +130,6 @@ def _measured_program(model: Model) -> Program:
 def _cost(support: Support) -> str:
     if not support.possible:
         return support.reason
-    return f"about {support.operations or 0:.1e} operations, {readable(support.bytes or 0)}"
+    cost = f"about {support.operations or 0:.1e} operations, {readable(support.bytes or 0)}"
+    told = f"{support.guarantee.value}, {cost}"
+    return f"{told}; {support.detail}" if support.detail else told

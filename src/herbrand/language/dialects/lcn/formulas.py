@@ -14,6 +14,7 @@ the tokens are plain lists and the descent does as little as it can.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.infix import Connective, grouped_left, spanning
@@ -69,19 +70,52 @@ _TOKENS = re.compile(rf"(!|¬|not\b)?\s*({ATOM.pattern})|(\w+|\S|$)")
 
 def read_event_and_given(source: Source, start: int, end: int) -> tuple[Formula, Formula | None]:
     """What stands inside ``P( )``: a formula, and behind a bar another one."""
-    descent = _Descent(source, start, end)
+    tokens = list(_TOKENS.finditer(source.text, start, end))
+    plain = _conditional_row(source, tokens)
+    if plain is not None:
+        return plain
+    descent = _Descent(source, tokens)
     event = descent.formula()
     given = descent.formula() if descent.passed_bar() else None
     descent.expect_end()
     return event, given
 
 
-class _Descent:
-    """Walks along the tokens between two places."""
+def _conditional_row(
+    source: Source, tokens: Sequence[re.Match[str]]
+) -> tuple[Formula, Formula | None] | None:
+    """A literal given literals joined by one sign for "and", as nearly all lines have it; else ``None``.
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    Every second token is then an atom, the others are the bar, the connectives and the end.
+    """
+    signs = [token[3] for token in tokens[1::2]]
+    if signs[0] not in ("|", "") or signs[-1] != "" or len(tokens) % 2:
+        return None
+    if any(_CONNECTIVES.get(sign) is not _AND for sign in signs[1:-1]):
+        return None
+    text = source.text
+    literals: list[Formula] = []
+    for token in tokens[::2]:
+        sign, name, _ = token.groups()
+        if name is None:
+            return None
+        begin, end = token.span(2)
+        if text[end : end + 1] == "(":
+            return None
+        atom = Atom(name, (), Span(source, begin, end))
+        literals.append(atom if sign is None else Not(atom, Span(source, token.start(), end)))
+    if len(literals) <= 2:
+        return literals[0], (literals[1] if len(literals) == 2 else None)
+    given = tuple(literals[1:])
+    return literals[0], And(given, spanning(given[0], given[-1]))
+
+
+class _Descent:
+    """Walks along tokens."""
+
+    def __init__(self, source: Source, tokens: Sequence[re.Match[str]]) -> None:
         self._source = source
-        self._tokens = list(_TOKENS.finditer(source.text, start, end))
+        self._tokens = tokens
         self._at = 0
         self._depth = 0
 

@@ -2,7 +2,8 @@
 
 Takes a source; gives a theory of rules. Features become what they stand for, further goals of the body:
 ``{r1}`` is ``weighted("r1")``, ``{f(W): g(X,W)}`` is ``g(X,W), f(W)``. ``assign(Y,c)`` is the comparison
-``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice.
+``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice; where it
+would close a cycle, which TensorLog refuses, it stands for a new variable at each place as elsewhere.
 
 >>> from herbrand.language.show import show
 >>> print(show(read_ppr(Source("t.ppr", "p(X,Y) :- q(X,_), assign(Y,yes) {r1}."))), end="")
@@ -237,9 +238,9 @@ def _literal(goal: Atom) -> BodyLiteral:
 def _rule(head: Atom, body: list[BodyLiteral], span: Span) -> Rule:
     uses = _uses([head, *body])
     kept = [literal for literal in body if not _assigns_in_vain(literal, uses)]
-    if uses["_"] > 1 or any(
-        isinstance(literal, Comparison) or literal is head for literal in _with_blank(head, kept)
-    ):
+    blanks = _with_blank(head, kept)
+    told_apart = any(isinstance(literal, Comparison) or literal is head for literal in blanks)
+    if told_apart or (uses["_"] > 1 and not _closes_cycle(kept)):
         name = fresh_name("_1", uses)
         head, kept = _named_atom(head, name), [_named(literal, name) for literal in kept]
     return Rule(head, tuple(kept) or (Truth(True, span),), span=span)
@@ -256,6 +257,26 @@ def _assigns_in_vain(literal: BodyLiteral, uses: Counter[str]) -> bool:
     return isinstance(literal, Comparison) and all(
         uses[term.name] == 1 for term in leaf_terms(literal) if isinstance(term, Variable)
     )
+
+
+def _closes_cycle(body: list[BodyLiteral]) -> bool:
+    """Whether ``_``, taken for one variable, is joined to itself along two ways or by one literal alone."""
+    groups: list[set[str]] = []
+    for literal in body:
+        names = [term.name for term in leaf_terms(literal) if isinstance(term, Variable)]
+        if names.count("_") > 1:
+            return True
+        joined = set(names) - {"_"}
+        touched = [group for group in groups if group & joined]
+        groups = [group for group in groups if group not in touched]
+        groups.append(joined.union(*touched))
+    around = [_others(literal) for literal in body if any(map(_is_blank, leaf_terms(literal)))]
+    return any(sum(1 for names in around if names & group) > 1 for group in groups)
+
+
+def _others(literal: BodyLiteral) -> set[str]:
+    names = {term.name for term in leaf_terms(literal) if isinstance(term, Variable)}
+    return names - {"_"}
 
 
 def _with_blank(head: Atom, body: list[BodyLiteral]) -> list[BodyLiteral]:

@@ -1,0 +1,26 @@
+# What makes people smoke? Weights are learned from ten people of whom everything is known.
+predicate friends(person, person): observed
+predicate smokes(person)
+predicate cancer(person)
+
+?: smokes(x) and friends(x, y) => smokes(y)
+?: smokes(x) => cancer(x)
+?: cancer(x)
+
+friends("anna", "bob")
+friends("bob", "anna")
+friends("bob", "carl")
+friends("carl", "bob")
+friends("dora", "emil")
+friends("emil", "fay")
+friends("fay", "gus")
+friends("gus", "dora")
+friends("hal", "ida")
+friends("ida", "jo")
+smokes("anna")
+smokes("bob")
+smokes("carl")
+smokes("ida")
+cancer("anna")
+cancer("carl")
+cancer("hal")

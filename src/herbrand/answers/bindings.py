@@ -1,0 +1,218 @@
+"""Answers of a query: constants for its variables and a weight, kept as columns until somebody looks.
+
+>>> answer = Bindings(
+...     "proof", Guarantee.EXACT, Status(True, 1), ("y",), (("bob", "carl"),), np.array([2.0, 0.5])
+... )
+>>> answer["bob"], len(answer)
+(2.0, 2)
+>>> answer
+proof answers (exact)
+y       weight
+"bob"   2.0000
+"carl"  0.5000
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
+from herbrand.errors import UnsupportedError, nearest
+from herbrand.language.names import shown_constant
+from herbrand.language.syntax import Value
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+ROWS_SHOWN = 20
+NULL_SCORE = -10.0
+"""In a softmax, "no answer at all" takes part with this score (as in TensorLog)."""
+
+NORMALIZATIONS = ("none", "sum", "softmax")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One answer."""
+
+    bindings: dict[str, Value]
+    weight: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON has no infinity; a weight without bound is told by its name."""
+        finite = not isinstance(self.weight, float) or math.isfinite(self.weight)
+        return {"bindings": self.bindings, "weight": self.weight if finite else str(self.weight)}
+
+
+@dataclass(frozen=True, eq=False)
+class Bindings:
+    """``columns[i]`` holds the constants of ``variables[i]``, heaviest answers first.
+
+    ``truncated``: a call was cut by the depth, so that deeper proofs are not counted. ``null``: the share
+    that a softmax leaves to "no answer".
+    """
+
+    engine: str
+    guarantee: Guarantee
+    status: Status
+    variables: tuple[str, ...]
+    columns: tuple[Sequence[Value], ...]
+    weights: np.ndarray
+    truncated: bool = False
+    normalize: str = "none"
+    null: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def rows(self) -> Iterator[Binding]:
+        names = self.variables
+        for *values, weight in zip(*self.columns, self.weights.tolist(), strict=True):
+            yield Binding(dict(zip(names, values, strict=True)), weight)
+
+    def __getitem__(self, values: Value | tuple[Value, ...]) -> float:
+        """The weight of the answer with these constants, in the order of :attr:`variables`; 0 if there is
+        none."""
+        wanted = values if isinstance(values, tuple) else (values,)
+        if len(wanted) != len(self.variables):
+            raise KeyError(f"an answer has {len(self.variables)} constants, not {len(wanted)}")
+        return self._weight_of.get(wanted, 0.0)
+
+    @property
+    def weight(self) -> float:
+        """The sum of all weights; of a query without variables, its weight."""
+        weights = self.weights.tolist()
+        return sum(weights) if self.weights.dtype == object else math.fsum(weights)
+
+    @cached_property
+    def _weight_of(self) -> dict[tuple[Value, ...], float]:
+        keys = zip(*self.columns, strict=True) if self.columns else [()] * len(self)
+        return dict(zip(keys, self.weights.tolist(), strict=True))
+
+    def normalized(self, how: str) -> Bindings:
+        """Weights that add up to 1: divided by their sum, or their softmax beside "no answer"."""
+        if how not in NORMALIZATIONS:
+            raise UnsupportedError(
+                f"there is no normalization '{how}'",
+                hint=nearest(how, NORMALIZATIONS) or f"one of {', '.join(NORMALIZATIONS)}",
+            )
+        if how == "none":
+            return self
+        weights = self.weights.astype(np.float64)
+        if how == "sum":
+            total = math.fsum(weights.tolist())
+            if len(weights) and not total:
+                raise UnsupportedError("the weights add up to 0, so they cannot be divided by their sum")
+            return replace(self, weights=weights / total if len(weights) else weights, normalize=how)
+        highest = max([NULL_SCORE, *weights.tolist()])
+        scores, null = np.exp(weights - highest), math.exp(NULL_SCORE - highest)
+        total = null + float(scores.sum())
+        return replace(self, weights=scores / total, null=null / total, normalize=how)
+
+    def top(self, count: int | None) -> Bindings:
+        """The heaviest answers."""
+        if count is None or count >= len(self):
+            return self
+        columns = tuple(column[:count] for column in self.columns)
+        return replace(self, columns=columns, weights=self.weights[:count])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command line."""
+        told = {
+            "engine": self.engine,
+            "guarantee": self.guarantee.value,
+            "converged": self.status.converged,
+            "truncated": self.truncated,
+            "seconds": self.status.seconds,
+        }
+        if self.null is not None:
+            told["null"] = self.null
+        return told | {"answers": [row.to_dict() for row in self.rows()]}
+
+    def to_arrow(self) -> pa.Table:
+        """A column for each variable, and the weight; as text where it is a whole number beyond 64 bits."""
+        columns: dict[str, pa.Array] = {
+            name: pa.array(column, pa.string() if not len(column) else None)
+            for name, column in zip(self.variables, self.columns, strict=True)
+        }
+        name = "weight"
+        while name in columns:
+            name += "_"
+        return pa.table({**columns, name: _numbers(self.weights)})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars  # only when the user has it
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    @property
+    def title(self) -> str:
+        told = f"{self.engine} answers ({self.guarantee.value})"
+        if self.truncated:
+            told += ", cut by the depth"
+        return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return (*self.variables, "weight")
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Texts for a table."""
+        for row in self.rows():
+            yield (*map(shown_constant, row.bindings.values()), shown_weight(row.weight))
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"{self.title}\nno answer"
+        rows = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(self.heads))]
+        lines = [
+            "  ".join(
+                [f"{cell:{width}}" for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+                + [f"{row[-1]:>{widths[-1]}}"]
+            )
+            for row in rows
+        ]
+        more = [f"... {len(self) - ROWS_SHOWN:,} more rows"] if len(self) > ROWS_SHOWN else []
+        return "\n".join([self.title, *lines, *more])
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+            for row in islice(self.cells(), ROWS_SHOWN)
+        )
+        caption = f"<caption>{escape(self.title)}; {len(self):,} rows</caption>"
+        return f"<table>{caption}<tr>{head}</tr>{body}</table>"
+
+
+def _numbers(weights: np.ndarray) -> pa.Array:
+    if weights.dtype != object:
+        return pa.array(weights, pa.float64())
+    whole = weights.tolist()
+    fits = all(-(2**63) <= weight < 2**63 for weight in whole)
+    return pa.array(whole, pa.int64()) if fits else pa.array(map(str, whole), pa.string())
+
+
+def shown_weight(weight: float) -> str:
+    """Four places, and whole numbers beyond float64's as they are; very large or small ones by exponent."""
+    if isinstance(weight, int):
+        return str(weight)
+    return f"{weight:.4f}" if weight == 0 or 1e-3 <= abs(weight) < 1e12 else f"{weight:.4e}"

@@ -1,0 +1,198 @@
+"""Lower and upper probabilities, kept as columns until somebody looks.
+
+>>> answer = Bounds(
+...     "exact", Guarantee.EXACT, Status(True, 2),
+...     ("a", "b | a"), np.array([0.2, 0.6]), np.array([0.3, 0.7]), np.array([True, True]),
+... )
+>>> answer["b | a"]
+Interval(query='b | a', lower=0.6, upper=0.7, certified=True, gap=0.0)
+>>> answer
+exact bounds (exact)
+query   lower   upper
+a      0.2000  0.3000
+b | a  0.6000  0.7000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The interval of one query, the text inside ``P( )``.
+
+    ``certified``: it is proved to hold every value that the theory allows. ``gap``: no end is proved to lie
+    nearer to the tightest one than this; 0 where both are the tightest, ``None`` where nothing is known.
+    """
+
+    query: str
+    lower: float
+    upper: float
+    certified: bool
+    gap: float | None = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "query": self.query,
+            "lower": self.lower,
+            "upper": self.upper,
+            "certified": self.certified,
+            "gap": self.gap,
+        }
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """Texts for a table; an interval that is not certified, or may be tighter, says so."""
+        return self.query, f"{self.lower:.4f}", f"{self.upper:.4f}", self._remark
+
+    @property
+    def _remark(self) -> str:
+        if not self.certified:
+            return "not certified"
+        return f"within {self.gap:.1e}" if self.gap else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The answer of ``bound``. ``gaps`` [query] says how far from the tightest an end may be (NaN: unknown).
+
+    Without ``gaps`` every end of an ``exact`` answer is the tightest, and of others nothing is known.
+    """
+
+    engine: str
+    guarantee: Guarantee
+    status: Status
+    queries: Sequence[str]
+    lower: np.ndarray
+    upper: np.ndarray
+    certified: np.ndarray
+    gaps: np.ndarray | None = None
+
+    def rows(self) -> Iterator[Interval]:
+        columns = (self.queries, self.lower.tolist(), self.upper.tolist(), self.certified.tolist())
+        for query, lower, upper, certified, gap in zip(*columns, self._gaps(), strict=True):
+            yield Interval(query, lower, upper, certified, gap)
+
+    def _gaps(self) -> Sequence[float | None]:
+        if self.gaps is not None:
+            return [None if gap != gap else gap for gap in self.gaps.tolist()]
+        return [0.0 if self.guarantee is Guarantee.EXACT else None] * len(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __getitem__(self, query: str) -> Interval:
+        """The interval of a query by its text, with or without ``P( )``."""
+        inner = query[2:-1] if query.startswith("P(") and query.endswith(")") else query
+        for text in (query, inner):
+            if text in self._position:
+                at = self._position[text]
+                gap = self._gaps()[at]
+                ends = float(self.lower[at]), float(self.upper[at])
+                return Interval(text, *ends, bool(self.certified[at]), gap)
+        raise KeyError(f"{query} is not among the answers")
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {query: at for at, query in enumerate(self.queries)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command line."""
+        return {
+            "engine": self.engine,
+            "guarantee": self.guarantee.value,
+            "converged": self.status.converged,
+            "iterations": self.status.iterations,
+            "seconds": self.status.seconds,
+            "bounds": [row.to_dict() for row in self.rows()],
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Columns query, lower, upper, certified, gap."""
+        return pa.table(
+            {
+                "query": pa.array(list(self.queries), pa.string()),
+                "lower": pa.array(self.lower, pa.float64()),
+                "upper": pa.array(self.upper, pa.float64()),
+                "certified": pa.array(self.certified.tolist(), pa.bool_()),
+                "gap": pa.array(self._gaps(), pa.float64()),
+            }
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars  # only when the user has it
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    @property
+    def title(self) -> str:
+        told = f"{self.engine} bounds ({self.guarantee.value})"
+        return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return ("query", "lower", "upper", "remark") if self._remarkable else ("query", "lower", "upper")
+
+    @cached_property
+    def _remarkable(self) -> bool:
+        return not self.certified.all() or (self.gaps is not None and bool((self.gaps > 0).any()))
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Each row as it is shown."""
+        width = len(self.heads)
+        return (row.cells()[:width] for row in self.rows())
+
+    def __repr__(self) -> str:
+        shown = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
+        widths = [max(len(row[i]) for row in shown) for i in range(len(self.heads))]
+        lines = [self.title]
+        for row in shown:
+            texts = [
+                f"{text:>{width}}" if i in (1, 2) else f"{text:{width}}"
+                for i, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(texts).rstrip())
+        if len(self) > ROWS_SHOWN:
+            lines.append(f"... {len(self) - ROWS_SHOWN} more rows")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A table with interval bars for a notebook."""
+        body = "".join(
+            f"<tr><td>{escape(row.query)}</td><td>{_bar(row)}</td>"
+            f"<td style='text-align:right'>{row.lower:.4f}</td>"
+            f"<td style='text-align:right'>{row.upper:.4f}</td></tr>"
+            for row in islice(self.rows(), ROWS_SHOWN)
+        )
+        caption = f"<caption>{escape(self.title)}; {len(self):,} rows</caption>"
+        heads = "<tr><th>query</th><th></th><th>lower</th><th>upper</th></tr>"
+        return f"<table>{caption}{heads}{body}</table>"
+
+
+def _bar(row: Interval) -> str:
+    """The interval drawn from 0 to 1."""
+    left, width = 100 * row.lower, max(100 * (row.upper - row.lower), 1)
+    inner = f"margin-left:{left:.1f}px;width:{width:.1f}px;height:10px;background:#4a7ebb"
+    return f"<div style='width:101px;background:#eee'><div style='{inner}'></div></div>"

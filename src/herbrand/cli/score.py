@@ -1,0 +1,49 @@
+"""``herbrand score``: a result file against labelled facts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import herbrand as hb
+from herbrand.cli import options
+from herbrand.cli.grouping import spread
+from herbrand.cli.output import note, text_table, write_result
+
+NAME = "score"
+
+
+@spread
+def command(
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="What infer wrote: .json, .csv, .parquet.")],
+    written: options.Written,
+    facts: Annotated[
+        list[str],
+        typer.Option("--facts", metavar="LABELS", help="True and false facts, as infer takes facts."),
+    ],
+    closed: Annotated[
+        list[str] | None,
+        typer.Option("--closed", metavar="PRED", help="Rows without a label are false. Repeatable."),
+    ] = None,
+    header: options.HasHeader = None,
+) -> None:
+    """Average precision (ties kept), log loss, calibration and accuracy of a result file.
+
+    Rows without a label are left out, unless their predicate is --closed.
+    """
+    has_header = None if header is None else header is options.Header.yes
+    report = hb.score(result, list(facts), closed or (), header=has_header)
+    if report.missing:
+        note(f"{report.missing:,} labels have no row in the result: they take no part")
+    if not closed and report.pooled.true == report.pooled.rows:
+        note("no label is false; --closed PRED counts what is not listed as false")
+    write_result(
+        written,
+        report.to_dict,
+        lambda: [
+            text_table(report.heads, report.cells(), "score"),
+            text_table(report.bin_heads, report.bin_cells(), "calibration"),
+        ],
+        report.to_arrow,
+    )

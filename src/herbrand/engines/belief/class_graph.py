@@ -1,0 +1,299 @@
+"""The factor graph of a program made class by class: nothing is grounded, and nothing depends on how many
+constants a class has.
+
+Constants that nothing tells apart stand for one another, so one binding of each pattern is looked at, with
+how many ground ones it stands for. The result is what :mod:`~herbrand.engines.belief.ground_graph` would
+build, atoms that symmetry makes equal put together; both make the same factors of the same pieces.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.engines.belief.class_patterns import Binding, ClassOrigin, Column, Patterns
+from herbrand.engines.belief.constants import Classes
+from herbrand.engines.belief.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
+from herbrand.engines.belief.pieces import (
+    MergeKey,
+    Piece,
+    fits_a_table,
+    merge_key,
+    table_of,
+    together,
+    worth_of,
+)
+from herbrand.engines.belief.points import (
+    Ordered,
+    Point,
+    PointAtom,
+    assignments,
+    choices,
+    ordered,
+)
+from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.ground import without_idle
+from herbrand.program.program import Program
+from herbrand.program.template import Argument, Conjunction
+
+Scope = tuple[PointAtom, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGraph:
+    """``axes`` gives the axis of each class of atoms, by its canonical form."""
+
+    graph: FactorGraph
+    classes: Mapping[str, Classes]
+    axes: Mapping[PointAtom, int]
+    in_tables: tuple[ClassOrigin, ...]
+    on_axes: tuple[ClassOrigin, ...]
+
+
+def class_graph(program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> ClassGraph:
+    """One axis a class of latent atoms, one factor for each way that formulas speak of classes."""
+    return _Building(program, evidence, classes).finished()
+
+
+def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
+    """About how many patterns a class graph is made of."""
+    counts = {name: len(found) for name, found in classes.items()}
+
+    def of(conjunction: Conjunction, before: int) -> float:
+        ways = 1.0
+        for place, (_, type_name) in enumerate(conjunction.variables):
+            ways *= counts[type_name] + before + place
+        inner = before + len(conjunction.variables)
+        return ways * (1 + sum(of(piece, inner) for block in conjunction.blocks for piece in block.pieces))
+
+    found = sum(of(template.conjunction, 0) for template in program.templates)
+    for name, predicate in program.signature.predicates.items():
+        if program.is_open(name):
+            found += float(np.prod([counts[t] + place for place, t in enumerate(predicate.types)]))
+    return found
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What one template says in one pattern."""
+
+    number: int
+    columns: tuple[Column, ...]
+    worth: float
+    binding: Binding
+
+
+@dataclass
+class _Factor:
+    table: Array
+    form: Ordered
+    origins: list[tuple[int, Binding]] = field(default_factory=list)
+
+
+@dataclass
+class _Building:
+    program: Program
+    evidence: Evidence
+    classes: Mapping[str, Classes]
+
+    def __post_init__(self) -> None:
+        self.patterns = Patterns(self.program, self.evidence, self.classes)
+        self.factors: dict[Scope, _Factor] = {}
+        self.unary: dict[int, Array] = {}
+        self.on_axes: list[ClassOrigin] = []
+        self.constant = 0.0
+
+    def finished(self) -> ClassGraph:
+        for key, numbers in self._merged().items():
+            self._add_group(key, numbers)
+        self._add_atoms()
+        atom_axes = dict(self.patterns.axes)
+        self._add_facts(atom_axes)
+        assembly = Assembly(self.patterns.sizes, [float(count) for count in self.patterns.counts])
+        for axis, table in self.unary.items():
+            assembly.add_unary(np.array([axis]), table)
+        origins = self._add_tables(assembly)
+        if self.patterns.somes:
+            assembly.add_somes(self.patterns.all_somes())
+        assembly.constant = self.constant
+        return ClassGraph(
+            assembly.build(), self.classes, atom_axes, tuple(origins), (*self.on_axes, *self.patterns.origins)
+        )
+
+    def _add_tables(self, assembly: Assembly) -> list[ClassOrigin]:
+        """Factors of one shape together, equal tables once; and what each is made of."""
+        alike: dict[tuple[int, ...], list[tuple[Scope, _Factor]]] = defaultdict(list)
+        for scope, factor in self.factors.items():
+            alike[factor.table.shape].append((scope, factor))
+        origins: list[ClassOrigin] = []
+        number = 0
+        for factors in alike.values():
+            tables: dict[bytes, int] = {}
+            which = [tables.setdefault(factor.table.tobytes(), len(tables)) for _, factor in factors]
+            first = {table: place for place, table in reversed(list(enumerate(which)))}
+            axes, counts, exponents = zip(*(self._placed(scope, f) for scope, f in factors), strict=True)
+            assembly.add_tables(
+                Tables(
+                    np.array(axes),
+                    np.array(which),
+                    np.stack([factors[first[table]][1].table for table in range(len(tables))]),
+                    np.array(counts, dtype=float),
+                    np.array(exponents),
+                )
+            )
+            for _, factor in factors:
+                origins += [ClassOrigin(n, number, binding) for n, binding in factor.origins]
+                number += 1
+        return origins
+
+    def _placed(self, scope: Scope, factor: _Factor) -> tuple[list[int], int, Array]:
+        """A factor's axes, how many ground ones it stands for, and how often an atom hears each place."""
+        points = [point for _, points in scope for point in points]
+        count = choices(points, self.patterns.kinds) // len(factor.form.orders)
+        axes = [self.patterns.axis(atom) for atom in scope]
+        exponents = np.zeros(len(scope))
+        for place, first in enumerate(factor.form.orbits):
+            exponents[first] += count / self.patterns.counts[axes[place]]
+        return axes, count, np.rint(exponents)
+
+    def _merged(self) -> dict[MergeKey, list[tuple[int, Conjunction, int]]]:
+        """Templates that are one factor where their instances are equal, without the variables they do not
+        name, and how many choices there are for these."""
+        groups: dict[MergeKey, list[tuple[int, Conjunction, int]]] = defaultdict(list)
+        for number, template in enumerate(self.program.templates):
+            named, multiplicity = without_idle(template, self.program)
+            if worth_of(template, self.program) and multiplicity:
+                key = merge_key(template.formula, template.instance, frozenset(named.types))
+                groups[key].append((number, named, multiplicity))
+        return groups
+
+    def _add_group(self, key: MergeKey, group: Sequence[tuple[int, Conjunction, int]]) -> None:
+        places = sorted(key[1])
+        types: dict[int, str] = {}
+        for number, named, _ in group:
+            for place in places:
+                argument = self.program.templates[number].instance[place]
+                if isinstance(argument, str):
+                    types[place] = named.types[argument]
+        typed = [place for place in places if place in types]
+        for points in assignments([types[place] for place in typed], self.patterns.kinds):
+            said: dict[tuple[Argument, ...], list[_Said]] = defaultdict(list)
+            for number, named, multiplicity in group:
+                instance = self.program.templates[number].instance
+                binding = self._matching(named, [instance[place] for place in typed], points)
+                if binding is not None:
+                    constants = tuple(instance[place] for place in places if place not in types)
+                    found = self._said(number, named, multiplicity, binding)
+                    if found is not None:
+                        said[constants].append(found)
+            for pieces in said.values():
+                self._add_pieces(pieces, choices(points, self.patterns.kinds))
+
+    def _matching(
+        self, conjunction: Conjunction, arguments: Sequence[Argument], points: Sequence[Point]
+    ) -> Binding | None:
+        """The points of a template's variables, where its instance is these points."""
+        binding: dict[str, Point] = {}
+        for argument, point in zip(arguments, points, strict=True):
+            if isinstance(argument, int):
+                if self.patterns.point(argument, point[0]) != point:
+                    return None
+            elif binding.setdefault(argument, point) != point:
+                return None
+        return binding if self.patterns.differ(conjunction, binding) else None
+
+    def _said(self, number: int, named: Conjunction, multiplicity: int, binding: Binding) -> _Said | None:
+        columns = self.patterns.columns(named, binding, f"{number}")
+        if columns is None:
+            return None
+        worth = worth_of(self.program.templates[number], self.program) * multiplicity
+        return _Said(number, columns, worth, binding)
+
+    def _add_pieces(self, said: Sequence[_Said], count: int) -> None:
+        """All that is said of one instance, ``count`` times in the ground."""
+        atoms = list(dict.fromkeys(column.atom for one in said for column in one.columns))
+        sizes = [self.patterns.size(atom) for atom in atoms]
+        pieces = [
+            Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.worth) for one in said
+        ]
+        if fits_a_table(sizes):
+            self._add_table(atoms, pieces, count, said)
+        elif len(said) > 1:
+            for one in said:
+                self._add_pieces([one], count)
+        else:
+            self._add_wide(atoms, pieces[0], count, said[0])
+
+    def _add_table(
+        self, atoms: Sequence[PointAtom], pieces: Sequence[Piece], count: int, said: Sequence[_Said]
+    ) -> None:
+        sizes = [self.patterns.size(atom) for atom in atoms]
+        table = table_of(pieces, sizes)
+        if not atoms:
+            self.constant += count * float(table) if table else 0.0
+            return
+        form = ordered(atoms)
+        share = float(count // choices([p for _, points in atoms for p in points], self.patterns.kinds))
+        origins = [
+            (one.number, {name: form.names.get(point, point) for name, point in one.binding.items()})
+            for one in said
+        ]
+        if len(atoms) == 1:
+            axis = self.patterns.axis(form.atoms[0])
+            self.unary[axis] = self.unary.get(axis, np.zeros(len(table))) + share * table
+            for piece, (number, binding) in zip(pieces, origins, strict=True):
+                added = share * table_of([piece], sizes)
+                self.on_axes.append(ClassOrigin(number, axis, binding, added))
+            return
+        made = np.sum([np.transpose(table, order) for order in form.orders], axis=0) * share
+        factor = self.factors.setdefault(form.atoms, _Factor(np.zeros(made.shape), form))
+        factor.table = factor.table + made
+        factor.origins += origins
+
+    def _add_wide(self, atoms: Sequence[PointAtom], piece: Piece, count: int, said: _Said) -> None:
+        literals = together(piece.literals)
+        if literals is None:
+            return
+        helper = self.patterns.none_fails(
+            [(atoms[slot], allowed) for slot, allowed in literals.items()], count
+        )
+        self.unary[helper] = np.array([piece.worth, 0.0])
+        self.on_axes.append(ClassOrigin(said.number, helper, said.binding))
+
+    def _add_atoms(self) -> None:
+        """An axis for every class of latent atoms, whether or not a formula speaks of them."""
+        for name, predicate in self.program.signature.predicates.items():
+            if self.program.is_open(name):
+                for points in assignments(predicate.types, self.patterns.kinds):
+                    if self.patterns.status((name, points)) == LATENT:
+                        self.patterns.axis((name, points))
+
+    def _add_facts(self, axes: Mapping[PointAtom, int]) -> None:
+        """Soft evidence, and values that atoms are known not to have."""
+        for predicate in self.program.signature.predicates:
+            known = self.evidence.known(predicate)
+            excluded, values = self.evidence.excluded(predicate)
+            barred = (excluded, values, np.full(len(excluded), FORBIDDEN))
+            for codes, chosen, worths in (self.evidence.opinions(predicate), barred):
+                settled = known.lookup(codes)
+                self.constant += float(worths[settled == chosen].sum())
+                if len(codes):
+                    self._add_opinions(predicate, codes, chosen, worths, axes)
+
+    def _add_opinions(
+        self, predicate: str, codes: Array, values: Array, worths: Array, axes: Mapping[PointAtom, int]
+    ) -> None:
+        order = np.argsort(codes, kind="stable")
+        for atom, axis in axes.items():
+            if atom[0] != predicate:
+                continue
+            row = np.array([[self.patterns.constant(point) for point in atom[1]]], dtype=np.int64)
+            code = codes_of(row.reshape(1, len(atom[1])), self.evidence.sizes(predicate))
+            begin, end = (int(np.searchsorted(codes[order], code, side)[0]) for side in ("left", "right"))
+            table = self.unary.setdefault(axis, np.zeros(self.patterns.sizes[axis])).copy()
+            for at in order[begin:end]:
+                table[values[at]] += worths[at]
+            self.unary[axis] = table

@@ -1,0 +1,270 @@
+"""What a binding of points leaves open of a conjunction: classes of latent atoms, quantifiers as helpers.
+
+Owns the axes of a graph of classes: one for each class of latent atoms in canonical form, one for each class
+of helpers, and how many ground ones each stands for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.belief.constants import Classes
+from herbrand.engines.belief.graph import Array, Somes
+from herbrand.engines.belief.pieces import Allowed, quantified, together
+from herbrand.engines.belief.points import (
+    Kind,
+    Ordered,
+    Point,
+    PointAtom,
+    assignments,
+    canonical,
+    choices,
+    ordered,
+)
+from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.program import Program
+from herbrand.program.template import Block, Conjunction
+
+Binding = Mapping[str, Point]
+
+
+@dataclass(frozen=True)
+class ClassOrigin:
+    """A template went into a factor, or axis; ``binding`` tells the points of its variables, ``table`` what
+    it adds to the axis's own weights."""
+
+    template: int
+    place: int
+    binding: Binding
+    table: Array | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A literal of a pattern whose atom is latent."""
+
+    atom: PointAtom
+    allowed: Allowed
+
+
+@dataclass(frozen=True)
+class Some:
+    """A class of helper factors: its axis, how many it stands for, and ``members`` (axis, allowed) with
+    how often each occurs in one of them."""
+
+    target: int
+    count: int
+    members: Mapping[tuple[int, Allowed], int]
+
+
+class Patterns:
+    """Grows axes and helpers as conjunctions are looked at."""
+
+    def __init__(self, program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> None:
+        self.program, self.evidence, self.classes = program, evidence, classes
+        self.kinds: dict[Kind, int] = {
+            (name, number): size for name, found in classes.items() for number, size in enumerate(found.sizes)
+        }
+        self.axes: dict[PointAtom, int] = {}
+        self.sizes: list[int] = []
+        self.counts: list[int] = []
+        self.somes: list[Some] = []
+        self.origins: list[ClassOrigin] = []
+        self.helper_columns: dict[PointAtom, int] = {}
+        self._known: dict[PointAtom, int] = {}
+        self._quantifiers: dict[tuple[Conjunction, ...], str] = {}
+        self._helpers: dict[PointAtom, int | bool] = {}
+
+    def axis(self, atom: PointAtom) -> int:
+        form = canonical(atom)
+        if form in self.helper_columns:
+            return self.helper_columns[form]
+        if form not in self.axes:
+            size = self.program.value_count(form[0])
+            self.axes[form] = self.new_axis(size, choices(form[1], self.kinds))
+        return self.axes[form]
+
+    def new_axis(self, size: int, count: int) -> int:
+        self.sizes.append(size)
+        self.counts.append(count)
+        return len(self.sizes) - 1
+
+    def size(self, atom: PointAtom) -> int:
+        form = canonical(atom)
+        return 2 if form in self.helper_columns else self.program.value_count(form[0])
+
+    def differ(self, conjunction: Conjunction, binding: Binding) -> bool:
+        for left, right in conjunction.distinct:
+            name = next(a for a in (left, right) if isinstance(a, str))
+            one, other = (
+                binding[a] if isinstance(a, str) else self.point(a, binding[name][0]) for a in (left, right)
+            )
+            if one == other:
+                return False
+        return True
+
+    def point(self, constant: int, type_name: str) -> Point:
+        """A constant that a statement names: it is alone in its class."""
+        return type_name, int(self.classes[type_name].of[constant]), 0
+
+    def columns(
+        self, conjunction: Conjunction, binding: Binding, place: str, nested: bool = False
+    ) -> tuple[Column, ...] | None:
+        """The literals that evidence leaves open, quantifiers as helpers; ``None`` where it rules one out."""
+        found = []
+        for literal in conjunction.literals:
+            types = self.program.signature.predicates[literal.predicate].types
+            points = tuple(
+                binding[a] if isinstance(a, str) else self.point(a, t)
+                for a, t in zip(literal.arguments, types, strict=True)
+            )
+            status = self.status((literal.predicate, points))
+            if status == LATENT:
+                found.append(Column((literal.predicate, points), literal.allowed))
+            elif status not in literal.allowed:
+                return None
+        for number, block in enumerate(conjunction.blocks):
+            helper = self._quantifier(block, binding, f"{place}.{number}", nested)
+            if isinstance(helper, bool):
+                if helper != block.some:
+                    return None
+            else:
+                found.append(Column(helper, (int(block.some),)))
+        return tuple(found)
+
+    def status(self, atom: PointAtom) -> int:
+        """The value of an atom class, or ``LATENT``: that of any of its atoms."""
+        form = canonical(atom)
+        if form not in self._known:
+            known = self.evidence.known(form[0])
+            row = [self.constant(point) for point in form[1]]
+            code = codes_of(np.array([row], dtype=np.int64).reshape(1, len(row)), known.sizes)
+            self._known[form] = int(known.lookup(code)[0])
+        return self._known[form]
+
+    def constant(self, point: Point) -> int:
+        return int(self.classes[point[0]].members[point[1]][point[2]])
+
+    def none_fails(self, literals: Sequence[tuple[PointAtom, Allowed]], count: int) -> int:
+        """An axis that is false exactly where all literals hold, ``count`` times in the ground."""
+        helper = self.new_axis(2, count)
+        members: dict[tuple[int, Allowed], int] = defaultdict(int)
+        for atom, allowed in literals:
+            excluded = tuple(v for v in range(self.size(atom)) if v not in allowed)
+            members[self.axis(atom), excluded] += 1
+        self.somes.append(Some(helper, count, members))
+        return helper
+
+    def _quantifier(self, block: Block, binding: Binding, place: str, nested: bool) -> PointAtom | bool:
+        """The helper that is true where some piece holds, or whether one surely does.
+
+        Outside of other quantifiers it is shared by all that say the same of the same points; inside, each
+        row around it has its own.
+        """
+        if nested:
+            helper = (f"some {place}", tuple(binding.values()))
+            return self._helper(helper, block.pieces, binding)
+        said = quantified(block)
+        name = self._quantifiers.setdefault(said.pieces, f"some {len(self._quantifiers)}")
+        points = tuple(binding[outer] for outer in said.outer)
+        helper = (name, points)
+        found = self._helper(helper, said.pieces, dict(zip(said.inside, points, strict=True)))
+        if not isinstance(found, bool):
+            axis = self.helper_columns[canonical(helper)]
+            self.origins.append(ClassOrigin(int(place.split(".")[0]), axis, {}))
+        return found
+
+    def _helper(self, helper: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> PointAtom | bool:
+        form = canonical(helper)
+        if form not in self._helpers:
+            renamed = dict(zip(helper[1], form[1], strict=True))
+            inside = {name: renamed[point] for name, point in binding.items()}
+            self._helpers[form] = self._made_helper(form, pieces, inside)
+        found = self._helpers[form]
+        return found if isinstance(found, bool) else helper
+
+    def _made_helper(self, form: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> int | bool:
+        fixed = frozenset(binding.values())
+        singles: dict[PointAtom, Allowed] = {}
+        joint: dict[tuple[tuple[PointAtom, Allowed], ...], int] = {}
+        for number, piece in enumerate(pieces):
+            for row in self._rows(piece, binding, f"{form[0]}/{number}"):
+                literals = _by_atom(row)
+                if literals is None:
+                    continue
+                if not literals:
+                    return True
+                found = ordered(list(literals), fixed)
+                if len(literals) == 1:
+                    (allowed,) = literals.values()
+                    known = singles.get(found.atoms[0], ())
+                    singles[found.atoms[0]] = tuple(sorted({*known, *allowed}))
+                else:
+                    said, symmetries = _smallest(literals, found)
+                    points = [p for atom, _ in said for p in atom[1]]
+                    joint[said] = choices(points, self.kinds, fixed) // symmetries
+        if not singles and not joint:
+            return False
+        count = choices(form[1], self.kinds)
+        axis = self.new_axis(2, count)
+        self.helper_columns[form] = axis
+        members: dict[tuple[int, Allowed], int] = defaultdict(int)
+        for atom, allowed in singles.items():
+            members[self.axis(atom), allowed] += choices(atom[1], self.kinds, fixed)
+        for said, times in joint.items():
+            members[self.none_fails(said, count * times), (0,)] += times
+        self.somes.append(Some(axis, count, members))
+        return axis
+
+    def _rows(self, piece: Conjunction, binding: Binding, place: str) -> Iterator[tuple[Column, ...]]:
+        """The open rows of a piece, one for each pattern of its own variables."""
+        names = [name for name, _ in piece.variables]
+        types = [type_name for _, type_name in piece.variables]
+        for points in assignments(types, self.kinds, binding.values()):
+            inside = {**binding, **dict(zip(names, points, strict=True))}
+            if self.differ(piece, inside):
+                columns = self.columns(piece, inside, place, nested=True)
+                if columns is not None:
+                    yield columns
+
+    def all_somes(self) -> Somes:
+        sets: dict[Allowed, int] = {}
+        axes, which, times, exponents, pointers = [], [], [], [], [0]
+        for some in self.somes:
+            for (axis, allowed), multiplicity in some.members.items():
+                axes.append(axis)
+                which.append(sets.setdefault(allowed, len(sets)))
+                times.append(float(multiplicity))
+                exponents.append(some.count * multiplicity / self.counts[axis])
+            pointers.append(len(axes))
+        return Somes(
+            np.array([some.target for some in self.somes]),
+            np.array(pointers),
+            np.array(axes),
+            np.array(which),
+            list(sets),
+            np.array([float(some.count) for some in self.somes]),
+            np.array(times),
+            np.array(exponents),
+        )
+
+
+def _by_atom(columns: Sequence[Column]) -> dict[PointAtom, Allowed] | None:
+    """Columns of one atom intersected; ``None`` where they exclude each other."""
+    atoms = list(dict.fromkeys(column.atom for column in columns))
+    literals = together((atoms.index(column.atom), column.allowed) for column in columns)
+    return None if literals is None else {atoms[slot]: allowed for slot, allowed in literals.items()}
+
+
+def _smallest(
+    literals: Mapping[PointAtom, Allowed], form: Ordered
+) -> tuple[tuple[tuple[PointAtom, Allowed], ...], int]:
+    """The literals in canonical form, and how many symmetries that has."""
+    allowed = list(literals.values())
+    seen = [tuple(zip(form.atoms, (allowed[i] for i in order), strict=True)) for order in form.orders]
+    best = min(seen)
+    return best, seen.count(best)

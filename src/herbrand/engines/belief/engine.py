@@ -1,0 +1,174 @@
+"""Loopy belief propagation on the factor graph of a program, lifted as far as its symmetry goes.
+
+Guarantee: ``exact`` where the ground factor graph is a forest, else ``approximation``, for marginals and for
+the Bethe log-partition alike. Cost of a round: the tables of one factor a class, whatever the domains' sizes;
+with no symmetry left it is the cost of ground messages.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget, readable
+from herbrand.engines.belief.explanation import explained
+from herbrand.engines.belief.forest import forest_order
+from herbrand.engines.belief.graph import Array
+from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
+from herbrand.engines.belief.model import Compiled, compiled
+from herbrand.engines.belief.refuted import contradiction
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.reading import looked_up
+from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.program.ground import BYTES_AN_ATOM
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+SCHEDULES = ("parallel", "sequential")
+ROUNDS_EXPECTED = 50
+PATIENCE = 10
+"""Undamped rounds in which the residual should halve; damped ones move less, and get as many more."""
+
+LEAST_STEP = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Messages from factors to axes, and how far the last round moved them.
+
+    ``order``: the factors of a forest, leaves first. ``since`` counts the rounds since the residual was
+    ``mark``, to see whether it falls.
+    """
+
+    question: Question
+    compiled: Compiled
+    order: Array | None
+    messages: Array
+    damping: float = 0.0
+    moved: float = math.inf
+    mark: float = math.inf
+    since: int = 0
+
+
+@dataclass(frozen=True)
+class BeliefPropagation:
+    """``schedule``: all messages at once, or factor after factor; ``damping`` keeps a share of the old
+    log-message, and is raised by itself where rounds do not help unless it is given."""
+
+    memory: int | None = None
+    schedule: str = "parallel"
+    damping: float | None = None
+    lift: bool = True
+    name: str = field(default="bp", init=False)
+
+    def __post_init__(self) -> None:
+        if self.schedule not in SCHEDULES:
+            raise UnsupportedError(
+                f"bp has no schedule '{self.schedule}'", hint=f"one of {', '.join(SCHEDULES)}"
+            )
+        if self.damping is not None and not 0 <= self.damping < 1:
+            raise UnsupportedError(
+                f"a damping of {self.damping} would never move a message", hint="at least 0 and below 1"
+            )
+
+    @classmethod
+    def with_settings(cls, settings: Settings) -> BeliefPropagation:
+        return cls(settings.memory, settings.schedule or SCHEDULES[0], settings.damping)
+
+    def supports(self, program: Program, question: Question) -> Support:
+        try:
+            state = self.start(program, question)
+        except (BudgetError, UnsupportedError) as error:
+            return Support(False, error.mistakes[0].message)
+        graph = state.compiled.graph
+        detail = f"{state.compiled.class_count:,} classes of {state.compiled.atom_count:,} latent atoms"
+        operations = graph.operations * ROUNDS_EXPECTED
+        return Support(True, "", operations, graph.bytes, state, detail=detail)
+
+    def start(self, program: Program, question: Question) -> State:
+        _refuse_what_is_no_marginal(question)
+        memory = budget(self.memory)
+        found = compiled(program, memory, self.lift)
+        if question.everything and found.atom_count * BYTES_AN_ATOM > memory:
+            raise BudgetError(
+                f"the probabilities of all {found.atom_count:,} latent atoms need about "
+                f"{readable(found.atom_count * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
+                hint="ask for some of them by --query, or allow more by --memory",
+            )
+        if found.graph.constant == -math.inf:
+            raise contradiction(found, memory)
+        return State(
+            question, found, forest_order(found.graph), no_messages(found.graph), damping=self.damping or 0.0
+        )
+
+    def step(self, state: State) -> State:
+        graph = state.compiled.graph
+        if state.order is not None:
+            inwards, _ = sweep(graph, state.messages, state.order, 0.0)
+            messages, _ = sweep(graph, inwards, state.order[::-1].copy(), 0.0)
+            moved = 0.0
+        elif self.schedule == "sequential":
+            order = np.arange(graph.factor_count)
+            messages, moved = sweep(graph, state.messages, order, state.damping)
+        else:
+            messages, moved = flood(graph, state.messages, state.damping)
+        if np.isnan(moved):
+            raise contradiction(state.compiled, budget(self.memory))
+        return self._damped(replace(state, messages=messages, moved=moved, since=state.since + 1))
+
+    def _damped(self, state: State) -> State:
+        """More damping where rounds do not help, if it is ours to choose."""
+        if self.damping is not None or state.since * (1 - state.damping) < PATIENCE:
+            return state
+        fell = state.moved <= 0.5 * state.mark
+        damping = state.damping if fell else 1 - max(LEAST_STEP, (1 - state.damping) / 2)
+        return replace(state, damping=damping, mark=state.moved, since=0)
+
+    def residual(self, state: State) -> float:
+        return state.moved
+
+    def read(self, state: State, status: Status) -> Marginals:
+        found = state.compiled
+        beliefs = log_beliefs(found.graph, state.messages).probabilities(found.graph)
+        if np.isnan(beliefs).any():
+            raise contradiction(found, budget(self.memory))
+
+        def look_up(predicate: str, codes: Array) -> Array:
+            axes = found.axis_class[found.axes_of(predicate, codes)]
+            return beliefs[axes, : found.program.value_count(predicate)]
+
+        exact = state.order is not None
+        return Marginals(
+            self.name,
+            Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
+            status,
+            tuple(looked_up(found.evidence, look_up, state.question)),
+            (),
+            bethe(found.graph, state.messages),
+            PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
+        )
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        """The log-odds of the atom asked for, as what each factor around it tells it."""
+        guarantee = Guarantee.EXACT if state.order is not None else Guarantee.APPROXIMATION
+        return explained(state.compiled, state.question, state.messages, guarantee, self.name)
+
+
+def _refuse_what_is_no_marginal(question: Question) -> None:
+    if question.most_probable:
+        raise UnsupportedError(
+            "bp gives marginals, no most probable world",
+            hint="use --engine exact or lifted for --map",
+        )
+    if question.formulas:
+        raise UnsupportedError(
+            "bp gives the probabilities of atoms, not of formulas",
+            span=question.formulas[0].span,
+            hint="use --engine exact, or name the formula: hard: asked(x) <=> ...",
+        )

@@ -1,0 +1,114 @@
+"""Why an atom has its belief: the messages of the factors around it, which add up to its log-odds.
+
+For an atom that is true or false the sum is exact. Of a many-valued atom the log-odds of one value against
+the others are not a sum of messages; each message counts by its slope, and the rest is the remainder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.asked import Asked
+from herbrand.engines.belief.graph import Array
+from herbrand.engines.belief.messages import log_beliefs
+from herbrand.engines.belief.model import Compiled
+from herbrand.engines.belief.origins import Origins, Said, reason_of
+from herbrand.program.question import Question
+
+
+def explained(
+    compiled: Compiled, question: Question, messages: Array, guarantee: Guarantee, engine: str
+) -> Explanation:
+    """The log-odds of the atom that a question asks for."""
+    asked = Asked.of(question, compiled.evidence)
+    axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
+    found = _Around(compiled, asked, axis, messages)
+    reasons = [reason for reason in found.reasons() if reason.contribution]
+    value, base = found.value, found.base
+    if not math.isfinite(value):
+        reasons = [reason for reason in reasons if reason.contribution == value]
+        return Explanation(asked.text, "log-odds", value, engine, guarantee, tuple(reasons))
+    remainder = value - base - math.fsum(reason.contribution for reason in reasons)
+    return Explanation(asked.text, "log-odds", value, engine, guarantee, tuple(reasons), base, remainder)
+
+
+class _Around:
+    """One atom's axis and what comes in there."""
+
+    def __init__(self, compiled: Compiled, asked: Asked, axis: int, messages: Array) -> None:
+        self.compiled, self.asked, self.axis, self.messages = compiled, asked, axis, messages
+        self.origins = Origins(compiled, asked)
+        run = compiled.graph
+        start = int(run.starts[compiled.axis_class[axis]])
+        size = int(run.sizes[compiled.axis_class[axis]])
+        self.belief = log_beliefs(run, messages).values[start : start + size]
+        self.others = np.arange(size) != asked.value
+
+    @property
+    def value(self) -> float:
+        rest = self.belief[self.others]
+        return float(self.belief[self.asked.value] - np.logaddexp.reduce(rest)) if len(rest) else math.inf
+
+    @property
+    def base(self) -> float:
+        """Of one value against all others, before anything is said."""
+        return -math.log(max(1, int(self.others.sum())))
+
+    def reasons(self) -> Iterator[Reason]:
+        told: dict[tuple[Said, ...], float] = defaultdict(float)
+        for said, log_values, times in (*self._own(), *self._incoming()):
+            told[said] += times * self._share(log_values)
+        for said, contribution in told.items():
+            yield reason_of(said, contribution)
+        opinion = self._opinion()
+        if opinion.any():
+            yield Reason(f"soft evidence on {self.asked.text}", {}, self._share(opinion))
+
+    def _share(self, log_values: Array) -> float:
+        """What a message adds to the log-odds."""
+        mine, rest = log_values[self.asked.value], log_values[self.others]
+        if np.isneginf(mine):
+            return -math.inf
+        if np.isneginf(rest).all():
+            return math.inf
+        belief = self.belief[self.others]
+        there = ~np.isneginf(belief) & ~np.isneginf(rest)
+        if not there.any():
+            return 0.0
+        weights = np.exp(belief[there] - np.logaddexp.reduce(belief[there]))
+        return float(mine - (weights * rest[there]).sum())
+
+    def _own(self) -> Iterator[tuple[tuple[Said, ...], Array, float]]:
+        """What statements about this atom alone say."""
+        for origin in self.origins.on_axes([self.axis])[self.axis]:
+            said, table = origin
+            if table is not None:
+                yield (said,), table, 1.0
+
+    def _opinion(self) -> Array:
+        """What facts say: the axis's own weights without the statements'."""
+        graph = self.compiled.built.graph
+        start = int(graph.starts[self.axis])
+        found = graph.unary[start : start + int(graph.sizes[self.axis])].copy()
+        for _, table, _ in self._own():
+            finite = ~np.isneginf(table)
+            found[finite] -= table[finite]
+            found[~finite & np.isneginf(found)] = 0.0
+        return np.where(np.abs(found) < 1e-12, 0.0, found)
+
+    def _incoming(self) -> Iterator[tuple[tuple[Said, ...], Array, float]]:
+        """The messages of the factors around."""
+        built, run = self.compiled.built.graph, self.compiled.graph
+        edges = np.flatnonzero((built.edge_axes == self.axis) & (built.exponents > 0))
+        factors = np.searchsorted(built.factor_edges, edges, side="right") - 1
+        said = self.origins.of_factors(factors.tolist())
+        for edge, factor in zip(edges.tolist(), factors.tolist(), strict=True):
+            start = int(run.message_starts[self.compiled.edge_class[edge]])
+            message = self.messages[start : start + int(built.sizes[self.axis])]
+            yield said[factor], message, float(built.exponents[edge])

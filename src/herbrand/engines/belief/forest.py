@@ -1,0 +1,68 @@
+"""Whether the ground graph is a forest, found by taking leaves off, class by class.
+
+On a forest one sweep from the leaves inwards and one back give the exact messages. All parts of a class have
+as many neighbours, so they become leaves together, and a graph of classes tells it of the ground.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from herbrand.engines.belief.graph import Array, FactorGraph
+
+GONE = 0.5
+"""A count below this is none; counts are whole numbers kept as floats."""
+
+
+def forest_order(graph: FactorGraph) -> Array | None:
+    """Factors in the order in which they become leaves; ``None`` where some are on a cycle."""
+    by_axis = np.argsort(graph.edge_axes, kind="stable")
+    pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
+    owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
+    order, found = _peeled(graph, by_axis, pointers, owners)
+    return order if found == graph.factor_count else None
+
+
+@numba.njit(cache=True, nogil=True)
+def _peeled(graph: FactorGraph, by_axis: Array, pointers: Array, owners: Array) -> tuple[Array, int]:
+    """Factors that leaves can be taken off until they are leaves, and how many."""
+    axes, factors = len(graph.sizes), len(graph.factor_counts)
+    around = np.zeros(axes)
+    width = np.zeros(factors)
+    for edge in range(len(graph.edge_axes)):
+        around[graph.edge_axes[edge]] += graph.exponents[edge]
+        width[owners[edge]] += graph.multiplicities[edge]
+    waiting = np.empty(axes + factors, np.int64)  # axes, then factors after them
+    queued = np.zeros(axes + factors, np.bool_)
+    first = last = 0
+    for part in range(axes + factors):
+        links = around[part] if part < axes else width[part - axes]
+        if links <= 1.0 + GONE:
+            waiting[last], queued[part] = part, True
+            last += 1
+    order = np.empty(factors, np.int64)
+    found = 0
+    gone = np.zeros(axes + factors, np.bool_)
+    while first < last:
+        part = waiting[first]
+        first += 1
+        gone[part] = True
+        if part < axes:
+            for place in range(pointers[part], pointers[part + 1]):
+                edge = by_axis[place]
+                factor = owners[edge]
+                width[factor] -= graph.multiplicities[edge]
+                if not queued[axes + factor] and width[factor] <= 1.0 + GONE:
+                    waiting[last], queued[axes + factor] = axes + factor, True
+                    last += 1
+            continue
+        order[found] = part - axes
+        found += 1
+        for edge in range(graph.factor_edges[part - axes], graph.factor_edges[part - axes + 1]):
+            axis = graph.edge_axes[edge]
+            around[axis] -= graph.exponents[edge]
+            if not queued[axis] and around[axis] <= 1.0 + GONE:
+                waiting[last], queued[axis] = axis, True
+                last += 1
+    return order[:found], found

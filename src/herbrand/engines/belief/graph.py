@@ -1,0 +1,228 @@
+"""A factor graph as flat arrays, each of its parts standing for many equal ground parts.
+
+An axis is a latent atom, or a helper that is true where some piece of a quantifier holds. Factors are log
+tables over a few axes, or say that their first axis is true exactly where some other axis has a value that is
+allowed to it; the second kind costs a message linear in its width. A part stands for ``counts`` ground parts;
+in a ground graph all of them are 1.
+
+>>> graph = Assembly([2, 2])
+>>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.zeros((1, 2, 2))))
+>>> graph.build().edge_axes
+array([0, 1])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+FORBIDDEN = -np.inf
+OPERATIONS_A_VALUE = 8
+SOME = -1
+"""In place of a table's start: the factor is no table."""
+
+
+class FactorGraph(NamedTuple):
+    """``sizes`` [axis] values of each, ``starts`` where these lie in ``unary`` and in beliefs;
+    ``edge_sizes`` and ``edge_starts`` are the same of each edge's axis.
+
+    Edges of factor f are ``factor_edges[f]`` to ``factor_edges[f + 1]``; the values of edge e lie from
+    ``message_starts[e]`` on in messages and in ``allowed``. An atom of the edge's axis receives the edge's
+    message ``exponents[e]`` times, and a factor has ``multiplicities[e]`` atoms there. Of several edges that
+    carry the same message to one axis only the first has an exponent, the others have 0.
+    """
+
+    sizes: Array
+    starts: Array
+    counts: Array
+    unary: Array
+    factor_edges: Array
+    factor_counts: Array
+    table_starts: Array
+    tables: Array
+    edge_axes: Array
+    edge_sizes: Array
+    edge_starts: Array
+    message_starts: Array
+    exponents: Array
+    multiplicities: Array
+    allowed: Array
+    constant: float
+
+    @property
+    def axis_count(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def factor_count(self) -> int:
+        return len(self.factor_counts)
+
+    @property
+    def edge_count(self) -> int:
+        return len(self.edge_axes)
+
+    @property
+    def message_count(self) -> int:
+        return len(self.allowed)
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.nbytes for part in self if isinstance(part, np.ndarray))
+
+    @property
+    def operations(self) -> float:
+        """About what one round of messages costs."""
+        return float(self.table_entries + OPERATIONS_A_VALUE * self.message_count)
+
+    @property
+    def table_entries(self) -> float:
+        """Entries of all factors' tables together, those that share a table counted apart."""
+        if not self.edge_count:
+            return 0.0
+        sizes = np.log(self.sizes[self.edge_axes])
+        of_factor = np.exp(np.add.reduceat(sizes, self.factor_edges[:-1]))
+        return float(of_factor[self.table_starts != SOME].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Factors of one shape: ``scopes`` [factor, place] and which of the ``tables`` [table, ...] each has."""
+
+    scopes: Array
+    which: Array
+    tables: Array
+    counts: Array | None = None
+    exponents: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.scopes)
+
+
+@dataclass(frozen=True, eq=False)
+class Somes:
+    """Factors that make ``targets`` [factor] true where some member has an allowed value.
+
+    Members lie from ``pointers[f]`` to ``pointers[f + 1]``; ``patterns`` [member] says which of the
+    ``allowed`` value sets is meant.
+    """
+
+    targets: Array
+    pointers: Array
+    members: Array
+    patterns: Array
+    allowed: Sequence[tuple[int, ...]]
+    counts: Array | None = None
+    multiplicities: Array | None = None
+    exponents: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+class Assembly:
+    """Gathers the parts of a graph; ``sizes`` of the axes, and for how many ground ones each stands."""
+
+    def __init__(self, sizes: Sequence[int] | Array, counts: Sequence[float] | Array | None = None) -> None:
+        self.sizes = np.array(sizes, dtype=np.int64)
+        self.counts = np.ones(len(self.sizes)) if counts is None else np.array(counts, dtype=float)
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        self.unary = np.zeros(int(self.starts[-1]))
+        self.constant = 0.0
+        self.tables: list[Tables] = []
+        self.somes: list[Somes] = []
+
+    def add_unary(self, axes: Array, table: Array) -> None:
+        """``table`` [value], or [axis, value], for each of the axes; the same axis may come again."""
+        table = np.broadcast_to(table, (len(axes), np.shape(table)[-1]))
+        for value in range(table.shape[1]):
+            np.add.at(self.unary, self.starts[axes] + value, table[:, value])
+
+    def add_tables(self, part: Tables) -> None:
+        self.tables.append(part)
+
+    def add_somes(self, part: Somes) -> None:
+        self.somes.append(part)
+
+    def build(self) -> FactorGraph:
+        widths = [np.full(len(part), part.scopes.shape[1]) for part in self.tables]
+        widths += [1 + np.diff(part.pointers) for part in self.somes]
+        axes = [part.scopes.reshape(-1) for part in self.tables]
+        axes += [_with_targets(part, part.targets, part.members) for part in self.somes]
+        exponents = [_given(part.exponents, part.scopes.shape).reshape(-1) for part in self.tables]
+        exponents += [
+            _with_targets(part, np.ones(len(part)), _given(part.exponents, part.members.shape))
+            for part in self.somes
+        ]
+        multiplicities = [np.ones(part.scopes.size) for part in self.tables]
+        multiplicities += [
+            _with_targets(part, np.ones(len(part)), _given(part.multiplicities, part.members.shape))
+            for part in self.somes
+        ]
+        counts = [_given(part.counts, (len(part),)) for part in (*self.tables, *self.somes)]
+        edge_axes = _joined(axes, np.int64)
+        lengths = self.sizes[edge_axes]
+        message_starts = np.cumsum(lengths) - lengths
+        table_starts, tables = self._flat_tables()
+        return FactorGraph(
+            self.sizes,
+            self.starts[:-1].copy(),
+            self.counts,
+            self.unary,
+            np.concatenate([[0], np.cumsum(_joined(widths, np.int64))]).astype(np.int64),
+            _joined(counts, float),
+            table_starts,
+            tables,
+            edge_axes,
+            lengths,
+            self.starts[edge_axes],
+            message_starts,
+            _joined(exponents, float),
+            _joined(multiplicities, float),
+            self._flat_allowed(message_starts, int(lengths.sum())),
+            float(self.constant),
+        )
+
+    def _flat_tables(self) -> tuple[Array, Array]:
+        starts, offset = [], 0
+        for part in self.tables:
+            entries = part.tables[0].size if len(part.tables) else 0
+            starts.append(offset + part.which * entries)
+            offset += part.tables.size
+        starts += [np.full(len(part), SOME) for part in self.somes]
+        return _joined(starts, np.int64), _joined([part.tables.reshape(-1) for part in self.tables], float)
+
+    def _flat_allowed(self, message_starts: Array, length: int) -> Array:
+        allowed = np.zeros(length, dtype=np.uint8)
+        edge = sum(part.scopes.size for part in self.tables)
+        for part in self.somes:
+            places = np.arange(edge, edge + len(part) + len(part.members))
+            owners = _with_targets(part, np.full(len(part), -1), part.patterns)
+            for pattern, values in enumerate(part.allowed):
+                at = message_starts[places[owners == pattern]]
+                for value in values:
+                    allowed[at + value] = 1
+            edge += len(places)
+        return allowed
+
+
+def _with_targets(part: Somes, target: Array, member: Array) -> Array:
+    """What belongs to targets and to members, factor by factor, the target first."""
+    made = np.empty(len(target) + len(member), dtype=np.result_type(target, member))
+    at = part.pointers[:-1] + np.arange(len(target))
+    others = np.ones(len(made), dtype=bool)
+    others[at] = False
+    made[at], made[others] = target, member
+    return made
+
+
+def _given(values: Array | None, shape: tuple[int, ...]) -> Array:
+    return np.ones(shape) if values is None else values
+
+
+def _joined(parts: Sequence[Array], dtype: Any) -> Array:
+    return np.concatenate(parts).astype(dtype) if parts else np.empty(0, dtype)

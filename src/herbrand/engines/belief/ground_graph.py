@@ -1,0 +1,274 @@
+"""The factor graph of a ground program, built column by column.
+
+Takes a :class:`Ground`; gives a :class:`GroundGraph`, whose first axes are the latent atoms. A ground formula
+is one factor, factors over the same atoms are added up, and a quantifier is a helper axis with a factor that
+is as wide as it has pieces, shared by all that say the same of the same constants.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.engines.belief.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
+from herbrand.engines.belief.ground_quantifiers import Axes, Origin, Quantifiers
+from herbrand.engines.belief.pieces import (
+    Allowed,
+    Piece,
+    fits_a_table,
+    merge_key,
+    table_of,
+    together,
+    worth_of,
+)
+from herbrand.engines.belief.rows import ABSENT, Shape, shapes, unique_rows
+from herbrand.program.evidence import LATENT
+from herbrand.program.ground import Ground
+
+
+@dataclass(frozen=True, eq=False)
+class GroundGraph:
+    """``in_tables`` tells which rows each table came from, ``on_axes`` which went into an axis's own weights
+    or made it as a helper."""
+
+    graph: FactorGraph
+    in_tables: tuple[Origin, ...]
+    on_axes: tuple[Origin, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Literals:
+    """A template's rows: ``atoms`` [row, column], what each column allows, and the rows that may hold."""
+
+    number: int
+    atoms: Array
+    allowed: tuple[Allowed, ...]
+    rows: Array
+    worth: float
+
+
+def ground_graph(ground: Ground) -> GroundGraph:
+    """One axis an atom, one factor for all that is said of the same atoms."""
+    return _Building(ground).finished()
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """Factors of one shape with one table: a part of what the factors over their scopes will be."""
+
+    scopes: Array
+    table: Array
+    sources: tuple[tuple[int, Array], ...]
+
+
+@dataclass
+class _Building:
+    ground: Ground
+    layers: list[_Layer] = field(default_factory=list)
+    unary: list[tuple[Array, Array]] = field(default_factory=list)
+    on_axes: list[Origin] = field(default_factory=list)
+    constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.axes = Axes(self.ground)
+        self.quantifiers = Quantifiers(self.ground, self.axes)
+
+    def finished(self) -> GroundGraph:
+        for templates in self._merged():
+            self._add(templates)
+        self._add_facts()
+        assembly = Assembly(np.concatenate(self.axes.sizes))
+        for axes, table in self.unary:
+            assembly.add_unary(axes, table)
+        origins = []
+        for scopes, layers, of_layer in self._by_width():
+            tables, places = _added_up(scopes, layers, of_layer)
+            start = sum(map(len, assembly.tables))
+            assembly.add_tables(tables)
+            at = 0
+            for layer in layers:
+                here = start + places[at : at + len(layer.scopes)]
+                origins += [Origin(template, rows, here) for template, rows in layer.sources]
+                at += len(layer.scopes)
+        if self.quantifiers.owners:
+            assembly.add_somes(self.quantifiers.somes())
+        assembly.constant = self.constant
+        return GroundGraph(assembly.build(), tuple(origins), (*self.on_axes, *self.quantifiers.origins))
+
+    def _merged(self) -> Iterator[list[int]]:
+        """Templates whose rows are one factor where their instances are equal."""
+        groups: dict[object, list[int]] = defaultdict(list)
+        for number, template in enumerate(self.ground.templates):
+            named = frozenset(template.bindings.columns)
+            groups[merge_key(template.template.formula, template.template.instance, named)].append(number)
+        return iter(groups.values())
+
+    def _add(self, numbers: Sequence[int]) -> None:
+        parts = [part for number in numbers if (part := self._literals(number)) is not None]
+        if not parts:
+            return
+        atoms, alive, rows = self._aligned(parts)
+        for shape in shapes(atoms, alive):
+            self._add_shape(parts, shape, [of_part[shape.rows] for of_part in rows])
+
+    def _literals(self, number: int) -> Literals | None:
+        """The rows that may hold, their quantifiers as columns of helpers; ``None`` where none counts."""
+        template = self.ground.templates[number]
+        worth = worth_of(template.template, self.ground.program) * (template.multiplicity or 0.0)
+        if not worth or not template.multiplicity or not len(template.conjunction):
+            return None
+        found = self.quantifiers.with_helpers(
+            template.template.conjunction, template.conjunction, (number, template)
+        )
+        return Literals(number, found.atoms, found.allowed, found.rows, worth)
+
+    def _aligned(self, parts: Sequence[Literals]) -> tuple[Array, Array, list[Array]]:
+        """All parts' columns side by side, a row an instance; and the row of each part that is in it."""
+        if len(parts) == 1:
+            (part,) = parts
+            return part.atoms, np.ones((len(part.atoms), 1), bool), [part.rows]
+        keys = self._instances(parts)
+        _, group = unique_rows(np.concatenate(keys))
+        count = int(group.max(initial=-1)) + 1
+        columns, alive, rows = [], np.zeros((count, len(parts)), bool), []
+        at = 0
+        for place, part in enumerate(parts):
+            here = group[at : at + len(part.rows)]
+            at += len(part.rows)
+            of_part = np.full((count, part.atoms.shape[1]), ABSENT)
+            of_part[here] = part.atoms
+            alive[here, place] = True
+            row = np.full(count, ABSENT)
+            row[here] = part.rows
+            columns.append(of_part)
+            rows.append(row)
+        return np.concatenate(columns, axis=1), alive, rows
+
+    def _instances(self, parts: Sequence[Literals]) -> list[Array]:
+        """The constants of the formula's variables that the parts name, a row each."""
+        found = []
+        for part in parts:
+            template = self.ground.templates[part.number]
+            bindings = template.bindings.take(part.rows)
+            named = [
+                argument
+                for argument in template.template.instance
+                if isinstance(argument, int) or argument in bindings.columns
+            ]
+            found.append(
+                np.stack([bindings.column(a) for a in named], axis=1).astype(np.int64)
+                if named
+                else np.zeros((len(part.rows), 0), np.int64)
+            )
+        return found
+
+    def _add_shape(self, parts: Sequence[Literals], shape: Shape, rows: Sequence[Array]) -> None:
+        """Factors of one shape: a table, or where it would be large each part by itself."""
+        alive = [place for place in range(len(parts)) if shape.alive[place]]
+        sizes = [self.axes.size_of(int(axis)) for axis in shape.scopes[0]] if shape.scopes.size else []
+        starts = np.cumsum([0, *(len(part.allowed) for part in parts)])
+        pieces = [
+            Piece(
+                tuple(
+                    (slot, allowed)
+                    for slot, allowed in zip(
+                        shape.slots[starts[place] : starts[place + 1]], parts[place].allowed, strict=True
+                    )
+                    if slot != ABSENT
+                ),
+                parts[place].worth,
+            )
+            for place in alive
+        ]
+        sources = tuple((parts[place].number, rows[place]) for place in alive)
+        if fits_a_table(sizes):
+            self._add_table(shape.scopes, pieces, sizes, sources)
+        elif len(alive) > 1:
+            for place in alive:
+                own = parts[place]
+                atoms = shape_columns(shape, starts[place], starts[place + 1])
+                alone = np.ones((len(atoms), 1), bool)
+                for part_shape in shapes(atoms, alone):
+                    self._add_shape([own], part_shape, [rows[place][part_shape.rows]])
+        else:
+            self._add_wide(shape.scopes, pieces[0], sources)
+
+    def _add_table(
+        self,
+        scopes: Array,
+        pieces: Sequence[Piece],
+        sizes: Sequence[int],
+        sources: tuple[tuple[int, Array], ...],
+    ) -> None:
+        table = table_of(pieces, sizes)
+        if not scopes.shape[1]:
+            self.constant += float(table) * len(scopes) if table else 0.0
+        elif scopes.shape[1] == 1:
+            self.unary.append((scopes[:, 0], table))
+            for piece, (template, rows) in zip(pieces, sources, strict=True):
+                self.on_axes.append(Origin(template, rows, scopes[:, 0], table_of([piece], sizes)))
+        else:
+            self.layers.append(_Layer(scopes, table, sources))
+
+    def _add_wide(self, scopes: Array, piece: Piece, sources: tuple[tuple[int, Array], ...]) -> None:
+        """A conjunction over many atoms: a helper that is false where it holds, and the worth on that."""
+        literals = together(piece.literals)
+        if literals is None:
+            return
+        helpers = self.quantifiers.none_fails(scopes, literals)
+        self.unary.append((helpers, np.array([piece.worth, 0.0])))
+        self.on_axes += [Origin(template, rows, helpers) for template, rows in sources]
+
+    def _add_facts(self) -> None:
+        """Soft evidence, and values that atoms are known not to have."""
+        ground = self.ground
+        for predicate in ground.program.signature.predicates:
+            known = ground.evidence.known(predicate)
+            excluded, barred = ground.evidence.excluded(predicate)
+            never = np.full(len(excluded), FORBIDDEN)
+            for codes, values, worths in (ground.evidence.opinions(predicate), (excluded, barred, never)):
+                settled = known.lookup(codes)
+                self.constant += float(worths[settled == values].sum())
+                latent = settled == LATENT
+                if not latent.any():
+                    continue
+                axes = ground.atoms.numbers(predicate, codes[latent])
+                table = np.zeros((len(axes), ground.program.value_count(predicate)))
+                table[np.arange(len(axes)), values[latent]] = worths[latent]
+                self.unary.append((axes, table))
+
+    def _by_width(self) -> Iterator[tuple[Array, list[_Layer], Array]]:
+        """Layers over as many axes with as many values: their scopes, and which layer each is of."""
+        alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
+        for layer in self.layers:
+            alike[layer.table.shape].append(layer)
+        for layers in alike.values():
+            of_layer = np.repeat(np.arange(len(layers)), [len(layer.scopes) for layer in layers])
+            yield np.concatenate([layer.scopes for layer in layers]), layers, of_layer
+
+
+def shape_columns(shape: Shape, start: int, stop: int) -> Array:
+    """The atoms of some of the columns of a shape's rows."""
+    slots = np.array(shape.slots[start:stop], dtype=np.int64)
+    atoms = np.full((len(shape.rows), len(slots)), ABSENT)
+    there = slots != ABSENT
+    atoms[:, there] = shape.scopes[:, slots[there]]
+    return atoms
+
+
+def _added_up(scopes: Array, layers: Sequence[_Layer], of_layer: Array) -> tuple[Tables, Array]:
+    """Layers over the same scope become one factor, equal sums share a table; where each layer row went."""
+    first, group = unique_rows(scopes)
+    marks = np.random.default_rng(0).integers(1, 2**62, len(layers), dtype=np.uint64)
+    order = np.argsort(group, kind="stable")
+    begins = np.searchsorted(group[order], np.arange(len(first)))
+    keys = np.add.reduceat(marks[of_layer[order]], begins)
+    _, example, which = np.unique(keys, return_index=True, return_inverse=True)
+    ends = np.append(begins[1:], len(order))
+    tables = [
+        sum(layers[layer].table for layer in of_layer[order[begins[e] : ends[e]]].tolist()) for e in example
+    ]
+    return Tables(scopes[first], which.reshape(-1), np.stack(tables)), group

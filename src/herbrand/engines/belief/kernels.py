@@ -1,0 +1,434 @@
+"""Messages over a factor graph: loops in log space that never meet infinity minus infinity.
+
+Takes a :class:`~herbrand.engines.belief.graph.FactorGraph` and messages from factors to axes, flat arrays of
+log-values; an impossible value is minus infinity. Sums over an axis keep what is finite and how many messages
+say "impossible" apart, so that one message can be taken out of them again exactly. Compiled by numba on first
+use.
+
+The inner functions take arrays one by one, not the graph: numba counts references at every access to a tuple,
+which made a message twenty times as dear.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from herbrand.engines.belief.graph import Array, FactorGraph
+
+NEVER = -math.inf
+LEAST_SUM = 1e-280
+"""A sum of shares below this has lost digits to underflow and is taken again by itself."""
+
+
+@numba.njit(cache=True, nogil=True)
+def totals(graph: FactorGraph, messages: Array, total: Array, impossible: Array) -> None:
+    """Writes the log-beliefs' finite parts, and how many messages exclude each value."""
+    unary, exponents = graph.unary, graph.exponents
+    edge_sizes, edge_starts, message_starts = graph.edge_sizes, graph.edge_starts, graph.message_starts
+    for i in range(len(unary)):
+        barred = unary[i] == NEVER
+        total[i] = 0.0 if barred else unary[i]
+        impossible[i] = 1.0 if barred else 0.0
+    for edge in range(len(edge_sizes)):
+        _tell(
+            edge_sizes[edge],
+            edge_starts[edge],
+            message_starts[edge],
+            exponents[edge],
+            messages,
+            total,
+            impossible,
+        )
+
+
+@numba.njit(cache=True, nogil=True)
+def _tell(
+    size: int, at: int, start: int, times: float, messages: Array, total: Array, impossible: Array
+) -> None:
+    """Adds a message to its axis's total, or with negative ``times`` takes it out."""
+    if times == 0.0:
+        return
+    for value in range(size):
+        message = messages[start + value]
+        if message == NEVER:
+            impossible[at + value] += times
+        else:
+            total[at + value] += times * message
+
+
+@numba.njit(cache=True, nogil=True)
+def _incoming(
+    size: int,
+    at: int,
+    start: int,
+    messages: Array,
+    total: Array,
+    impossible: Array,
+    out: Array,
+    place: int,
+) -> None:
+    """What an axis tells a factor: all but one copy of the factor's own message, the largest value 0.
+
+    Where no value is possible all stay minus infinity.
+    """
+    largest = NEVER
+    for value in range(size):
+        message = messages[start + value]
+        barred, told = impossible[at + value], total[at + value]
+        if message == NEVER:
+            barred -= 1.0
+        else:
+            told -= message
+        out[place + value] = NEVER if barred > 0.5 else told
+        largest = max(largest, out[place + value])
+    if largest > NEVER:
+        for value in range(size):
+            out[place + value] -= largest
+
+
+@numba.njit(cache=True, nogil=True)
+def _log_sum(a: float, b: float) -> float:
+    high, low = (a, b) if a > b else (b, a)
+    return high if low == NEVER else high + math.log1p(math.exp(low - high))
+
+
+@numba.njit(cache=True, nogil=True)
+def _log_one_minus(x: float) -> float:
+    """log(1 - exp(x)) for x of at most 0, nowhere by subtracting what is nearly equal."""
+    if x >= 0.0:
+        return NEVER
+    return math.log(-math.expm1(x)) if x > -0.6931471805599453 else math.log1p(-math.exp(x))
+
+
+@numba.njit(cache=True, nogil=True)
+def _joint(
+    sizes: Array,
+    first: int,
+    stop: int,
+    tables: Array,
+    base: int,
+    incoming: Array,
+    places: Array,
+    joint: Array,
+) -> int:
+    """Log-weights of a table's entries under the incoming messages; how many entries there are."""
+    count = 1
+    joint[0] = 0.0
+    for edge in range(first, stop):
+        size = sizes[edge]
+        for entry in range(count - 1, -1, -1):
+            before = joint[entry]
+            for value in range(size - 1, -1, -1):
+                joint[entry * size + value] = before + incoming[places[edge - first] + value]
+        count *= size
+    for entry in range(count):
+        joint[entry] += tables[base + entry]
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _from_table(
+    sizes: Array,
+    first: int,
+    stop: int,
+    tables: Array,
+    base: int,
+    incoming: Array,
+    places: Array,
+    joint: Array,
+    shares: Array,
+    out: Array,
+) -> None:
+    """The messages of a table to its axes, written over ``out`` at ``places``."""
+    count = _joint(sizes, first, stop, tables, base, incoming, places, joint)
+    largest = NEVER
+    for entry in range(count):
+        largest = max(largest, joint[entry])
+    for entry in range(count):
+        shares[entry] = 0.0 if largest == NEVER else math.exp(joint[entry] - largest)
+    stride = count
+    for edge in range(first, stop):
+        size, place = int(sizes[edge]), int(places[edge - first])
+        stride //= size
+        for value in range(size):
+            out[place + value] = 0.0
+        entry = 0
+        while entry < count:
+            for value in range(size):
+                for _ in range(stride):
+                    out[place + value] += shares[entry]
+                    entry += 1
+        for value in range(size):
+            told = incoming[place + value]
+            if told == NEVER:
+                incoming[place + value] = 0.0
+                _joint(sizes, first, stop, tables, base, incoming, places, shares)
+                out[place + value] = _log_sum_at(shares, count, value, stride, size)
+                incoming[place + value] = NEVER
+                for entry in range(count):
+                    shares[entry] = 0.0 if largest == NEVER else math.exp(joint[entry] - largest)
+            elif out[place + value] >= LEAST_SUM:
+                out[place + value] = largest + math.log(out[place + value]) - told
+            else:
+                out[place + value] = _log_sum_at(joint, count, value, stride, size) - told
+
+
+@numba.njit(cache=True, nogil=True)
+def _log_sum_at(joint: Array, count: int, value: int, stride: int, size: int) -> float:
+    """The log-sum of the entries in which one axis has a value."""
+    largest = NEVER
+    for block in range(value * stride, count, size * stride):
+        for entry in range(block, block + stride):
+            largest = max(largest, joint[entry])
+    if largest == NEVER:
+        return NEVER
+    found = 0.0
+    for block in range(value * stride, count, size * stride):
+        for entry in range(block, block + stride):
+            found += math.exp(joint[entry] - largest)
+    return largest + math.log(found)
+
+
+@numba.njit(cache=True, nogil=True)
+def _holds(size: int, allowed: Array, start: int, incoming: Array, place: int) -> tuple[float, float, float]:
+    """Log-probability that a member is one of its allowed values, and that not; and their log-sum before."""
+    yes = no = NEVER
+    for value in range(size):
+        if allowed[start + value]:
+            yes = _log_sum(yes, incoming[place + value])
+        else:
+            no = _log_sum(no, incoming[place + value])
+    both = _log_sum(yes, no)
+    if both == NEVER:
+        return NEVER, NEVER, NEVER
+    if yes == NEVER or no == NEVER:
+        return yes - both, no - both, both
+    return -math.log1p(math.exp(no - yes)), -math.log1p(math.exp(yes - no)), both
+
+
+@numba.njit(cache=True, nogil=True)
+def _none_holds(
+    sizes: Array,
+    first: int,
+    stop: int,
+    allowed: Array,
+    message_starts: Array,
+    multiplicities: Array,
+    incoming: Array,
+    places: Array,
+) -> tuple[float, float, float, float]:
+    """Over the members: finite log-probability that none holds, how many surely do, how many may, and the
+    log of what the incoming messages summed to."""
+    none = sure = may = scale = 0.0
+    for edge in range(first + 1, stop):
+        yes, no, both = _holds(sizes[edge], allowed, message_starts[edge], incoming, places[edge - first])
+        times = multiplicities[edge]
+        scale += times * both
+        if no == NEVER:
+            sure += times
+        else:
+            none += times * no
+        if yes > NEVER:
+            may += times
+    return none, sure, may, scale
+
+
+@numba.njit(cache=True, nogil=True)
+def _from_some(
+    sizes: Array,
+    first: int,
+    stop: int,
+    allowed: Array,
+    message_starts: Array,
+    multiplicities: Array,
+    incoming: Array,
+    places: Array,
+    after: Array,
+    out: Array,
+) -> None:
+    """The messages of a "some holds" factor, each the cost of its width once.
+
+    The others of a member are summed from both sides: taking it out of the whole sum loses what is small.
+    """
+    false, true = float(incoming[places[0]]), float(incoming[places[0] + 1])
+    none, sure, may, _ = _none_holds(
+        sizes, first, stop, allowed, message_starts, multiplicities, incoming, places
+    )
+    out[places[0]] = NEVER if sure > 0.5 else none
+    out[places[0] + 1] = _some_of(none, sure, may)
+    following = 0.0
+    for edge in range(stop - 1, first, -1):
+        after[edge - first] = following
+        _, no, _ = _holds(sizes[edge], allowed, message_starts[edge], incoming, places[edge - first])
+        following += 0.0 if no == NEVER else multiplicities[edge] * no
+    before = 0.0
+    for edge in range(first + 1, stop):
+        place, times, start = places[edge - first], multiplicities[edge], message_starts[edge]
+        yes, no, both = _holds(sizes[edge], allowed, start, incoming, place)
+        finite = 0.0 if no == NEVER else no
+        others = float(before + (times - 1.0) * finite + after[edge - first])
+        before += times * finite
+        others_sure = sure - 1.0 if no == NEVER else sure
+        others_may = may - 1.0 if yes > NEVER else may
+        fails = _log_sum(
+            NEVER if others_sure > 0.5 else false + others,
+            true + _some_of(others, others_sure, others_may),
+        )
+        for value in range(sizes[edge]):
+            out[place + value] = NEVER if both == NEVER else true if allowed[start + value] else fails
+
+
+@numba.njit(cache=True, nogil=True)
+def _some_of(none: float, sure: float, may: float) -> float:
+    """The log-probability that some member holds."""
+    if sure > 0.5:
+        return 0.0
+    return NEVER if may < 0.5 else _log_one_minus(none)
+
+
+@numba.njit(cache=True, nogil=True)
+def _written(
+    size: int, start: int, place: int, outgoing: Array, messages: Array, damping: float, out: Array
+) -> float:
+    """Writes a message normalised and damped; how far it moved, and nan where it leaves no value."""
+    largest = NEVER
+    for value in range(size):
+        largest = max(largest, outgoing[place + value])
+    if largest == NEVER:
+        return math.nan
+    moved = 0.0
+    for value in range(size):
+        new = outgoing[place + value] - largest
+        old = messages[start + value]
+        if new == NEVER or old == NEVER:
+            if new != old:
+                moved = math.inf
+            out[start + value] = NEVER if damping > 0.0 and old == NEVER else new
+        else:
+            moved = max(moved, abs(new - old))
+            out[start + value] = new if damping == 0.0 else (1.0 - damping) * new + damping * old
+    return moved
+
+
+@numba.njit(cache=True, nogil=True)
+def _workspace(graph: FactorGraph) -> tuple[Array, Array, Array, Array, Array]:
+    """Room for the widest factor: incoming and outgoing values, where each edge's begin, entries twice."""
+    factor_edges, table_starts, edge_sizes = graph.factor_edges, graph.table_starts, graph.edge_sizes
+    widest = entries = values = 1
+    for factor in range(len(table_starts)):
+        first, stop = factor_edges[factor], factor_edges[factor + 1]
+        product, total = 1, 0
+        for edge in range(first, stop):
+            total += edge_sizes[edge]
+            if table_starts[factor] >= 0:
+                product *= edge_sizes[edge]
+        widest, values = max(widest, stop - first), max(values, total)
+        entries = max(entries, product, stop - first)
+    places = np.empty(widest, np.int64)
+    return np.empty(values), np.empty(values), places, np.empty(entries), np.empty(entries)
+
+
+@numba.njit(cache=True, nogil=True)
+def _rounds(
+    graph: FactorGraph, messages: Array, order: Array, damping: float, at_once: bool
+) -> tuple[Array, float]:
+    """New messages of the factors in this order; ``at_once``: all from the messages before the first."""
+    factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
+    sizes, at, starts = graph.edge_sizes, graph.edge_starts, graph.message_starts
+    exponents, multiplicities, allowed = graph.exponents, graph.multiplicities, graph.allowed
+    total, impossible = np.empty(len(graph.unary)), np.empty(len(graph.unary))
+    totals(graph, messages, total, impossible)
+    incoming, outgoing, places, joint, shares = _workspace(graph)
+    now = messages if at_once else messages.copy()
+    fresh = messages.copy()
+    moved = 0.0
+    for turn in range(len(order)):
+        factor = int(order[turn])
+        first, stop = factor_edges[factor], factor_edges[factor + 1]
+        place = 0
+        for edge in range(first, stop):
+            places[edge - first] = place
+            _incoming(sizes[edge], at[edge], starts[edge], now, total, impossible, incoming, place)
+            place += int(sizes[edge])
+        base = table_starts[factor]
+        if base >= 0:
+            _from_table(sizes, first, stop, tables, base, incoming, places, joint, shares, outgoing)
+        else:
+            _from_some(sizes, first, stop, allowed, starts, multiplicities, incoming, places, joint, outgoing)
+        for edge in range(first, stop):
+            place = int(places[edge - first])
+            change = _written(sizes[edge], starts[edge], place, outgoing, now, damping, fresh)
+            if math.isnan(change):
+                return fresh, change
+            moved = max(moved, change)
+        if not at_once:
+            for edge in range(first, stop):
+                times = exponents[edge]
+                _tell(sizes[edge], at[edge], starts[edge], -times, now, total, impossible)
+                for value in range(starts[edge], starts[edge] + sizes[edge]):
+                    now[value] = fresh[value]
+                _tell(sizes[edge], at[edge], starts[edge], times, now, total, impossible)
+    return fresh, moved
+
+
+def flood(graph: FactorGraph, messages: Array, damping: float) -> tuple[Array, float]:
+    """Every message anew from the ones before, and the largest change that damping did not yet take off.
+
+    The change is nan where some message leaves its axis no value.
+    """
+    return _rounds(graph, messages, np.arange(len(graph.factor_counts)), damping, True)
+
+
+def sweep(graph: FactorGraph, messages: Array, order: Array, damping: float) -> tuple[Array, float]:
+    """One factor after another in this order, each told what those before it said; as :func:`flood`."""
+    return _rounds(graph, messages, order, damping, False)
+
+
+@numba.njit(cache=True, nogil=True)
+def bethe(graph: FactorGraph, messages: Array) -> float:
+    """The Bethe log-partition: axes plus factors minus edges, each as often as it stands in the ground.
+
+    Minus infinity where some axis has no value left.
+    """
+    factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
+    sizes, at, starts = graph.edge_sizes, graph.edge_starts, graph.message_starts
+    multiplicities, allowed, factor_counts = graph.multiplicities, graph.allowed, graph.factor_counts
+    total, impossible = np.empty(len(graph.unary)), np.empty(len(graph.unary))
+    totals(graph, messages, total, impossible)
+    found = graph.constant
+    for axis in range(len(graph.sizes)):
+        own = NEVER
+        for value in range(graph.starts[axis], graph.starts[axis] + graph.sizes[axis]):
+            if impossible[value] < 0.5:
+                own = _log_sum(own, total[value])
+        if own == NEVER:
+            return NEVER
+        found += graph.counts[axis] * own
+    incoming, _, places, joint, _ = _workspace(graph)
+    for factor in range(len(factor_counts)):
+        first, stop = factor_edges[factor], factor_edges[factor + 1]
+        place, on_edges = 0, 0.0
+        for edge in range(first, stop):
+            places[edge - first] = place
+            _incoming(sizes[edge], at[edge], starts[edge], messages, total, impossible, incoming, place)
+            shared = NEVER
+            for value in range(sizes[edge]):
+                shared = _log_sum(shared, messages[starts[edge] + value] + incoming[place + value])
+            on_edges += multiplicities[edge] * shared
+            place += int(sizes[edge])
+        base = table_starts[factor]
+        if base >= 0:
+            own = NEVER
+            for entry in range(_joint(sizes, first, stop, tables, base, incoming, places, joint)):
+                own = _log_sum(own, joint[entry])
+        else:
+            none, sure, may, scale = _none_holds(
+                sizes, first, stop, allowed, starts, multiplicities, incoming, places
+            )
+            fails = NEVER if sure > 0.5 else incoming[0] + none
+            own = scale + _log_sum(fails, incoming[1] + _some_of(none, sure, may))
+        found += factor_counts[factor] * (own - on_edges)
+    return found

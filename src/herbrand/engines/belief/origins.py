@@ -1,0 +1,136 @@
+"""Which statements, about which constants, a factor or an axis of a graph was made of.
+
+Takes what a program was compiled to; gives texts in the printer's form with the constants of variables. In a
+graph of classes only the constants of the atom that is asked about are told: the others stand for many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from herbrand.answers.explanation import Reason
+from herbrand.engines.asked import Asked
+from herbrand.engines.belief.class_graph import ClassGraph
+from herbrand.engines.belief.graph import SOME, Array
+from herbrand.engines.belief.ground_graph import GroundGraph
+from herbrand.engines.belief.model import Compiled
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Value
+from herbrand.program.evidence import arguments_of
+from herbrand.program.template import Literal, literals_of
+
+Said = tuple[str, tuple[tuple[str, Value], ...]]
+"""A statement and the constants of its variables."""
+
+
+class Origins:
+    """Looks up where the parts of a compiled graph come from; ``asked`` is the atom it is for."""
+
+    def __init__(self, compiled: Compiled, asked: Asked) -> None:
+        self.compiled, self.asked = compiled, asked
+        self.texts: dict[int, str] = {}
+
+    def of_factors(self, factors: Iterable[int]) -> dict[int, tuple[Said, ...]]:
+        """The statements that each factor is made of."""
+        graph = self.compiled.built.graph
+        owners = {f: self._maker(f) for f in factors if graph.table_starts[f] == SOME}
+        tables = self.in_tables([f for f in factors if f not in owners])
+        helpers = self.on_axes(sorted(set(owners.values())))
+        found = {f: tuple(dict.fromkeys(tables[f])) for f in tables}
+        return found | {f: tuple(dict.fromkeys(s for s, _ in helpers[a])) for f, a in owners.items()}
+
+    def _maker(self, factor: int) -> int:
+        """The helper that a statement made, of a factor of helpers' helpers."""
+        built = self.compiled.built
+        graph = built.graph
+        axis = int(graph.edge_axes[graph.factor_edges[factor]])
+        while not self.on_axes([axis])[axis]:
+            edges = np.flatnonzero(graph.edge_axes == axis)
+            above = np.searchsorted(graph.factor_edges, edges, side="right") - 1
+            member_of = above[graph.factor_edges[above] != edges]
+            if not len(member_of):
+                break
+            axis = int(graph.edge_axes[graph.factor_edges[member_of[0]]])
+        return axis
+
+    def in_tables(self, factors: list[int]) -> dict[int, list[Said]]:
+        """Statements and groundings by table factor."""
+        found: dict[int, list[Said]] = {factor: [] for factor in factors}
+        built = self.compiled.built
+        if isinstance(built, ClassGraph):
+            for origin in built.in_tables:
+                if origin.place in found:
+                    found[origin.place].append(self._class_said(origin.template, origin.binding))
+            return found
+        for origin in built.in_tables:
+            for at in np.flatnonzero(np.isin(origin.places, factors)):
+                said = self._ground_said(origin.template, int(origin.rows[at]))
+                found[int(origin.places[at])].append(said)
+        return found
+
+    def on_axes(self, axes: list[int]) -> dict[int, list[tuple[Said, Array | None]]]:
+        """Statements and groundings by axis, and what each adds to its own weights."""
+        found: dict[int, list[tuple[Said, Array | None]]] = {axis: [] for axis in axes}
+        built = self.compiled.built
+        if isinstance(built, ClassGraph):
+            for origin in built.on_axes:
+                if origin.place in found:
+                    said = self._class_said(origin.template, origin.binding)
+                    found[origin.place].append((said, origin.table))
+            return found
+        assert isinstance(built, GroundGraph)
+        for origin in built.on_axes:
+            for at in np.flatnonzero(np.isin(origin.places, axes)):
+                said = self._ground_said(origin.template, int(origin.rows[at]))
+                found[int(origin.places[at])].append((said, origin.table))
+        return found
+
+    def _ground_said(self, number: int, row: int) -> Said:
+        assert self.compiled.ground is not None
+        template = self.compiled.ground.templates[number]
+        program, types = self.compiled.program, template.template.conjunction.types
+        grounding = tuple(
+            (name, program.domain(types[name]).value(int(column[row])))
+            for name, column in template.bindings.columns.items()
+        )
+        return self._text(number), grounding
+
+    def _class_said(self, number: int, binding: Mapping[str, object]) -> Said:
+        """The statement, with the constants of variables that a literal about this atom binds."""
+        asked, program = self.asked, self.compiled.program
+        sizes = asked.evidence.sizes(asked.predicate)
+        constants = [int(column[0]) for column in arguments_of(asked.codes, sizes)]
+        literals = [
+            x for x in literals_of(program.templates[number].conjunction) if x.predicate == asked.predicate
+        ]
+        grounding: dict[str, Value] = {}
+        if len(literals) == 1 and binding:
+            grounding = self._bound_by(literals[0], constants)
+        return self._text(number), tuple(grounding.items())
+
+    def _bound_by(self, literal: Literal, constants: list[int]) -> dict[str, Value]:
+        program = self.compiled.program
+        types = program.signature.predicates[literal.predicate].types
+        return {
+            argument: program.domain(type_name).value(constant)
+            for argument, constant, type_name in zip(literal.arguments, constants, types, strict=True)
+            if isinstance(argument, str)
+        }
+
+    def _text(self, number: int) -> str:
+        if number not in self.texts:
+            program = self.compiled.program
+            statement = program.statements[program.templates[number].statement]
+            self.texts[number] = next(show_statement(statement))
+        return self.texts[number]
+
+
+def reason_of(said: tuple[Said, ...], contribution: float) -> Reason:
+    """One reason; where several statements speak of the same atoms it rests on all of them."""
+    texts = tuple(dict.fromkeys(text for text, _ in said))
+    if len(texts) == 1:
+        return Reason(texts[0], dict(said[0][1]), contribution)
+    parts = tuple(Reason(text, dict(grounding)) for text, grounding in said)
+    return Reason(f"{len(texts)} statements about the same atoms", {}, contribution, parts)

@@ -1,0 +1,124 @@
+"""Conjunctions that speak of the same atoms, as one table: where graphs from grounded rows and from classes
+agree on what a factor is.
+
+A ground formula is one factor over all the latent atoms that its pieces name, as long as its table stays
+small; else each piece is a factor of its own, and a piece that is too wide even so becomes a helper.
+
+>>> merge_key(3, ("x", 0), frozenset({"x"}))
+(3, frozenset({0, 1}))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.belief.graph import FORBIDDEN, Array
+from herbrand.program.program import Program
+from herbrand.program.template import Argument, Block, Conjunction, Literal, Template, literals_of
+
+MOST_ENTRIES = 1024
+"""Of a table; a message from a table costs its entries, from a helper only its width."""
+
+MergeKey = tuple[int, frozenset[int]]
+Allowed = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """``literals``: slots of a scope with the values they must have; ``worth`` where all of them do."""
+
+    literals: tuple[tuple[int, Allowed], ...]
+    worth: float
+
+
+def merge_key(formula: int, instance: Sequence[Argument], named: frozenset[Argument]) -> MergeKey:
+    """Pieces of a formula with equal keys are one factor wherever their instances are equal.
+
+    Only pieces that name the same of its variables are merged: one that names fewer speaks of many instances.
+    """
+    places = (i for i, argument in enumerate(instance) if isinstance(argument, int) or argument in named)
+    return formula, frozenset(places)
+
+
+def worth_of(template: Template, program: Program) -> float:
+    """What a row of the template adds to the log-weight of a world."""
+    if template.weight is None:
+        return FORBIDDEN
+    return template.sign * program.weights[template.weight].value
+
+
+def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | None:
+    """Literals by slot, those of one slot intersected; ``None`` where they exclude each other."""
+    found: dict[int, Allowed] = {}
+    for slot, allowed in literals:
+        found[slot] = tuple(v for v in found.get(slot, allowed) if v in allowed)
+    return found if all(found.values()) else None
+
+
+def table_of(pieces: Iterable[Piece], sizes: Sequence[int]) -> Array:
+    """The log-potential of the pieces over all slots."""
+    table = np.zeros(sizes)
+    for piece in pieces:
+        literals = together(piece.literals)
+        if literals is not None:
+            places = [literals.get(slot, tuple(range(size))) for slot, size in enumerate(sizes)]
+            table[np.ix_(*places)] += piece.worth
+    return table
+
+
+def fits_a_table(sizes: Sequence[int]) -> bool:
+    return math.prod(sizes) <= MOST_ENTRIES
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """What a block says, whatever its variables are called: ``pieces`` with variables named by their order.
+
+    ``outer``: what the variables of its surroundings are called there, and ``inside`` what in the pieces.
+    """
+
+    pieces: tuple[Conjunction, ...]
+    outer: tuple[str, ...]
+    inside: tuple[str, ...]
+
+
+def quantified(block: Block) -> Quantified:
+    """Two blocks with equal pieces and equal constants for ``outer`` are one ground quantifier."""
+    names: dict[str, str] = {}
+    own = {name for piece in block.pieces for name in _own_variables(piece)}
+    for piece in block.pieces:
+        for literal in literals_of(piece):
+            for argument in literal.arguments:
+                if isinstance(argument, str):
+                    names.setdefault(argument, f"v{len(names)}")
+        for name in sorted(_own_variables(piece) | _differing_variables(piece)):
+            names.setdefault(name, f"v{len(names)}")
+    outer = tuple(name for name in names if name not in own)
+    pieces = tuple(_renamed(piece, names) for piece in block.pieces)
+    return Quantified(pieces, outer, tuple(names[name] for name in outer))
+
+
+def _own_variables(piece: Conjunction) -> set[str]:
+    inner = {name for b in piece.blocks for p in b.pieces for name in _own_variables(p)}
+    return {name for name, _ in piece.variables} | inner
+
+
+def _differing_variables(piece: Conjunction) -> set[str]:
+    own = {a for pair in piece.distinct for a in pair if isinstance(a, str)}
+    return own | {name for b in piece.blocks for p in b.pieces for name in _differing_variables(p)}
+
+
+def _renamed(piece: Conjunction, names: dict[str, str]) -> Conjunction:
+    def image(argument: Argument) -> Argument:
+        return names[argument] if isinstance(argument, str) else argument
+
+    return Conjunction(
+        tuple(sorted((names[name], type_name) for name, type_name in piece.variables)),
+        tuple(Literal(x.predicate, tuple(map(image, x.arguments)), x.allowed) for x in piece.literals),
+        frozenset((image(a), image(b)) for a, b in piece.distinct),
+        tuple(Block(tuple(_renamed(p, names) for p in b.pieces), b.some) for b in piece.blocks),
+    )

@@ -1,0 +1,144 @@
+"""Constants that stand for any of their class, and what can be counted of them.
+
+A :data:`Point` is one constant of a class, different from all points of the class with another number. Atoms
+over points stand for as many ground atoms as there are ways to choose different constants for the points.
+
+>>> x, y = ("t", 0, 4), ("t", 0, 2)
+>>> canonical(("f", (x, y, x)))
+('f', (('t', 0, 0), ('t', 0, 1), ('t', 0, 0)))
+>>> choices([x, y], {("t", 0): 10})
+90
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+
+Point = tuple[str, int, int]
+"""Type, class, and which of its constants."""
+
+PointAtom = tuple[str, tuple[Point, ...]]
+Kind = tuple[str, int]
+
+
+def canonical(atom: PointAtom) -> PointAtom:
+    """The atom with the points of each class numbered as they first appear."""
+    seen: dict[Point, Point] = {}
+    used: dict[Kind, int] = {}
+    for point in atom[1]:
+        if point not in seen:
+            kind = point[:2]
+            seen[point] = (*kind, used.get(kind, 0))
+            used[kind] = used.get(kind, 0) + 1
+    return atom[0], tuple(seen[point] for point in atom[1])
+
+
+def choices(points: Iterable[Point], sizes: Mapping[Kind, int], taken: Iterable[Point] = ()) -> int:
+    """How many ways there are to choose different constants for the points, those ``taken`` chosen before."""
+    chosen: dict[Kind, int] = {}
+    before = set(taken)
+    for point in before:
+        chosen[point[:2]] = chosen.get(point[:2], 0) + 1
+    ways = 1
+    for point in set(points) - before:
+        already = chosen.get(point[:2], 0)
+        ways *= max(0, sizes[point[:2]] - already)
+        chosen[point[:2]] = already + 1
+    return ways
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Atoms in canonical form, and every way to see the given ones so.
+
+    ``orders``: place j of the form is the given atom ``order[j]``. ``names`` are the first way's new points.
+    """
+
+    atoms: tuple[PointAtom, ...]
+    orders: tuple[tuple[int, ...], ...]
+    names: Mapping[Point, Point]
+
+    @property
+    def orbits(self) -> list[int]:
+        """For each place the first one that a symmetry of the form exchanges it with."""
+        first = self.orders[0]
+        found = list(range(len(first)))
+        for order in self.orders[1:]:
+            at = {atom: place for place, atom in enumerate(order)}
+            for place, atom in enumerate(first):
+                found[place] = min(found[place], at[atom])
+        return found
+
+
+def ordered(atoms: Sequence[PointAtom], fixed: frozenset[Point] = frozenset()) -> Ordered:
+    """The smallest form of different atoms under exchanging points of a class that are not ``fixed``."""
+    free: dict[Kind, list[Point]] = {}
+    for point in dict.fromkeys(point for _, points in atoms for point in points):
+        if point not in fixed:
+            free.setdefault(point[:2], []).append(point)
+    best: tuple[PointAtom, ...] | None = None
+    orders: list[tuple[int, ...]] = []
+    names: Mapping[Point, Point] = {}
+    for renaming in _renamings(free, fixed):
+        seen = [(name, tuple(renaming.get(p, p) for p in points)) for name, points in atoms]
+        order = tuple(sorted(range(len(seen)), key=seen.__getitem__))
+        form = tuple(seen[i] for i in order)
+        if best is None or form < best:
+            best, orders, names = form, [order], renaming
+        elif form == best:
+            orders.append(order)
+    assert best is not None
+    return Ordered(best, tuple(orders), names)
+
+
+def _renamings(free: Mapping[Kind, list[Point]], fixed: frozenset[Point]) -> Iterator[Mapping[Point, Point]]:
+    """Every way to number the free points of each class anew, after those that are fixed."""
+    after = {kind: 1 + max((p[2] for p in fixed if p[:2] == kind), default=-1) for kind in free}
+    ways = [permutations(points) for points in free.values()]
+    for chosen in product(*ways):
+        yield {
+            point: (*kind, after[kind] + number)
+            for kind, points in zip(free, chosen, strict=True)
+            for number, point in enumerate(points)
+        }
+
+
+def assignments(
+    types: Sequence[str], sizes: Mapping[Kind, int], taken: Iterable[Point] = ()
+) -> Iterator[tuple[Point, ...]]:
+    """Every way, up to exchanging constants of a class, to put points for variables of these types.
+
+    A variable is one of the points before it, or of those ``taken``, or a new one of some class.
+    """
+    kinds: dict[str, list[Kind]] = {}
+    for kind in sizes:
+        kinds.setdefault(kind[0], []).append(kind)
+    used: dict[Kind, int] = {}
+    for point in taken:
+        used[point[:2]] = max(used.get(point[:2], 0), point[2] + 1)
+    yield from _assigned(types, kinds, sizes, used)
+
+
+def _assigned(
+    types: Sequence[str],
+    kinds: Mapping[str, list[Kind]],
+    sizes: Mapping[Kind, int],
+    used: dict[Kind, int],
+) -> Iterator[tuple[Point, ...]]:
+    if not types:
+        yield ()
+        return
+    for kind in kinds.get(types[0], ()):
+        before = used.get(kind, 0)
+        for number in range(min(before + 1, sizes[kind])):
+            now = {**used, kind: max(before, number + 1)}
+            for rest in _assigned(types[1:], kinds, sizes, now):
+                yield ((*kind, number), *rest)
+
+
+def count_of_assignments(types: Sequence[str], classes: Mapping[str, int]) -> int:
+    """A quick upper bound on how many :func:`assignments` there are."""
+    return math.prod(classes[name] + place for place, name in enumerate(types))

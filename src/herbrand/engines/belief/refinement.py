@@ -1,0 +1,328 @@
+"""Colour refinement: which axes and factors of a graph no messages can ever tell apart.
+
+Axes begin with the colour of their own weights. A factor's colour is made of its table and its axes' colours,
+an axis's of its own and those of the factors around it, with how often each is there; when no new colour
+appears, parts of one colour receive equal messages in every round, and one of them stands for all. Works on
+graphs whose parts stand for many already.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from herbrand.engines.belief.graph import SOME, Array, Assembly, FactorGraph, Somes, Tables
+from herbrand.engines.belief.hashing import mixed, number_bits
+
+WIDEST_SYMMETRY = 4
+"""Symmetries of wider tables are not looked for: their atoms are told apart by place, and less is lifted."""
+
+MOST_ROUNDS = 200
+WORTH_LIFTING = 0.5
+"""Classes that are more than this share of the axes save nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """A graph of classes; ``axis_class`` and ``edge_class`` tell where each part of the first one went."""
+
+    graph: FactorGraph
+    axis_class: Array
+    edge_class: Array
+
+
+def lifted(graph: FactorGraph, worth: float = WORTH_LIFTING) -> Lifted | None:
+    """The graph with one part a class; ``None`` where there are more classes than this share of the axes."""
+    return _Refinement(graph).lifted(worth)
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Table factors of one width and symmetry: ``edges`` [factor, place of the canonical table]."""
+
+    factors: Array
+    edges: Array
+    kinds: Array
+    symmetries: tuple[tuple[int, ...], ...]
+
+
+class _Refinement:
+    def __init__(self, graph: FactorGraph) -> None:
+        self.graph = graph
+        self.by_axis = np.argsort(graph.edge_axes, kind="stable")
+        self.axes_with_edges, self.begins = np.unique(graph.edge_axes[self.by_axis], return_index=True)
+        self.times = np.rint(graph.exponents).astype(np.uint64)
+        self.alike = list(_alike(graph))
+        self.somes = np.flatnonzero(graph.table_starts == SOME)
+        self.allowed = self._allowed_marks()
+
+    def lifted(self, worth: float) -> Lifted | None:
+        graph = self.graph
+        colours = self._own_colours()
+        count = len(np.unique(colours))
+        for _ in range(MOST_ROUNDS):
+            if count > worth * graph.axis_count:
+                return None
+            _, told = self._told(colours)
+            colours = self._heard(colours, told)
+            before, count = count, len(np.unique(colours))
+            if count == before:
+                return _Collapse(self, colours).lifted()
+        return None
+
+    def _own_colours(self) -> Array:
+        """Of the sizes and own weights of axes."""
+        graph = self.graph
+        colours = mixed(np.zeros(graph.axis_count, np.uint64), graph.sizes)
+        bits = number_bits(graph.unary)
+        for value in range(int(graph.sizes.max(initial=0))):
+            there = np.flatnonzero(graph.sizes > value)
+            colours[there] = mixed(colours[there], bits[graph.starts[there] + value])
+        return colours
+
+    def _allowed_marks(self) -> Array:
+        """What each edge of a "some" factor is: its target, or a member with these allowed values."""
+        graph = self.graph
+        marks = np.zeros(graph.edge_count, dtype=np.uint64)
+        if not len(self.somes):
+            return marks
+        sizes = graph.edge_sizes
+        for value in range(int(sizes.max(initial=0))):
+            there = np.flatnonzero(sizes > value)
+            marks[there] = mixed(marks[there], graph.allowed[graph.message_starts[there] + value])
+        marks[graph.factor_edges[self.somes]] = np.uint64(1)
+        return marks
+
+    def _told(self, colours: Array) -> tuple[Array, Array]:
+        """Colours of factors, and what each edge tells its axis: the factor's colour and the place in it."""
+        graph = self.graph
+        factors = np.zeros(graph.factor_count, dtype=np.uint64)
+        told = np.zeros(graph.edge_count, dtype=np.uint64)
+        for group in self.alike:
+            seen = colours[graph.edge_axes[group.edges]]
+            best, labels = _smallest_view(seen, group.symmetries)
+            factors[group.factors] = mixed(best, group.kinds)
+            told[group.edges] = mixed(factors[group.factors][:, None], labels)
+        if len(self.somes):
+            self._told_by_somes(colours, factors, told)
+        return factors, told
+
+    def _told_by_somes(self, colours: Array, factors: Array, told: Array) -> None:
+        graph = self.graph
+        begins, ends = graph.factor_edges[self.somes], graph.factor_edges[self.somes + 1]
+        edges = np.concatenate([np.arange(b, e) for b, e in zip(begins, ends, strict=True)])
+        owner = np.repeat(np.arange(len(self.somes)), ends - begins)
+        marks = mixed(self.allowed[edges], colours[graph.edge_axes[edges]])
+        with np.errstate(over="ignore"):
+            marks = marks * np.rint(graph.multiplicities[edges]).astype(np.uint64)
+            sums = np.add.reduceat(marks, np.cumsum(ends - begins) - (ends - begins))
+        factors[self.somes] = mixed(sums, 7)
+        told[edges] = mixed(factors[self.somes][owner], self.allowed[edges])
+
+    def _heard(self, colours: Array, told: Array) -> Array:
+        """New colours of axes."""
+        found = mixed(colours, 1)
+        if len(told):
+            with np.errstate(over="ignore"):
+                sums = np.add.reduceat((told * self.times)[self.by_axis], self.begins)
+            found[self.axes_with_edges] = mixed(colours[self.axes_with_edges], sums)
+        return found
+
+
+def _alike(graph: FactorGraph) -> Iterator[_Alike]:
+    """Table factors whose canonical tables have as many axes and the same symmetries."""
+    tables = np.flatnonzero(graph.table_starts != SOME)
+    starts, example, which = np.unique(graph.table_starts[tables], return_index=True, return_inverse=True)
+    kinds: dict[object, int] = {}
+    kind_of = np.empty(len(starts), np.int64)
+    orders: list[tuple[int, ...]] = []
+    groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
+    for number, (start, factor) in enumerate(zip(starts.tolist(), tables[example].tolist(), strict=True)):
+        edges = slice(graph.factor_edges[factor], graph.factor_edges[factor + 1])
+        sizes = graph.edge_sizes[edges]
+        key, order, symmetries = _canonical(graph.tables[start : start + int(np.prod(sizes))].reshape(sizes))
+        kind_of[number] = kinds.setdefault(key, len(kinds))
+        orders.append(order)
+        groups[symmetries].append(number)
+    which = which.reshape(-1)
+    place = np.empty(len(starts), np.int64)
+    group_of = np.empty(len(starts), np.int64)
+    for group, numbers in enumerate(groups.values()):
+        place[numbers], group_of[numbers] = np.arange(len(numbers)), group
+    for group, (symmetries, numbers) in enumerate(groups.items()):
+        chosen = np.flatnonzero(group_of[which] == group)
+        order = np.array([orders[number] for number in numbers])[place[which[chosen]]]
+        edges = graph.factor_edges[tables[chosen]][:, None] + order
+        yield _Alike(tables[chosen], edges, kind_of[which[chosen]], symmetries)
+
+
+def _canonical(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """A key that is equal for tables that are one up to the order of axes, the order that gives it, and its
+    symmetries."""
+    width = table.ndim
+    orders = list(permutations(range(width))) if width <= WIDEST_SYMMETRY else [tuple(range(width))]
+    views = [(_key(np.transpose(table, order)), order) for order in orders]
+    best = min(key for key, _ in views)
+    same = [order for key, order in views if key == best]
+    first = same[0]
+    symmetries = tuple(tuple(first.index(axis) for axis in order) for order in same)
+    return best, first, symmetries
+
+
+def _key(table: Array) -> tuple[tuple[int, ...], bytes]:
+    return table.shape, number_bits(np.ascontiguousarray(table)).tobytes()
+
+
+def _smallest_view(seen: Array, symmetries: tuple[tuple[int, ...], ...]) -> tuple[Array, Array]:
+    """Colours of each factor's axes under the symmetry that makes their hash smallest, and a label for each
+    place that is equal where a symmetry that keeps the colours exchanges places."""
+    count, width = seen.shape
+    hashes = []
+    for order in symmetries:
+        state = np.zeros(count, dtype=np.uint64)
+        for place in order:
+            state = mixed(state, seen[:, place])
+        hashes.append(state)
+    best = np.minimum.reduce(hashes)
+    labels = np.full((count, width), width, dtype=np.uint64)
+    for order, state in zip(symmetries, hashes, strict=True):
+        smallest = state == best
+        for label, place in enumerate(order):
+            labels[smallest, place] = np.minimum(labels[smallest, place], np.uint64(label))
+    return best, labels
+
+
+class _Collapse:
+    """One part for each stable colour."""
+
+    def __init__(self, refinement: _Refinement, colours: Array) -> None:
+        self.graph = graph = refinement.graph
+        factors, told = refinement._told(colours)
+        self.axis_example, self.axis_class = _numbered(colours)
+        self.factor_example, self.factor_class = _numbered(factors)
+        self.axis_counts = np.bincount(self.axis_class, graph.counts)
+        self.factor_counts = np.bincount(self.factor_class, graph.factor_counts)
+        self.told = mixed(told, self.axis_class[graph.edge_axes])
+        self.allowed = refinement.allowed
+        self._sum_exponents()
+
+    def _sum_exponents(self) -> None:
+        """How often an axis of a class hears what an edge tells: counted at the class's example."""
+        graph = self.graph
+        example = np.zeros(graph.axis_count, bool)
+        example[self.axis_example] = True
+        edges = np.flatnonzero(example[graph.edge_axes])
+        self.heard, group = np.unique(self.told[edges], return_inverse=True)
+        self.often = np.bincount(group.reshape(-1), graph.exponents[edges], minlength=len(self.heard))
+
+    def _exponents(self, edges: Array) -> Array:
+        """For edges of example factors; of several that tell the same, the first has it all."""
+        shape = edges.shape
+        told = self.told[edges].reshape(shape)
+        found = self.often[np.searchsorted(self.heard, told)]
+        for place in range(1, shape[1]):
+            repeated = (told[:, :place] == told[:, place, None]).any(axis=1)
+            found[repeated, place] = 0.0
+        return found
+
+    def lifted(self) -> Lifted:
+        graph = self.graph
+        assembly = Assembly(graph.sizes[self.axis_example], self.axis_counts)
+        for value in range(int(graph.sizes.max(initial=0))):
+            there = np.flatnonzero(assembly.sizes > value)
+            assembly.unary[assembly.starts[there] + value] = graph.unary[
+                graph.starts[self.axis_example[there]] + value
+            ]
+        told: list[Array] = []
+        for part, edges in self._tables():
+            assembly.add_tables(part)
+            told.append(self.told[edges].reshape(-1))
+        somes = np.flatnonzero(graph.table_starts[self.factor_example] == SOME)
+        if len(somes):
+            part, of_edges = self._somes(somes)
+            assembly.add_somes(part)
+            told.append(of_edges)
+        assembly.constant = graph.constant
+        return Lifted(assembly.build(), self.axis_class, self._edge_class(told))
+
+    def _edge_class(self, told: list[Array]) -> Array:
+        """Where what each edge tells is told in the new graph, whose edges tell this."""
+        known, first = np.unique(np.concatenate(told or [self.told]), return_index=True)
+        return first[np.searchsorted(known, self.told)]
+
+    def _tables(self) -> Iterator[tuple[Tables, Array]]:
+        """Examples of table factors, shape by shape, and their edges in the first graph."""
+        graph = self.graph
+        widths = np.diff(graph.factor_edges)[self.factor_example]
+        shapes: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for number, (factor, width) in enumerate(zip(self.factor_example, widths, strict=True)):
+            if graph.table_starts[factor] != SOME:
+                first = graph.factor_edges[factor]
+                sizes = graph.sizes[graph.edge_axes[first : first + width]]
+                shapes[tuple(sizes.tolist())].append(number)
+        for sizes, numbers in shapes.items():
+            classes = np.array(numbers)
+            examples = self.factor_example[classes]
+            edges = graph.factor_edges[examples][:, None] + np.arange(len(sizes))
+            starts, which = np.unique(graph.table_starts[examples], return_inverse=True)
+            entries = np.arange(int(np.prod(sizes)))
+            tables = graph.tables[starts[:, None] + entries].reshape(-1, *sizes)
+            yield (
+                Tables(
+                    self.axis_class[graph.edge_axes[edges]],
+                    which.reshape(-1),
+                    tables,
+                    self.factor_counts[classes],
+                    self._exponents(edges),
+                ),
+                edges,
+            )
+
+    def _somes(self, classes: Array) -> tuple[Somes, Array]:
+        """Members of one factor that are alike become one that occurs as often as they; and what all edges
+        tell."""
+        graph = self.graph
+        sets: dict[tuple[int, ...], int] = {}
+        members, patterns, times, exponents, pointers = [], [], [], [], [0]
+        targets, told = [], []
+        for factor in self.factor_example[classes].tolist():
+            first, stop = int(graph.factor_edges[factor]), int(graph.factor_edges[factor + 1])
+            targets.append(self.axis_class[graph.edge_axes[first]])
+            told.append(self.told[first])
+            edges = np.arange(first + 1, stop)
+            _, example, group = np.unique(self.told[edges], return_index=True, return_inverse=True)
+            often = np.bincount(group.reshape(-1), graph.multiplicities[edges])
+            for edge, count in zip(edges[example], often, strict=True):
+                axis = graph.edge_axes[edge]
+                start = graph.message_starts[edge]
+                values = np.flatnonzero(graph.allowed[start : start + graph.sizes[axis]])
+                members.append(self.axis_class[axis])
+                patterns.append(sets.setdefault(tuple(values.tolist()), len(sets)))
+                times.append(count)
+                told.append(self.told[edge])
+                exponents.append(self.often[np.searchsorted(self.heard, self.told[edge])])
+            pointers.append(len(members))
+        somes = Somes(
+            np.array(targets),
+            np.array(pointers),
+            np.array(members),
+            np.array(patterns),
+            list(sets),
+            self.factor_counts[classes],
+            np.array(times),
+            np.array(exponents),
+        )
+        return somes, np.array(told)
+
+
+def _numbered(colours: Array) -> tuple[Array, Array]:
+    """The first part of each colour, and each part's class; classes in the order in which they appear."""
+    _, first, group = np.unique(colours, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    return first[order], rank[group.reshape(-1)]

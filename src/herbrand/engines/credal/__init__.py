@@ -1,0 +1,1 @@
+"""Probability bounds: what the distributions that a theory allows say of a query."""

@@ -1,0 +1,232 @@
+"""ARIEL, the engine of ``bound`` for networks of any size: interval messages between atoms and sentences.
+
+In sound mode (the default) every interval holds all that the theory allows, whenever the run is stopped, and
+on a polytree it is the tightest. Paper mode repeats the published messages for comparison; its intervals may
+be too narrow, and say so.
+
+>>> import herbrand as hb
+>>> from herbrand.engines.credal.lowering import credal_network
+>>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]\\nP(b) >= 0.3")
+>>> answer = Ariel().run(credal_network(hb.Model(theory).program), BoundQuestion())
+>>> [(row.query, round(row.lower, 4), round(row.upper, 4)) for row in answer.rows()]
+[('a', 0.2, 0.3), ('b', 0.3, 0.35)]
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from herbrand.answers.bounds import Bounds
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget, readable
+from herbrand.engines.credal.ariel.contradictions import explained as contradiction_in
+from herbrand.engines.credal.ariel.explaining import explained
+from herbrand.engines.credal.ariel.incidence import Incidence
+from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
+from herbrand.engines.credal.ariel.published import PublishedMessages
+from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
+from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
+from herbrand.engines.credal.ariel.trees import Interval
+from herbrand.engines.credal.engine import BoundSettings, Progress
+from herbrand.engines.credal.markov import components
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
+from herbrand.engines.engine import Support
+from herbrand.engines.loop import Limits, settle
+from herbrand.errors import BudgetError, ContradictionError, Mistake
+
+TOLERANCE = 1e-7
+MOST_PASSES = 1000
+BYTES_AN_ATOM = 80
+BYTES_A_SENTENCE = 400
+OPERATIONS_A_SENTENCE = 2e4
+
+
+@dataclass(frozen=True)
+class Ariel:
+    """``iterations``: how many passes at most; ``tolerance``: when an end counts as still."""
+
+    seconds: float | None = None
+    iterations: int | None = None
+    tolerance: float | None = None
+    memory: int | None = None
+    sound: bool = True
+    markov: bool = True
+    name: str = field(default="ariel", init=False)
+
+    @classmethod
+    def with_settings(cls, settings: BoundSettings) -> Ariel:
+        return cls(
+            settings.seconds,
+            settings.iterations,
+            settings.tolerance,
+            settings.memory,
+            settings.mode == "sound",
+            settings.independence == "markov",
+        )
+
+    def supports(self, network: Network, question: BoundQuestion) -> Support:
+        """Possible wherever the network itself fits."""
+        size = self._bytes(network)
+        if size > budget(self.memory):
+            return Support(False, f"it needs about {readable(size)}")
+        return Support(True, operations=len(network) * OPERATIONS_A_SENTENCE, bytes=size)
+
+    def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
+        began = time.perf_counter()
+        run = self._started(network, began)
+        lower, upper, status = run.settled(progress)
+        if question.everything and not len(network.facts):
+            texts: Sequence[str] = network.atoms.texts()
+        else:
+            queries = list(_queries(network, question))
+            texts = [query.text for query in queries]
+            found = [run.interval(query, lower, upper) for query in queries]
+            lower, upper = (np.array([ends[i] for ends in found]) for i in range(2))
+        seconds = time.perf_counter() - began
+        status = Status(status.converged, status.iterations, seconds, status.advice, status.trace)
+        certified = np.full(len(texts), self.sound)
+        return Bounds(self.name, self._guarantee, status, texts, lower, upper, certified)
+
+    def explain(
+        self, network: Network, question: BoundQuestion, progress: Progress | None = None
+    ) -> tuple[Explanation, Explanation]:
+        """What each statement near the query holds of the lower and of the upper end."""
+        (query,) = question.queries
+        run = self._started(network, time.perf_counter())
+
+        def answer(changed: Network) -> Interval:
+            other = _Run(self, changed, run.links, np.inf)
+            lower, upper, _ = other.settled(None)
+            return other.interval(query, lower, upper)
+
+        whole = answer(network)
+        return explained(run.incidence, query, whole, self._guarantee, answer, progress)
+
+    @property
+    def _guarantee(self) -> Guarantee:
+        return Guarantee.BOUND if self.sound else Guarantee.APPROXIMATION
+
+    def _bytes(self, network: Network) -> int:
+        return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
+
+    def _started(self, network: Network, began: float) -> _Run:
+        size = self._bytes(network)
+        if size > budget(self.memory):
+            raise BudgetError(
+                f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need "
+                f"about {readable(size)}, and {readable(budget(self.memory))} are allowed",
+                hint="allow more by --memory",
+            )
+        links = Links.of(network) if self.markov else None
+        return _Run(self, network, links, np.inf if self.seconds is None else began + self.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run over one network; ``links`` are those of the whole theory, ``None`` without independence."""
+
+    engine: Ariel
+    network: Network
+    links: Links | None
+    deadline: float
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        return Incidence(self.network)
+
+    @cached_property
+    def _component(self) -> np.ndarray:
+        return components(self.network)
+
+    def settled(self, progress: Progress | None) -> tuple[np.ndarray, np.ndarray, Status]:
+        """The interval of every atom once messages have come to rest or a limit is met."""
+        try:
+            return self._passed(scopes_of(self.network), progress)
+        except FoundContradictionError as found:
+            raise self._refusal(found) from None
+
+    def _passed(
+        self, scopes: tuple[Scope, ...], progress: Progress | None
+    ) -> tuple[np.ndarray, np.ndarray, Status]:
+        engine = self.engine
+        count = len(self.network.atoms)
+        left = None if self.deadline == np.inf else max(self.deadline - time.perf_counter(), 0.0)
+        most = engine.iterations or MOST_PASSES
+        limits = Limits(TOLERANCE if engine.tolerance is None else engine.tolerance, most, left)
+
+        def watch(number: int, residual: float) -> None:
+            if progress is not None:
+                progress(f"pass {number}: intervals move by {residual:.1e}", number / most)
+
+        messages: Any
+        if engine.sound:
+            messages = Messages(deadline=self.deadline)
+            state = messages.start(scopes, self.links, count)
+        else:
+            messages = PublishedMessages()
+            state = messages.start(scopes, count)
+        nothing: Any = None
+        state, status = settle(messages, nothing, nothing, limits, watch, state)
+        return (*state.intervals, status)
+
+    def interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
+        """Bounds on one query, from where the messages came to rest."""
+        answering = Answering(self.incidence, self.links, lower, upper)
+        given = ([query.given] if query.given else []) + self._facts_near(query)
+        try:
+            return answering.interval(query.event, given)
+        except ImpossibleError:
+            raise ContradictionError(
+                f"the upper probability of what is given in P({query.text}) is 0, so it cannot be given",
+                hint="look at it as a query of its own: it contradicts the bounds",
+            ) from None
+
+    def _facts_near(self, query: Query) -> list[GroundFormula]:
+        """The facts that sentences connect to the query, as one conjunction."""
+        facts = self.network.facts
+        if not len(facts):
+            return []
+        atoms = [*query.event.atoms, *(query.given.atoms if query.given else ())]
+        near = np.isin(self._component[facts.atoms], self._component[atoms])
+        literals = zip(facts.atoms[near].tolist(), facts.truths[near].tolist(), strict=True)
+        joined = conjunction([atom if truth else negation(atom) for atom, truth in literals])
+        return [GroundFormula.of(joined)] if near.any() else []
+
+    def _refusal(self, found: FoundContradictionError) -> ContradictionError:
+        if self.engine.sound:
+            return contradiction_in(self.incidence, found, self._contradicts)
+        shown = self.network.sentence_text(*self.incidence.source(int(found.sentences[0])))
+        return ContradictionError(
+            Mistake(
+                f"no distribution satisfies the factor of {shown} with its other atoms pairwise independent, "
+                "as paper mode takes them to be",
+                hint="the statements may be consistent all the same: try --mode sound",
+            )
+        )
+
+    def _contradicts(self, network: Network) -> bool:
+        try:
+            _Run(self.engine, network, self.links, np.inf)._passed(scopes_of(network), None)
+        except FoundContradictionError:
+            return True
+        return False
+
+
+def _queries(network: Network, question: BoundQuestion) -> Iterator[Query]:
+    """What is asked, one by one; every atom where nothing is named."""
+    if not question.everything:
+        yield from question.queries
+        return
+    for atom, text in enumerate(network.atoms.texts()):
+        yield Query(text, GroundFormula(0, (atom,)))

@@ -1,0 +1,339 @@
+"""The factors of a network, by the cheapest way that is tight for their shape.
+
+- one atom: its sentences are an interval, taken once (:func:`intervals_of`);
+- two atoms: :class:`Pairs`, half-planes or curves in a rectangle;
+- a conditional table of a child with two parents, linked or independent: :class:`Tables`, closed forms;
+- a conditional table with more parents, and any other scope of up to ``WIDEST`` atoms: :class:`Programs`;
+- wider scopes: :class:`Wide`, a relaxation that looks at one sentence and one atom at a time.
+
+Each kind can ``sweep``: tighten the intervals of its atoms, and tell the factor that finds a contradiction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from herbrand.engines.credal.ariel.independence import Links, Separation, Separations, cells_of
+from herbrand.engines.credal.ariel.scopes import Pattern, Scope
+from herbrand.engines.credal.ariel.search import Cells
+from herbrand.engines.credal.ariel.simplex import workspace
+from herbrand.engines.credal.ariel.sweeps import (
+    Beliefs,
+    event_intervals,
+    forms_needed,
+    sweep_pairs,
+    sweep_programs,
+    sweep_tables,
+)
+from herbrand.engines.credal.ariel.wide import Wide
+
+WIDEST = 12
+PROGRAMS_AT_ONCE = 256
+"""Between so many programs the clock is looked at."""
+MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
+"""How many nodes a search may have, by the number of states."""
+
+
+class Factors(Protocol):
+    """Factors of one kind."""
+
+    @property
+    def atoms(self) -> np.ndarray: ...
+
+    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+        """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
+        ...
+
+    def sentences(self, factor: int) -> np.ndarray:
+        """The numbers of a factor's sentences."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    scope: Scope
+    unlinked: np.ndarray
+    forms: np.ndarray = field(init=False)
+    start: np.ndarray = field(init=False)
+    visited: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        forms, start, _ = self.scope.forms()
+        object.__setattr__(self, "forms", forms)
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "visited", np.full(len(self.scope), -1))
+
+    @property
+    def atoms(self) -> np.ndarray:
+        return self.scope.atoms
+
+    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+        return sweep_pairs(
+            self.atoms, self.start, self.forms, self.unlinked, self.visited, beliefs, threshold
+        )
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """``atoms``: child, first and second parent; ``low``, ``high``: [factors, 4], the rows of the table."""
+
+    scope: Scope
+    atoms: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    unlinked: np.ndarray
+    visited: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "visited", np.full(len(self.atoms), -1))
+
+    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+        return sweep_tables(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Programs:
+    """Factors that share their independences. ``lows``, ``highs``: [factors or 1, k, states]."""
+
+    scope: Scope
+    atoms: np.ndarray
+    start: np.ndarray
+    forms: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    cells: Cells
+    visited: np.ndarray = field(init=False)
+    marginals: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        count, k = self.atoms.shape
+        object.__setattr__(self, "visited", np.full(count, -1))
+        object.__setattr__(self, "marginals", np.full((count, 2 * k, k, 2), np.nan))
+
+    @property
+    def states(self) -> int:
+        return self.lows.shape[2]
+
+    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+        own = int(np.diff(self.start).max(initial=0))
+        forms = forms_needed(own, self.atoms.shape[1], self.cells)
+        room, working = workspace(forms, self.states), np.empty((forms, self.states))
+        for first in range(0, len(self.atoms), PROGRAMS_AT_ONCE):
+            last = min(first + PROGRAMS_AT_ONCE, len(self.atoms))
+            failed = sweep_programs(
+                self.atoms,
+                self.start,
+                self.forms,
+                self.lows,
+                self.highs,
+                self.cells,
+                self.marginals,
+                nodes_for(self.states),
+                self.visited,
+                beliefs,
+                threshold,
+                room,
+                working,
+                first,
+                last,
+            )
+            if failed >= 0 or time.perf_counter() > deadline:
+                return failed
+        return -1
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+
+def intervals_at_once(
+    forms: np.ndarray,
+    start: np.ndarray,
+    truths: np.ndarray,
+    event: np.ndarray,
+    given: np.ndarray,
+    weight: float,
+    cells: Cells,
+    box: np.ndarray,
+) -> tuple[np.ndarray, int]:
+    """The interval of P(event | given) in each of many factors with atoms in ``box`` [factors, k, 2].
+
+    And the factor that has no distribution, or -1. ``event`` implies ``given``, whose probability is at least
+    ``weight``.
+    """
+    states = truths.shape[1]
+    most = forms_needed(int(np.diff(start).max(initial=0)), len(truths), cells)
+    room, working = workspace(most, states), np.empty((most, states))
+    found = np.empty((len(box), 2))
+    return found, event_intervals(
+        forms, start, truths, event, given, weight, cells, box, nodes_for(states), room, working, found
+    )
+
+
+def nodes_for(states: int) -> int:
+    """How many nodes a search over so many states may have."""
+    return next(nodes for most, nodes in MOST_NODES.items() if states <= most)
+
+
+def intervals_of(scope: Scope, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The intervals that sentences about one atom alone give to all ``count`` atoms; crossed ends stay so."""
+    lower, upper = np.zeros(count), np.ones(count)
+    forms, start, _ = scope.forms()
+    atoms = np.repeat(scope.atoms[:, 0], np.diff(start))
+    slope = forms[:, 1] - forms[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = -forms[:, 0] / slope
+    root = np.where(slope == 0, np.where(forms[:, 0] < 0, 2.0, -1.0), root)
+    rising = slope >= 0
+    np.maximum.at(lower, atoms[rising], np.clip(root[rising], 0, 2))
+    np.minimum.at(upper, atoms[~rising], np.clip(root[~rising], -1, 1))
+    return lower, upper
+
+
+def factors_of(scopes: tuple[Scope, ...], links: Links | None) -> Iterator[Factors]:
+    """The factors of two atoms or more; ``links`` is ``None`` where no independence is asked."""
+    for scope in scopes:
+        if scope.arity < 2:
+            continue
+        if scope.arity > WIDEST:
+            yield Wide(scope)
+        elif scope.arity == 2:
+            yield Pairs(scope, _independent_pairs(scope, links))
+        else:
+            yield from _by_separations(scope, links)
+
+
+def _independent_pairs(scope: Scope, links: Links | None) -> np.ndarray:
+    unlinked = np.zeros(len(scope), bool)
+    if links is not None:
+        for factors, separations in links.separations(scope.atoms):
+            unlinked[factors] = bool(separations)
+    return unlinked
+
+
+def _by_separations(scope: Scope, links: Links | None) -> Iterator[Factors]:
+    groups = [(np.arange(len(scope)), ())] if links is None else links.separations(scope.atoms)
+    children = children_of(scope)
+    closed: list[tuple[np.ndarray, np.ndarray]] = []
+    for factors, separations in groups:
+        for child in np.unique(children[factors]).tolist():
+            chosen = factors[children[factors] == child]
+            among = among_parents(separations, child, scope.arity)
+            if child < 0 or among is None:
+                yield _generic(scope.part(_mask(chosen, len(scope))), separations)
+            elif scope.arity == 3:
+                closed.append((chosen, np.full(len(chosen), bool(among))))
+            else:
+                yield _conditional(scope.part(_mask(chosen, len(scope))), child, among)
+    if closed:
+        unlinked = np.zeros(len(scope), bool)
+        tabled = np.zeros(len(scope), bool)
+        for chosen, independent in closed:
+            tabled[chosen], unlinked[chosen] = True, independent
+        part = scope.part(tabled)
+        yield tables_of(part, children[tabled], unlinked[tabled])
+
+
+def _mask(factors: np.ndarray, count: int) -> np.ndarray:
+    mask = np.zeros(count, bool)
+    mask[factors] = True
+    return mask
+
+
+def among_parents(separations: Separations, child: int, k: int) -> Separations | None:
+    """The separations over the columns of the parents; ``None`` where one involves the child."""
+    place = {column: i for i, column in enumerate(c for c in range(k) if c != child)}
+    found = []
+    for atom, given, others in separations:
+        if child in (atom, *given, *others):
+            return None
+        found.append(Separation(place[atom], tuple(place[c] for c in given), tuple(place[c] for c in others)))
+    return tuple(found)
+
+
+def children_of(scope: Scope) -> np.ndarray:
+    """For each factor the column that is the child of a conditional table, or -1."""
+    of_pattern = np.array([row[0] if (row := _table_row(p)) else -1 for p in scope.patterns])
+    of_sentence = of_pattern[scope.pattern]
+    first = np.minimum.reduceat(of_sentence, scope.start[:-1])
+    last = np.maximum.reduceat(of_sentence, scope.start[:-1])
+    return np.where(first == last, first, -1)
+
+
+def _table_row(pattern: Pattern) -> tuple[int, int, bool] | None:
+    """``P(child | a case of all other columns)``: the child's column, the case, whether the child holds."""
+    given = np.flatnonzero(pattern.given)
+    if len(given) != 2:
+        return None
+    bit = int(given[0] ^ given[1])
+    event = pattern.event[given]
+    if bit & (bit - 1) or event[0] == event[1]:
+        return None
+    child = pattern.columns - bit.bit_length()
+    rest = int(given[0])
+    case = (rest >> bit.bit_length() << (bit.bit_length() - 1)) | (rest & (bit - 1))
+    return child, case, bool(event[1])
+
+
+def _columns_of_tables(scope: Scope) -> tuple[np.ndarray, np.ndarray]:
+    """The lower and upper columns of each factor's table, [factors, 2^(k - 1)]."""
+    rows = [_table_row(pattern) for pattern in scope.patterns]
+    case = np.array([row[1] if row else 0 for row in rows])[scope.pattern]
+    holds = np.array([row[2] if row else True for row in rows])[scope.pattern]
+    lower = np.where(holds, scope.lower, 1 - scope.upper)
+    upper = np.where(holds, scope.upper, 1 - scope.lower)
+    states = 2 ** (scope.arity - 1)
+    low, high = np.zeros((len(scope), states)), np.ones((len(scope), states))
+    np.maximum.at(low, (scope.factor, case), lower)
+    np.minimum.at(high, (scope.factor, case), upper)
+    return low, high
+
+
+def tables_of(scope: Scope, children: np.ndarray, unlinked: np.ndarray) -> Tables:
+    low, high = _columns_of_tables(scope)
+    return Tables(scope, _child_first(scope.atoms, children), low, high, unlinked)
+
+
+def _child_first(atoms: np.ndarray, children: np.ndarray) -> np.ndarray:
+    """The atoms of each factor with the child in front."""
+    order = np.argsort(np.arange(atoms.shape[1]) != children[:, None], axis=1, kind="stable")
+    return np.take_along_axis(atoms, order, axis=1)
+
+
+def _generic(scope: Scope, separations: Separations) -> Programs:
+    forms, start, _ = scope.forms()
+    truths = truths_of(scope.arity)[None]
+    return Programs(scope, scope.atoms, start, forms, truths, truths, cells_of(scope.arity, separations))
+
+
+def truths_of(columns: int) -> np.ndarray:
+    """[columns, states]: 1 where the column's atom holds."""
+    cases = np.arange(2**columns)
+    return np.array([(cases >> (columns - 1 - c)) & 1 for c in range(columns)], float)
+
+
+def _conditional(scope: Scope, child: int, among: Separations) -> Programs:
+    """A table with more parents than two, as a program over the parents' cases."""
+    low, high = _columns_of_tables(scope)
+    parents = np.broadcast_to(truths_of(scope.arity - 1), (len(scope), scope.arity - 1, low.shape[1]))
+    lows = np.ascontiguousarray(np.concatenate([low[:, None], parents], axis=1))
+    highs = np.ascontiguousarray(np.concatenate([high[:, None], parents], axis=1))
+    atoms = _child_first(scope.atoms, np.full(len(scope), child))
+    start = np.zeros(len(scope) + 1, np.int64)
+    forms = np.empty((0, low.shape[1]))
+    return Programs(scope, atoms, start, forms, lows, highs, _shifted(cells_of(scope.arity - 1, among)))
+
+
+def _shifted(cells: Cells) -> Cells:
+    """The cells where the child is column 0 and the parents follow."""
+    return cells._replace(atom=np.where(cells.atom >= 0, cells.atom + 1, -1))

@@ -1,0 +1,106 @@
+"""Interval messages to a fixed point: every factor tightens the intervals of its atoms until none moves.
+
+An atom keeps one interval, what all its factors together say of it. (The published method keeps a message for
+each link and leaves out what the receiver said; intervals are intersected, so hearing oneself again changes
+nothing and nothing is counted twice.) Intervals only shrink and hold the truth at every moment, so a run may
+be stopped at any time. Atoms that have not moved are not looked at again.
+
+:class:`Messages` steps and measures as an engine does, for :func:`herbrand.engines.loop.settle`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.credal.ariel.factors import Factors, factors_of, intervals_of
+from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.ariel.scopes import Scope
+from herbrand.engines.credal.ariel.sweeps import Beliefs
+
+CROSSED = 1e-7
+"""Ends may cross by this much through rounding; more is a contradiction."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundContradictionError(Exception):
+    """These ground sentences, by number, cannot hold together with what others say of their atoms."""
+
+    sentences: np.ndarray
+    atoms: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where the messages stand. ``beliefs`` is changed in place: a state is not to be stepped twice."""
+
+    factors: tuple[Factors, ...]
+    beliefs: Beliefs
+    moved: float = np.inf
+
+    @property
+    def intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and the upper end of every atom."""
+        return self.beliefs.lower, self.beliefs.upper
+
+
+@dataclass(frozen=True)
+class Messages:
+    """``threshold``: smaller changes of an interval wake no factor."""
+
+    threshold: float = 1e-8
+    deadline: float = np.inf
+
+    def start(self, scopes: tuple[Scope, ...], links: Links | None, count: int) -> State:
+        """What the sentences about single atoms say, and the factors of the others."""
+        return self.resumed(tuple(factors_of(scopes, links)), *single_atoms(scopes, count))
+
+    def resumed(self, factors: tuple[Factors, ...], lower: np.ndarray, upper: np.ndarray) -> State:
+        beliefs = Beliefs(lower, upper, np.zeros(len(lower), np.int64), np.zeros(2, np.int64), np.zeros(1))
+        return State(factors, beliefs)
+
+    def step(self, state: State) -> State:
+        """One pass over all factors that have something new to hear."""
+        beliefs = state.beliefs
+        beliefs.moved[0] = 0.0
+        for factors in state.factors:
+            failed = factors.sweep(beliefs, self.threshold, self.deadline)
+            if failed >= 0:
+                raise FoundContradictionError(factors.sentences(failed), factors.atoms[failed])
+            if time.perf_counter() > self.deadline:
+                break
+        return State(state.factors, beliefs, float(beliefs.moved[0]))
+
+    def residual(self, state: State) -> float:
+        """The largest change of an end in the last pass."""
+        return state.moved
+
+
+def single_atoms(scopes: tuple[Scope, ...], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of each atom by the sentences about it alone.
+
+    Raises ``FoundContradictionError`` where there is none.
+    """
+    lower, upper = np.zeros(count), np.ones(count)
+    for scope in scopes:
+        if scope.arity == 1:
+            lower, upper = intervals_of(scope, count)
+            crossed = np.flatnonzero(lower > upper + CROSSED)
+            if len(crossed):
+                mine = scope.atoms[:, 0] == crossed[0]
+                raise FoundContradictionError(
+                    scope.sentence[np.repeat(mine, np.diff(scope.start))], crossed[:1]
+                )
+        if scope.arity == 0:
+            _refuse_settled(scope)
+    return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def _refuse_settled(scope: Scope) -> None:
+    """Sentences whose event is settled by what is observed, against their bounds."""
+    holds = np.array([bool(p.event[0]) for p in scope.patterns])[scope.pattern]
+    wrong = np.flatnonzero(np.where(holds, scope.upper < 1, scope.lower > 0))
+    if len(wrong):
+        raise FoundContradictionError(scope.sentence[wrong[:1]], np.empty(0, np.int64))

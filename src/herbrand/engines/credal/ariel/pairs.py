@@ -1,0 +1,197 @@
+"""Bounds on two atoms from linear forms over their four joint states: closed forms, compiled.
+
+Owns the programs of two variables that most messages come down to. The joint distribution of atoms a and b is
+q = (q00, q01, q10, q11), the first index for a; a *form* g is four numbers with g · q >= 0. A box is the four
+numbers (lower a, upper a, lower b, upper b). :func:`tighten_linked` takes any q: q11 is eliminated
+(Fourier and Motzkin) and the box is clipped by what remains, half-planes in P(a) and P(b).
+:func:`tighten_unlinked` takes products only: the forms are then bilinear in P(a) and P(b), and an extreme
+point lies where a curve meets an edge of the box or another curve. Both keep a slack of 1e-11, so that
+rounding errs to the wide side.
+
+>>> forms = np.array([[0, 0, 0, 1.0]]) - 0.4  # P(a and b) >= 0.4
+>>> box = np.array([0.0, 0.5, 0.0, 1.0])
+>>> tighten_unlinked(forms, box), [round(float(x), 6) for x in box]
+(True, [0.4, 0.5, 0.8, 1.0])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+SLACK = 1e-11
+MOST_CORNERS = 96
+"""Each half-plane adds at most one corner to a polygon; forms beyond this limit are left out: still sound."""
+
+
+@numba.njit(cache=True, nogil=True)
+def tighten_linked(forms: Array, box: Array) -> bool:
+    """Shrinks the box to the values that some q with ``forms @ q >= 0`` gives; false where there is none.
+
+    ``forms``: [m, 4].
+    """
+    xs, ys = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS)
+    new_xs, new_ys = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS)
+    xs[0], ys[0] = box[0], box[2]
+    xs[1], ys[1] = box[1], box[2]
+    xs[2], ys[2] = box[1], box[3]
+    xs[3], ys[3] = box[0], box[3]
+    count = 4
+    m = len(forms)
+    bounds = np.empty((m + 4, 4))  # one, a, b, q11: what the form says with q in terms of a, b and q11
+    bounds[0] = (0.0, 0.0, 0.0, 1.0)
+    bounds[1] = (1.0, -1.0, -1.0, 1.0)
+    bounds[2] = (0.0, 1.0, 0.0, -1.0)
+    bounds[3] = (0.0, 0.0, 1.0, -1.0)
+    for i in range(m):
+        g00, g01, g10, g11 = forms[i, 0], forms[i, 1], forms[i, 2], forms[i, 3]
+        bounds[i + 4] = (g00, g10 - g00, g01 - g00, g11 - g10 - g01 + g00)
+    for i in range(m + 4):
+        rise = bounds[i, 3]
+        if abs(rise) <= 1e-15:
+            count = _clip(xs, ys, count, bounds[i, 0], bounds[i, 1], bounds[i, 2], new_xs, new_ys)
+            xs, new_xs = new_xs, xs
+            ys, new_ys = new_ys, ys
+        elif rise > 0.0:
+            for j in range(m + 4):
+                fall = -bounds[j, 3]
+                if fall > 1e-15 and (i > 1 or j < 2 or j > 3):
+                    one = fall * bounds[i, 0] + rise * bounds[j, 0]
+                    by_a = fall * bounds[i, 1] + rise * bounds[j, 1]
+                    by_b = fall * bounds[i, 2] + rise * bounds[j, 2]
+                    count = _clip(xs, ys, count, one, by_a, by_b, new_xs, new_ys)
+                    xs, new_xs = new_xs, xs
+                    ys, new_ys = new_ys, ys
+        if count == 0:
+            return False
+    low_a, high_a, low_b, high_b = 2.0, -1.0, 2.0, -1.0
+    for i in range(count):
+        low_a, high_a = min(low_a, xs[i]), max(high_a, xs[i])
+        low_b, high_b = min(low_b, ys[i]), max(high_b, ys[i])
+    box[0], box[1], box[2], box[3] = low_a, high_a, low_b, high_b
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _clip(
+    xs: Array, ys: Array, count: int, one: float, by_x: float, by_y: float, new_xs: Array, new_ys: Array
+) -> int:
+    """The part of a convex polygon where ``one + by_x x + by_y y >= 0``; gives its number of corners."""
+    size = max(abs(one), abs(by_x), abs(by_y))
+    if size <= 1e-14 or count + 2 > MOST_CORNERS:
+        new_xs[:count], new_ys[:count] = xs[:count], ys[:count]
+        return count
+    slack = SLACK * size
+    found = 0
+    before_x, before_y = xs[count - 1], ys[count - 1]
+    before = one + by_x * before_x + by_y * before_y + slack
+    for i in range(count):
+        here = one + by_x * xs[i] + by_y * ys[i] + slack
+        if (here >= 0.0) != (before >= 0.0):
+            part = before / (before - here)
+            new_xs[found] = before_x + part * (xs[i] - before_x)
+            new_ys[found] = before_y + part * (ys[i] - before_y)
+            found += 1
+        if here >= 0.0:
+            new_xs[found], new_ys[found] = xs[i], ys[i]
+            found += 1
+        before_x, before_y, before = xs[i], ys[i], here
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def tighten_unlinked(forms: Array, box: Array) -> bool:
+    """Shrinks the box to the values that some independent a and b with ``forms @ q >= 0`` have.
+
+    False where there are none. ``forms``: [m, 4].
+    """
+    curves = np.empty((len(forms), 4))  # one, a, b, a b
+    for i in range(len(forms)):
+        g00, g01, g10, g11 = forms[i, 0], forms[i, 1], forms[i, 2], forms[i, 3]
+        curves[i] = (g00, g10 - g00, g01 - g00, g11 - g10 - g01 + g00)
+    low, high = _reach(curves, box[0], box[1], box[2], box[3])
+    if low > high:
+        return False
+    box[0], box[1] = low, high
+    for i in range(len(curves)):
+        curves[i, 1], curves[i, 2] = curves[i, 2], curves[i, 1]
+    low, high = _reach(curves, box[2], box[3], box[0], box[1])
+    if low > high:
+        return False
+    box[2], box[3] = low, high
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _reach(curves: Array, low_x: float, high_x: float, low_y: float, high_y: float) -> tuple[float, float]:
+    """The least and the largest x in the box for which some y satisfies every curve; crossed where none."""
+    best = np.array([2.0, -1.0])
+    _try(curves, low_x, low_x, high_x, low_y, high_y, best)
+    _try(curves, high_x, low_x, high_x, low_y, high_y, best)
+    if best[0] == low_x and best[1] == high_x:
+        return best[0], best[1]
+    m = len(curves)
+    for i in range(m):
+        for y in (low_y, high_y):
+            slope = curves[i, 1] + curves[i, 3] * y
+            if abs(slope) > 1e-15:
+                x = -(curves[i, 0] + curves[i, 2] * y) / slope
+                _try(curves, x, low_x, high_x, low_y, high_y, best)
+        for j in range(i):
+            _try_crossings(curves, i, j, low_x, high_x, low_y, high_y, best)
+    return best[0], best[1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _try_crossings(
+    curves: Array, i: int, j: int, low_x: float, high_x: float, low_y: float, high_y: float, best: Array
+) -> None:
+    """Where (p + q x) + (r + s x) y = 0 holds for both: (p + q x)(r' + s' x) = (p' + q' x)(r + s x)."""
+    p, q, r, s = curves[i, 0], curves[i, 1], curves[i, 2], curves[i, 3]
+    p2, q2, r2, s2 = curves[j, 0], curves[j, 1], curves[j, 2], curves[j, 3]
+    square = q * s2 - q2 * s
+    linear = p * s2 + q * r2 - p2 * s - q2 * r
+    constant = p * r2 - p2 * r
+    if abs(square) <= 1e-15:
+        if abs(linear) > 1e-15:
+            _try(curves, -constant / linear, low_x, high_x, low_y, high_y, best)
+        return
+    inside = linear * linear - 4.0 * square * constant
+    if inside < 0.0:
+        if inside < -1e-14:
+            return
+        inside = 0.0
+    root = -0.5 * (linear + (np.sqrt(inside) if linear >= 0.0 else -np.sqrt(inside)))
+    _try(curves, root / square, low_x, high_x, low_y, high_y, best)
+    if abs(root) > 1e-15:
+        _try(curves, constant / root, low_x, high_x, low_y, high_y, best)
+
+
+@numba.njit(cache=True, nogil=True)
+def _try(
+    curves: Array, x: float, low_x: float, high_x: float, low_y: float, high_y: float, best: Array
+) -> None:
+    """Widens ``best`` to x where x is in the box and some y satisfies every curve there."""
+    if x < low_x - SLACK or x > high_x + SLACK:
+        return
+    x = min(max(x, low_x), high_x)
+    if best[0] <= x <= best[1]:
+        return
+    low, high = low_y, high_y
+    for i in range(len(curves)):
+        constant = curves[i, 0] + curves[i, 1] * x + 10 * SLACK
+        slope = curves[i, 2] + curves[i, 3] * x
+        if abs(slope) <= 1e-14:
+            if constant < 0.0:
+                return
+        elif slope > 0.0:
+            low = max(low, -constant / slope)
+        else:
+            high = min(high, -constant / slope)
+    if low <= high + SLACK:
+        best[0], best[1] = min(best[0], x), max(best[1], x)

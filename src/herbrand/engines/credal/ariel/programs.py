@@ -1,0 +1,143 @@
+"""Bounds of the atoms of one factor of any shape, by the search over its distributions.
+
+A factor's state is a case of its atoms, or of the parents of a conditional table. For each of its atoms,
+``lows[i] @ q <= P(atom i) <= highs[i] @ q``: both the indicator where the atom is part of the case, the lower
+and upper column of the table where it is the child.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from herbrand.engines.credal.ariel.search import Cells, lowest
+from herbrand.engines.credal.ariel.simplex import Workspace
+
+Array = NDArray[Any]
+
+SLACK = 1e-10
+"""Intervals of atoms are widened by this much inside a program, so that equal ends do not contradict."""
+
+
+@numba.njit(cache=True, nogil=True)
+def place_box(lows: Array, highs: Array, box: Array, forms: Array, count: int) -> int:
+    """Writes the forms that keep each atom in its interval; gives the new number of forms."""
+    for i in range(len(box)):
+        if box[i, 0] > 0.0:
+            forms[count] = highs[i] - (box[i, 0] - SLACK)
+            count += 1
+        if box[i, 1] < 1.0:
+            forms[count] = (box[i, 1] + SLACK) - lows[i]
+            count += 1
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def place_ranges(cells: Cells, box: Array, ranges: Array) -> None:
+    for c in range(len(cells.atom)):
+        ranges[c, 0], ranges[c, 1] = 0.0, 1.0
+        if cells.atom[c] >= 0:
+            ranges[c, 0] = max(box[cells.atom[c], 0] - SLACK, 0.0)
+            ranges[c, 1] = min(box[cells.atom[c], 1] + SLACK, 1.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def tighten(
+    forms: Array,
+    count: int,
+    lows: Array,
+    highs: Array,
+    cells: Cells,
+    box: Array,
+    marginals: Array,
+    most_nodes: int,
+    room: Workspace,
+) -> bool:
+    """Shrinks the box to the values its atoms can have; false where no distribution is left.
+
+    ``forms[:count]`` are the factor's own; room for the others must be behind them. ``marginals``
+    [2 atoms, atoms, 2]: the least and largest of an optimal point for each end, from the last visit, or NaN.
+    An end whose point is still in the box is still right, and is not looked for again.
+    """
+    atoms, states = lows.shape
+    ranges = np.empty((len(cells.atom), 2))
+    scale = np.ones(states)
+    costs = np.empty(states)
+    point = np.empty(states)
+    for end in range(2 * atoms):
+        atom, upper = end // 2, end % 2 == 1
+        if _inside(marginals[end], box, atom):
+            continue
+        filled = place_box(lows, highs, box, forms, count)
+        place_ranges(cells, box, ranges)
+        if upper:
+            costs[:] = -highs[atom]
+        else:
+            costs[:] = lows[atom]
+        bound, finished = lowest(costs, forms, filled, cells, ranges, scale, 1.0, most_nodes, room, point)
+        if bound > 1.0 + 1e-6:
+            return False
+        _note(marginals[end], point, lows, highs, finished)
+        if upper:
+            box[atom, 1] = min(box[atom, 1], -bound)
+        else:
+            box[atom, 0] = max(box[atom, 0], bound)
+        if box[atom, 0] > box[atom, 1]:
+            if box[atom, 0] > box[atom, 1] + 1e-7:
+                return False
+            box[atom, 0], box[atom, 1] = box[atom, 1], box[atom, 0]
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def extremes(
+    event: Array,
+    given: Array,
+    weight: float,
+    forms: Array,
+    count: int,
+    lows: Array,
+    highs: Array,
+    cells: Cells,
+    box: Array,
+    most_nodes: int,
+    room: Workspace,
+    found: Array,
+) -> bool:
+    """The least and largest P(event | given), into ``found``; false where no distribution is left.
+
+    ``event`` implies ``given``; both are indicators. ``weight``: the least probability of what is given.
+    """
+    ranges = np.empty((len(cells.atom), 2))
+    place_ranges(cells, box, ranges)
+    filled = place_box(lows, highs, box, forms, count)
+    point = np.empty(len(event))
+    low, _ = lowest(event, forms, filled, cells, ranges, given, weight, most_nodes, room, point)
+    high, _ = lowest(-event, forms, filled, cells, ranges, given, weight, most_nodes, room, point)
+    if low > 1.0 + 1e-6 or high > 1e-6:
+        return False
+    found[0], found[1] = min(max(low, 0.0), 1.0), min(max(-high, 0.0), 1.0)
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _note(marginals: Array, point: Array, lows: Array, highs: Array, finished: bool) -> None:
+    marginals[:] = 0.0
+    for i in range(len(lows)):
+        for j in range(len(point)):
+            marginals[i, 0] += point[j] * lows[i, j]
+            marginals[i, 1] += point[j] * highs[i, j]
+    if not finished:
+        marginals[:] = np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _inside(marginals: Array, box: Array, atom: int) -> bool:
+    """Whether a known optimal point still lies in the box, in all that is not the atom itself."""
+    for i in range(len(box)):
+        if i != atom and not (marginals[i, 1] >= box[i, 0] - 1e-9 and marginals[i, 0] <= box[i, 1] + 1e-9):
+            return False
+    return not np.isnan(marginals[atom, 0])

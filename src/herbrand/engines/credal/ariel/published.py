@@ -1,0 +1,233 @@
+"""The messages as published (equations 17 to 24), for comparison.
+
+A factor's message to an atom takes the factor's other atoms to be pairwise independent, implied or not, so
+intervals may be narrower than the truth, and a factor may have no distribution left where the network has
+one. Messages are solved globally, all with the values of the pass before; what an atom sends to a factor
+leaves out what that factor said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from herbrand.engines.credal.ariel.factors import children_of, intervals_at_once, tables_of, truths_of
+from herbrand.engines.credal.ariel.independence import cells_of, pairwise
+from herbrand.engines.credal.ariel.messages import CROSSED, FoundContradictionError, single_atoms
+from herbrand.engines.credal.ariel.pairs import tighten_linked
+from herbrand.engines.credal.ariel.scopes import Scope
+from herbrand.engines.credal.ariel.tables import child_interval, parent_by_published
+
+Array = NDArray[Any]
+
+
+class Published(Protocol):
+    """Factors of one kind: what they send, given what they are sent."""
+
+    @property
+    def atoms(self) -> np.ndarray: ...
+
+    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
+        """Messages [factors, k, 2] from messages, and the factor that has no distribution left, or -1."""
+        ...
+
+    def sentences(self, factor: int) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    scope: Scope
+
+    @property
+    def atoms(self) -> np.ndarray:
+        return self.scope.atoms
+
+    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
+        forms, start, _ = self.scope.forms()
+        sent = np.empty_like(heard)
+        return sent, _send_pairs(forms, start, heard, sent)
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+
+@numba.njit(cache=True, nogil=True)
+def _send_pairs(forms: Array, start: Array, heard: Array, sent: Array) -> int:
+    box = np.empty(4)
+    for f in range(len(heard)):
+        for target in range(2):
+            box[0], box[1], box[2], box[3] = 0.0, 1.0, 0.0, 1.0
+            other = 1 - target
+            box[2 * other], box[2 * other + 1] = heard[f, other, 0], heard[f, other, 1]
+            if not tighten_linked(forms[start[f] : start[f + 1]], box):
+                return f
+            sent[f, target, 0], sent[f, target, 1] = box[2 * target], box[2 * target + 1]
+    return -1
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    scope: Scope
+    atoms: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
+        sent = np.empty_like(heard)
+        return sent, _send_tables(self.low, self.high, heard, sent)
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+
+@numba.njit(cache=True, nogil=True)
+def _send_tables(low: Array, high: Array, heard: Array, sent: Array) -> int:
+    turned_low, turned_high = np.empty(4), np.empty(4)
+    for f in range(len(heard)):
+        least, most = child_interval(low[f], high[f], heard[f, 1], heard[f, 2], True)
+        sent[f, 0, 0], sent[f, 0, 1] = least, most
+        for i in range(4):
+            turned = (i & 1) * 2 + (i >> 1)
+            turned_low[i], turned_high[i] = low[f, turned], high[f, turned]
+        least, most = parent_by_published(low[f], high[f], heard[f, 0], heard[f, 2])
+        sent[f, 1, 0], sent[f, 1, 1] = least, most
+        if least > most:
+            return f
+        least, most = parent_by_published(turned_low, turned_high, heard[f, 0], heard[f, 1])
+        sent[f, 2, 0], sent[f, 2, 1] = least, most
+        if least > most:
+            return f
+    return -1
+
+
+@dataclass(frozen=True, eq=False)
+class _Programs:
+    scope: Scope
+
+    @property
+    def atoms(self) -> np.ndarray:
+        return self.scope.atoms
+
+    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
+        forms, start, _ = self.scope.forms()
+        k = self.scope.arity
+        truths, everywhere = truths_of(k), np.ones(2**k)
+        sent = np.empty_like(heard)
+        for target in range(k):
+            cells = cells_of(k, pairwise(i for i in range(k) if i != target))
+            box = heard.copy()
+            box[:, target] = 0.0, 1.0
+            found, failed = intervals_at_once(
+                forms, start, truths, truths[target], everywhere, 1.0, cells, box
+            )
+            if failed >= 0:
+                return sent, failed
+            sent[:, target] = found
+        return sent, -1
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedState:
+    """``single``: what sentences about one atom say; ``sent``: the messages of each kind of factors."""
+
+    factors: tuple[Published, ...]
+    single: np.ndarray  # [atoms, 2]
+    sent: tuple[np.ndarray, ...]
+    moved: float = np.inf
+
+    @property
+    def intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and the upper end of every atom: all messages together."""
+        lower, upper = self.single.copy().T
+        for factors, sent in zip(self.factors, self.sent, strict=True):
+            np.maximum.at(lower, factors.atoms, sent[..., 0])
+            np.minimum.at(upper, factors.atoms, sent[..., 1])
+        return lower, upper
+
+
+@dataclass(frozen=True)
+class PublishedMessages:
+    """Steps and measures as an engine does."""
+
+    def start(self, scopes: tuple[Scope, ...], count: int) -> PublishedState:
+        factors = tuple(_published(scopes))
+        single = np.stack(single_atoms(scopes, count), axis=1)
+        vacuous = tuple(np.tile([0.0, 1.0], (*f.atoms.shape, 1)) for f in factors)
+        return PublishedState(factors, single, vacuous)
+
+    def step(self, state: PublishedState) -> PublishedState:
+        atoms = np.concatenate([f.atoms.reshape(-1) for f in state.factors] or [np.empty(0, np.int64)])
+        spoken = np.concatenate([sent.reshape(-1, 2) for sent in state.sent] or [np.empty((0, 2))])
+        heard = np.stack(
+            [
+                -_least_of_others(atoms, -spoken[:, 0], -state.single[:, 0]),
+                _least_of_others(atoms, spoken[:, 1], state.single[:, 1]),
+            ],
+            axis=1,
+        )
+        _refuse_crossed(state, atoms, heard)
+        moved, first, sent = 0.0, 0, []
+        for factors, before in zip(state.factors, state.sent, strict=True):
+            size = factors.atoms.size
+            mine, failed = factors.send(heard[first : first + size].reshape(before.shape))
+            if failed >= 0:
+                raise FoundContradictionError(factors.sentences(failed), factors.atoms[failed])
+            moved = max(moved, float(np.abs(mine - before).max(initial=0.0)))
+            sent.append(mine)
+            first += size
+        return replace(state, sent=tuple(sent), moved=moved)
+
+    def residual(self, state: PublishedState) -> float:
+        return state.moved
+
+
+def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray) -> None:
+    """A ``FoundContradictionError`` where what an atom hears from all leaves nothing."""
+    lower, upper = state.intervals
+    crossed = (lower > upper + CROSSED)[atoms] | (heard[:, 0] > heard[:, 1] + CROSSED)
+    if crossed.any():
+        link = int(np.flatnonzero(crossed)[0])
+        for factors in state.factors:
+            if link < factors.atoms.size:
+                factor = link // factors.atoms.shape[1]
+                raise FoundContradictionError(factors.sentences(factor), factors.atoms[factor])
+            link -= factors.atoms.size
+
+
+def _published(scopes: tuple[Scope, ...]) -> Iterator[Published]:
+    for scope in scopes:
+        if scope.arity == 2:
+            yield _Pairs(scope)
+        elif scope.arity > 2:
+            children = children_of(scope) if scope.arity == 3 else np.full(len(scope), -1)
+            if (children >= 0).any():
+                part = scope.part(children >= 0)
+                tables = tables_of(part, children[children >= 0], np.ones(len(part), bool))
+                yield _Tables(part, tables.atoms, tables.low, tables.high)
+            if (children < 0).any():
+                yield _Programs(scope.part(children < 0))
+
+
+@numba.njit(cache=True, nogil=True)
+def _least_of_others(atoms: Array, spoken: Array, single: Array) -> Array:
+    """For each link the least that the atom hears from all but this link."""
+    least, second = single.copy(), np.full(len(single), np.inf)
+    whose = np.full(len(single), -1)
+    for e in range(len(atoms)):
+        atom = atoms[e]
+        if spoken[e] < least[atom]:
+            least[atom], second[atom], whose[atom] = spoken[e], least[atom], e
+        elif spoken[e] < second[atom]:
+            second[atom] = spoken[e]
+    heard = np.empty(len(atoms))
+    for e in range(len(atoms)):
+        heard[e] = second[atoms[e]] if whose[atoms[e]] == e else least[atoms[e]]
+    return heard

@@ -1,0 +1,279 @@
+"""Queries that are more than one atom's probability: formulas, and probabilities given something.
+
+Conditioning is not constraining: ``P(q | e)`` ranges over P(q and e) / P(e) for the distributions with
+P(e) > 0. Every way below gives outer bounds, so all that apply are taken together:
+
+- an auxiliary factor (section 3.5 of the paper) over the atoms named and those between them: the sentences
+  and independences within it, the atoms' intervals, and for ``P(q | e)`` the program scaled to P(e) = 1;
+- where the graph above the named atoms is a tree, odds passed along it (:mod:`.trees`), with any number of
+  observed atoms;
+- where observed atoms are independent of each other given the one asked for, their likelihood ratios
+  (:mod:`.stars`), with the rules that join them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
+from herbrand.engines.credal.ariel.incidence import Incidence, spread
+from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
+from herbrand.engines.credal.ariel.stars import Rule, Star
+from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds
+from herbrand.engines.credal.shape import GroundFormula, literals_of, truth_table
+
+CONNECTED_UP_TO = 7
+"""An auxiliary factor takes in atoms that connect the named ones while it has at most so many."""
+SEVERAL = 5
+"""With so many observed atoms an auxiliary factor is left out where another way answers."""
+MOST_WALKED = 2_000
+ANY: Interval = (0.0, 1.0)
+
+
+class ImpossibleError(Exception):
+    """What is given has upper probability 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """Answers queries from where the messages came to rest. ``links`` is ``None`` without independence."""
+
+    incidence: Incidence
+    links: Links | None
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def belief(self, atom: int) -> Interval:
+        return float(self.lower[atom]), float(self.upper[atom])
+
+    def interval(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
+        """Bounds on P(event | all of given); ``ImpossibleError`` where that cannot be given."""
+        if not event.atoms:
+            sure = float(event.shape == ("true",))
+            return sure, sure
+        if not given:
+            return self._meet(self._auxiliary(event, given), self._literal(event))
+        evidence, others = _literals(given)
+        self._refuse_impossible(evidence)
+        literal = literals_of(event.shape)
+        if others or literal is None or len(literal) != 1:
+            return self._auxiliary(event, given)
+        atom, truth = event.atoms[0], literal[0]
+        if atom in evidence:
+            sure = float(evidence[atom] == truth)
+            return sure, sure
+        ways = [way for way in (self._by_tree(atom, evidence), self._by_star(atom, evidence)) if way]
+        found = [way if truth else (1 - way[1], 1 - way[0]) for way in ways]
+        if not ways or len(evidence) < SEVERAL:
+            found.append(self._auxiliary(event, given))
+        return self._meet(*found)
+
+    def _meet(self, *found: Interval) -> Interval:
+        low, high = max(low for low, _ in found), min(high for _, high in found)
+        return min(low, high), max(low, high)
+
+    def _literal(self, event: GroundFormula) -> Interval:
+        """Bounds on a conjunction of literals from those of its atoms; on anything else none."""
+        literals = literals_of(event.shape)
+        if literals is None:
+            return ANY
+        beliefs = [self.belief(event.atoms[column]) for column in literals]
+        ends = [b if t else (1 - b[1], 1 - b[0]) for b, t in zip(beliefs, literals.values(), strict=True)]
+        return max(0.0, 1 - sum(1 - low for low, _ in ends)), min(high for _, high in ends)
+
+    def _refuse_impossible(self, evidence: Mapping[int, bool]) -> None:
+        for atom, truth in evidence.items():
+            if (self.upper[atom] <= 0) if truth else (self.lower[atom] >= 1):
+                raise ImpossibleError
+
+    # The auxiliary factor
+
+    def _auxiliary(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
+        named = tuple(dict.fromkeys((*event.atoms, *(a for g in given for a in g.atoms))))
+        if len(named) > WIDEST:
+            return ANY
+        scope = tuple(sorted(self._connected(named)))
+        k = len(scope)
+        condition = np.ones(2**k, bool)
+        for part in given:
+            condition &= spread(truth_table(part.shape, len(part.atoms)), part.atoms, scope)
+        event_table = spread(truth_table(event.shape, len(event.atoms)), event.atoms, scope)
+        forms = self.incidence.forms(scope)
+        box = np.array([[self.belief(atom) for atom in scope]])
+        start, truths = np.array([0, len(forms)]), truths_of(k)
+        cells = cells_of(k, self._separations(scope))
+        weight = 1.0
+        if given:
+            scale = condition.astype(float)
+            everywhere = np.ones(2**k)
+            found, failed = intervals_at_once(forms, start, truths, scale, everywhere, 1.0, cells, box)
+            if failed < 0 and found[0, 1] <= 1e-9:
+                raise ImpossibleError
+            weight = float(found[0, 0]) if failed < 0 else 0.0
+        event_costs = (event_table & condition).astype(float)
+        found, failed = intervals_at_once(
+            forms, start, truths, event_costs, condition.astype(float), weight, cells, box
+        )
+        return ANY if failed >= 0 else (float(found[0, 0]), float(found[0, 1]))
+
+    def _separations(self, scope: Sequence[int]) -> Separations:
+        if self.links is None or len(scope) < 2:
+            return ()
+        return next(found for _, found in self.links.separations(np.array([scope])))
+
+    def _connected(self, named: Sequence[int]) -> set[int]:
+        """The named atoms, and those on shortest ways between them while they are few."""
+        scope = set(named)
+        for goal in named[1:]:
+            way = self._way(named[0], goal)
+            if len(scope | set(way)) <= CONNECTED_UP_TO:
+                scope |= set(way)
+        return scope
+
+    def _way(self, start: int, goal: int) -> list[int]:
+        """A shortest way from atom to atom through shared sentences; empty where none is near."""
+        came: dict[int, int] = {start: start}
+        waiting = [start]
+        for here in waiting:
+            if here == goal or len(came) > MOST_WALKED:
+                break
+            for other in sorted(self.incidence.neighbours(here)):
+                if other not in came:
+                    came[other] = here
+                    waiting.append(other)
+        if goal not in came:
+            return []
+        way = [goal]
+        while way[-1] != start:
+            way.append(came[way[-1]])
+        return way
+
+    # A tree
+
+    def _by_tree(self, atom: int, evidence: Mapping[int, bool]) -> Interval | None:
+        if self.links is None or not self.links.acyclic:
+            return None
+        return Tree(self._table, self.belief, evidence).posterior(atom)
+
+    def _table(self, atom: int) -> Table:
+        """The rows that sentences give for an atom given all its parents."""
+        parents = self._parents(atom)
+        if not parents:
+            low, high = self.belief(atom)
+            return Table((), (low,), (high,))
+        low, high = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
+        if len(parents) < WIDEST:
+            scope = (*parents, atom)
+            for said in self.incidence.within(scope):
+                event, given = spread(said.event, said.atoms, scope), spread(said.given, said.atoms, scope)
+                cases = np.flatnonzero(given.reshape(-1, 2).all(axis=1))
+                holds = event.reshape(-1, 2)
+                if given.sum() == 2 and len(cases) == 1 and holds[cases[0]].sum() == 1:
+                    case = cases[0]
+                    positive = bool(holds[case, 1])
+                    low[case] = max(low[case], said.lower if positive else 1 - said.upper)
+                    high[case] = min(high[case], said.upper if positive else 1 - said.lower)
+        return Table(parents, low.tolist(), high.tolist())
+
+    def _parents(self, atom: int) -> tuple[int, ...]:
+        assert self.links is not None
+        return tuple(self.links.into[self.links.into_start[atom] : self.links.into_start[atom + 1]].tolist())
+
+    # A class and its features
+
+    def _by_star(self, atom: int, evidence: Mapping[int, bool]) -> Interval | None:
+        if self.links is None or not all(self._hangs_on(feature, atom, evidence) for feature in evidence):
+            return None
+        rules = tuple(self._rules(atom))
+        features = {*evidence, *(feature for rule in rules for feature, _ in rule.literals)}
+        tables = {feature: self._given_class(feature, atom) for feature in features}
+        star = Star(
+            self.belief(atom),
+            {feature: ends[0] for feature, ends in tables.items()},
+            {feature: ends[1] for feature, ends in tables.items()},
+            rules,
+        )
+        return star.posterior(evidence)
+
+    def _hangs_on(self, feature: int, atom: int, others: Mapping[int, bool]) -> bool:
+        """Whether a feature is independent of all the others given the atom, by its Markov statement."""
+        if self._parents(feature) != (atom,):
+            return False
+        assert self.links is not None
+        seen, waiting = {feature}, [feature]
+        while waiting:
+            here = waiting.pop()
+            for child in self.links.out[self.links.out_start[here] : self.links.out_start[here + 1]].tolist():
+                if child not in seen:
+                    seen.add(child)
+                    if child != atom:
+                        waiting.append(child)
+                if len(seen) > MOST_WALKED or (child in others and child != feature):
+                    return False
+        return True
+
+    def _given_class(self, feature: int, atom: int) -> tuple[Interval, Interval]:
+        """Intervals for a feature where the class holds and where it does not, by sentences about the two."""
+        scope = (atom, feature)
+        forms = self.incidence.forms(scope)
+        box = np.array([[self.belief(atom), ANY]])
+        found = []
+        for scale in (np.array([0, 0, 1.0, 1]), np.array([1.0, 1, 0, 0])):
+            costs = scale * np.array([0, 1.0, 0, 1])
+            low_class = self.belief(atom)[0] if scale[3] else 1 - self.belief(atom)[1]
+            ends, failed = intervals_at_once(
+                forms, np.array([0, len(forms)]), truths_of(2), costs, scale, low_class, cells_of(2, ()), box
+            )
+            found.append(ANY if failed >= 0 else (float(ends[0, 0]), float(ends[0, 1])))
+        return found[0], found[1]
+
+    @cached_property
+    def _rule_cache(self) -> dict[int, tuple[Rule, ...]]:
+        return {}
+
+    def _rules(self, atom: int) -> tuple[Rule, ...]:
+        """Sentences P(class | conjunction of features) whose features hang on the class."""
+        if atom not in self._rule_cache:
+            self._rule_cache[atom] = tuple(self._find_rules(atom))
+        return self._rule_cache[atom]
+
+    def _find_rules(self, atom: int) -> list[Rule]:
+        found = []
+        for sentence in self.incidence.about(atom).tolist():
+            group, row = self.incidence.source(sentence)
+            sentences = self.incidence.network.groups[group]
+            atoms = sentences.atoms[row].tolist()
+            event = literals_of(sentences.event)
+            given = None if sentences.given is None else literals_of(sentences.given)
+            if not given or event is None or len(event) != 1 or len(atoms) < 3 or set(event) & set(given):
+                continue
+            column, truth = next(iter(event.items()))
+            literals = tuple((atoms[c], t) for c, t in given.items())
+            others = dict(literals)
+            if atoms[column] != atom or not all(self._hangs_on(f, atom, others) for f in others):
+                continue
+            low, high = log_odds(sentences.lower[row]), log_odds(sentences.upper[row])
+            found.append(Rule(literals, low, high) if truth else Rule(literals, -high, -low))
+        return found
+
+
+def _literals(given: Sequence[GroundFormula]) -> tuple[dict[int, bool], list[GroundFormula]]:
+    """What is given as literals, and the parts that are none.
+
+    Raises ``ImpossibleError`` where literals contradict each other.
+    """
+    evidence: dict[int, bool] = {}
+    others = []
+    for part in given:
+        literals = literals_of(part.shape)
+        if literals is None:
+            others.append(part)
+            continue
+        for column, truth in literals.items():
+            if evidence.setdefault(part.atoms[column], truth) != truth:
+                raise ImpossibleError
+    return evidence, others

@@ -1,0 +1,152 @@
+"""A network's sentences gathered by the atoms they speak of: the variable nodes of each factor.
+
+Takes a :class:`~herbrand.engines.credal.network.Network`; gives one :class:`Scope` for each number of atoms,
+with the sentences over the same atoms next to each other and their cases in one order. All by sorting arrays.
+
+>>> import herbrand as hb
+>>> from herbrand.engines.credal.lowering import credal_network
+>>> theory = hb.parse("P(b | a) >= 0.6\\nP(c | b) <= 0.3\\nP(b | not a) <= 0.2")
+>>> for scope in scopes_of(credal_network(hb.Model(theory).program)):
+...     print(scope.atoms.tolist(), scope.start.tolist(), scope.sentence.tolist())
+[[0, 1], [0, 2]] [0, 2, 3] [0, 2, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.credal.network import Group, Network
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """In which of the 2^k cases of a scope an event and what is given hold."""
+
+    event: np.ndarray
+    given: np.ndarray
+
+    @property
+    def columns(self) -> int:
+        return len(self.event).bit_length() - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """All factors of k atoms. Factor f joins ``atoms[f]`` (ascending); its sentences are
+    ``start[f]:start[f + 1]``.
+
+    ``sentence`` numbers the network's ground sentences, group after group.
+    """
+
+    atoms: np.ndarray  # [factors, k]
+    start: np.ndarray  # [factors + 1]
+    pattern: np.ndarray  # [sentences], a place in ``patterns``
+    lower: np.ndarray
+    upper: np.ndarray
+    sentence: np.ndarray
+    patterns: tuple[Pattern, ...]
+
+    def __len__(self) -> int:
+        return len(self.atoms)
+
+    @property
+    def arity(self) -> int:
+        return self.atoms.shape[1]
+
+    @property
+    def factor(self) -> np.ndarray:
+        """The factor of each sentence."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    def sentences(self, factor: int) -> np.ndarray:
+        """The numbers of a factor's sentences."""
+        return self.sentence[self.start[factor] : self.start[factor + 1]]
+
+    def part(self, factors: np.ndarray) -> Scope:
+        """These factors only (a mask)."""
+        kept = np.repeat(factors, np.diff(self.start))
+        start = np.concatenate([[0], np.cumsum(np.diff(self.start)[factors])])
+        columns = [self.pattern[kept], self.lower[kept], self.upper[kept], self.sentence[kept]]
+        return Scope(self.atoms[factors], start, *columns, patterns=self.patterns)
+
+    def forms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``forms @ p >= 0`` for the masses p of a factor's cases, without those that say nothing.
+
+        The forms [forms, 2^k], where each factor's begin [factors + 1], and the sentence of each.
+        """
+        both = np.array([p.event & p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
+        given = np.array([p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
+        place = 2 * np.arange(len(self.pattern))
+        low, high = np.flatnonzero(self.lower > 0), np.flatnonzero(self.upper < 1)
+        order = np.argsort(np.concatenate([place[low], place[high] + 1]))
+        which = np.concatenate([low, high])[order]
+        forms = np.concatenate(
+            [
+                both[self.pattern[low]] - self.lower[low, None] * given[self.pattern[low]],
+                self.upper[high, None] * given[self.pattern[high]] - both[self.pattern[high]],
+            ]
+        )[order]
+        counts = np.bincount(self.factor[which], minlength=len(self))
+        return forms, np.concatenate([[0], np.cumsum(counts)]), self.sentence[which]
+
+
+def scopes_of(network: Network) -> tuple[Scope, ...]:
+    """The factors of a network by their number of atoms, fewest first."""
+    by_arity: dict[int, list[tuple[Pattern, np.ndarray, Group, np.ndarray, int]]] = {}
+    first = 0
+    for group in network.groups:
+        for pattern, atoms, rows in _sorted_rows(group):
+            by_arity.setdefault(group.arity, []).append((pattern, atoms, group, rows, first))
+        first += len(group)
+    return tuple(_scope(by_arity[arity]) for arity in sorted(by_arity))
+
+
+def _sorted_rows(group: Group) -> Iterator[tuple[Pattern, np.ndarray, np.ndarray]]:
+    """The rows whose atoms ascend in the same order of columns: pattern, sorted atoms, row numbers."""
+    arity = group.arity
+    if arity < 2:
+        yield Pattern(group.event_table, group.given_table), group.atoms, np.arange(len(group))
+        return
+    orders = np.argsort(group.atoms, axis=1, kind="stable")
+    codes = orders @ (arity ** np.arange(arity))
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        order = orders[rows[0]]
+        tables = (
+            np.ascontiguousarray(table.reshape((2,) * arity).transpose(order)).reshape(-1)
+            for table in (group.event_table, group.given_table)
+        )
+        yield Pattern(*tables), group.atoms[rows][:, order], rows
+
+
+def _scope(chunks: list[tuple[Pattern, np.ndarray, Group, np.ndarray, int]]) -> Scope:
+    atoms = np.concatenate([atoms for _, atoms, _, _, _ in chunks])
+    lower = np.concatenate([group.lower[rows] for _, _, group, rows, _ in chunks])
+    upper = np.concatenate([group.upper[rows] for _, _, group, rows, _ in chunks])
+    sentence = np.concatenate([first + rows for _, _, _, rows, first in chunks])
+    pattern = np.repeat(np.arange(len(chunks)), [len(atoms) for _, atoms, _, _, _ in chunks])
+    codes = codes_of_rows(atoms)
+    order = np.lexsort((sentence, codes))
+    codes = codes[order]
+    begins = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+    start = np.concatenate([begins, [len(codes)]])
+    columns = [pattern[order], lower[order], upper[order], sentence[order]]
+    patterns = tuple(pattern for pattern, *_ in chunks)
+    return Scope(atoms[order[begins]], start, *columns, patterns=patterns)
+
+
+def codes_of_rows(rows: np.ndarray) -> np.ndarray:
+    """A number for each row, the same for equal rows, ascending as the rows do."""
+    codes = np.zeros(len(rows), np.int64)
+    base = int(rows.max(initial=0)) + 1
+    largest = 1
+    for column in rows.T:
+        if largest > np.iinfo(np.int64).max // base:
+            codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
+            largest = int(codes.max(initial=0)) + 1
+        codes = codes * base + column
+        largest *= base
+    return codes

@@ -1,0 +1,186 @@
+"""One pass over all factors of a kind, in place: each tightens the intervals of its atoms.
+
+``lower`` and ``upper`` hold the interval of every atom. ``touched`` says when an atom's interval last changed
+by more than ``threshold``, ``visited`` when a factor last ran, both by one clock; a factor none of whose
+atoms has changed since is skipped. ``clock`` [2]: the time, and how many factors ran. ``moved`` [1]: the
+largest change. Each function gives the factor that found a contradiction, or -1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
+from herbrand.engines.credal.ariel.programs import extremes, tighten
+from herbrand.engines.credal.ariel.search import Cells, form_count
+from herbrand.engines.credal.ariel.simplex import Workspace
+from herbrand.engines.credal.ariel.tables import tighten_table
+
+Array = NDArray[Any]
+
+
+class Beliefs(NamedTuple):
+    """What is known of every atom, and when that changed."""
+
+    lower: Array  # [atoms]
+    upper: Array  # [atoms]
+    touched: Array  # [atoms]
+    clock: Array  # [2]
+    moved: Array  # [1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _waiting(atoms: Array, visited: int, beliefs: Beliefs) -> bool:
+    latest = -1
+    for i in range(len(atoms)):
+        latest = max(latest, int(beliefs.touched[atoms[i]]))
+    return latest > visited
+
+
+@numba.njit(cache=True, nogil=True)
+def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float) -> None:
+    """Takes over an interval; ends that rounding has crossed are put back in order."""
+    low, high = max(low, beliefs.lower[atom]), min(high, beliefs.upper[atom])
+    if low > high:
+        low, high = high, low
+    change = max(low - beliefs.lower[atom], beliefs.upper[atom] - high)
+    if change > threshold:
+        beliefs.touched[atom] = beliefs.clock[0]
+    if change > beliefs.moved[0]:
+        beliefs.moved[0] = change
+    beliefs.lower[atom], beliefs.upper[atom] = low, high
+
+
+@numba.njit(cache=True, nogil=True)
+def sweep_pairs(
+    atoms: Array,
+    start: Array,
+    forms: Array,
+    unlinked: Array,
+    visited: Array,
+    beliefs: Beliefs,
+    threshold: float,
+) -> int:
+    box = np.empty(4)
+    for f in range(len(atoms)):
+        if not _waiting(atoms[f], visited[f], beliefs):
+            continue
+        beliefs.clock[0] += 1
+        beliefs.clock[1] += 1
+        visited[f] = beliefs.clock[0]
+        for i in range(2):
+            box[2 * i], box[2 * i + 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
+        own = forms[start[f] : start[f + 1]]
+        if not (tighten_unlinked(own, box) if unlinked[f] else tighten_linked(own, box)):
+            return f
+        for i in range(2):
+            learn(atoms[f, i], box[2 * i], box[2 * i + 1], beliefs, threshold)
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def sweep_tables(
+    atoms: Array, low: Array, high: Array, unlinked: Array, visited: Array, beliefs: Beliefs, threshold: float
+) -> int:
+    box = np.empty(6)
+    for f in range(len(atoms)):
+        if not _waiting(atoms[f], visited[f], beliefs):
+            continue
+        beliefs.clock[0] += 1
+        beliefs.clock[1] += 1
+        visited[f] = beliefs.clock[0]
+        for i in range(3):
+            box[2 * i], box[2 * i + 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
+        if not tighten_table(low[f], high[f], unlinked[f], box):
+            return f
+        for i in range(3):
+            learn(atoms[f, i], box[2 * i], box[2 * i + 1], beliefs, threshold)
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def sweep_programs(
+    atoms: Array,
+    start: Array,
+    forms: Array,
+    lows: Array,
+    highs: Array,
+    cells: Cells,
+    marginals: Array,
+    most_nodes: int,
+    visited: Array,
+    beliefs: Beliefs,
+    threshold: float,
+    room: Workspace,
+    working_forms: Array,
+    first: int,
+    last: int,
+) -> int:
+    """``lows``, ``highs``: [factors or 1, k, states]; ``marginals``: [factors, 2 k, k, 2]."""
+    k = atoms.shape[1]
+    box = np.empty((k, 2))
+    for f in range(first, last):
+        if not _waiting(atoms[f], visited[f], beliefs):
+            continue
+        beliefs.clock[0] += 1
+        beliefs.clock[1] += 1
+        visited[f] = beliefs.clock[0]
+        for i in range(k):
+            box[i, 0], box[i, 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
+        count = start[f + 1] - start[f]
+        working_forms[:count] = forms[start[f] : start[f + 1]]
+        shared = 0 if len(lows) == 1 else f
+        if not tighten(
+            working_forms, count, lows[shared], highs[shared], cells, box, marginals[f], most_nodes, room
+        ):
+            return f
+        for i in range(k):
+            learn(atoms[f, i], box[i, 0], box[i, 1], beliefs, threshold)
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def event_intervals(
+    forms: Array,
+    start: Array,
+    truths: Array,
+    event: Array,
+    given: Array,
+    weight: float,
+    cells: Cells,
+    box: Array,
+    most_nodes: int,
+    room: Workspace,
+    working_forms: Array,
+    found: Array,
+) -> int:
+    """The interval of P(event | given) in each factor, each with a box of its own: ``found`` [factors, 2]."""
+    for f in range(len(box)):
+        count = start[f + 1] - start[f]
+        working_forms[:count] = forms[start[f] : start[f + 1]]
+        if not extremes(
+            event,
+            given,
+            weight,
+            working_forms,
+            count,
+            truths,
+            truths,
+            cells,
+            box[f],
+            most_nodes,
+            room,
+            found[f],
+        ):
+            return f
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def forms_needed(most_own: int, atoms: int, cells: Cells) -> int:
+    """How many forms a factor's programs have at most."""
+    return most_own + 2 * atoms + form_count(cells)

@@ -1,0 +1,148 @@
+"""Bounds of a child and its two parents from an interval for each row of its conditional table: closed forms.
+
+``low[i]``, ``high[i]`` bound P(child | case i of the parents), the first parent being the high bit. Towards
+the child: with unlinked parents P(child) is multilinear in the parents' probabilities, extreme at corners of
+their box; with linked ones an extreme point lies at a corner or where the most or the least that the parents
+can overlap turns from one line to another. Towards the parents: those q with ``low @ q <= upper P(child)``
+and ``high @ q >= lower P(child)``, two forms for :mod:`herbrand.engines.credal.ariel.pairs`.
+
+>>> low, high = np.array([0.1, 0.5, 0.5, 0.8]), np.array([0.2, 0.6, 0.6, 0.9])
+>>> box = np.array([0.0, 1.0, 0.4, 0.5, 0.2, 0.2])
+>>> tighten_table(low, high, True, box), [round(float(x), 3) for x in box]
+(True, [0.332, 0.48, 0.4, 0.5, 0.2, 0.2])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from herbrand.engines.credal.ariel.pairs import SLACK, tighten_linked, tighten_unlinked
+
+Array = NDArray[Any]
+
+
+@numba.njit(cache=True, nogil=True)
+def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
+    """Shrinks the box (child, first parent, second parent); false where no distribution is left."""
+    parents = box[2:]
+    least, most = child_interval(low, high, parents[:2], parents[2:], unlinked)
+    if least > box[0]:
+        box[0] = least
+    if most < box[1]:
+        box[1] = most
+    if box[0] > box[1] + SLACK:
+        return False
+    forms = np.empty((2, 4))
+    wanted = 0
+    if box[1] < 1.0:
+        for i in range(4):
+            forms[wanted, i] = box[1] - low[i]
+        wanted += 1
+    if box[0] > 0.0:
+        for i in range(4):
+            forms[wanted, i] = high[i] - box[0]
+        wanted += 1
+    if unlinked:
+        return tighten_unlinked(forms[:wanted], parents)
+    return tighten_linked(forms[:wanted], parents)
+
+
+@numba.njit(cache=True, nogil=True)
+def child_interval(
+    low: Array, high: Array, first: Array, second: Array, unlinked: bool
+) -> tuple[float, float]:
+    """The interval of the child where each parent is in its own."""
+    return _extreme(low, first, second, unlinked, -1.0), _extreme(high, first, second, unlinked, 1.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _extreme(column: Array, first: Array, second: Array, unlinked: bool, sign: float) -> float:
+    """The largest (``sign`` 1) or least (-1) of ``column @ q`` over parents in their box."""
+    best = -np.inf
+    twist = sign * (column[3] - column[2] - column[1] + column[0])
+    for i in range(2):
+        for j in range(2):
+            best = max(best, _value(column, first[i], second[j], unlinked, twist, sign))
+    if not unlinked:
+        for i in range(2):  # where the overlap's bound turns: a = b, or a + b = 1
+            other = first[i] if twist > 0.0 else 1.0 - first[i]
+            if second[0] < other < second[1]:
+                best = max(best, _value(column, first[i], other, unlinked, twist, sign))
+            other = second[i] if twist > 0.0 else 1.0 - second[i]
+            if first[0] < other < first[1]:
+                best = max(best, _value(column, other, second[i], unlinked, twist, sign))
+    return sign * best
+
+
+@numba.njit(cache=True, nogil=True)
+def _value(column: Array, a: float, b: float, unlinked: bool, twist: float, sign: float) -> float:
+    if unlinked:
+        overlap = a * b
+    elif twist > 0.0:
+        overlap = min(a, b)
+    else:
+        overlap = max(0.0, a + b - 1.0)
+    one = column[0] + a * (column[2] - column[0]) + b * (column[1] - column[0])
+    return sign * one + twist * overlap
+
+
+@numba.njit(cache=True, nogil=True)
+def parent_by_published(low: Array, high: Array, child: Array, other: Array) -> tuple[float, float]:
+    """The interval of the first parent where child and second parent are taken as independent (equation 24).
+
+    With c = P(child) in every case of the other parent, each case confines P(parent | case) to an interval
+    whose ends are piecewise linear in c: extreme at ends of c and where a piece begins. Crossed where there
+    is none.
+    """
+    tries = np.empty(14)
+    tries[0], tries[1] = child[0], child[1]
+    count = 2
+    for j in range(2):
+        for c in (low[j], low[2 + j], high[j], high[2 + j]):
+            tries[count] = c
+            count += 1
+        # where the interval of a case shrinks to a point: both tables give c at one share of the parent
+        slope_low, slope_high = low[2 + j] - low[j], high[2 + j] - high[j]
+        if abs(slope_low - slope_high) > 1e-15:
+            share = (high[j] - low[j]) / (slope_low - slope_high)
+            tries[count] = low[j] + share * slope_low
+            count += 1
+    best_low, best_high = 2.0, -1.0
+    for i in range(count):
+        c = tries[i]
+        if c < child[0] - SLACK or c > child[1] + SLACK:
+            continue
+        c = min(max(c, child[0]), child[1])
+        low_one, high_one = _share(low[1], low[3], high[1], high[3], c)
+        low_none, high_none = _share(low[0], low[2], high[0], high[2], c)
+        for b in other:
+            if (b > 0.0 and low_one > high_one) or (b < 1.0 and low_none > high_none):
+                continue
+            best_low = min(best_low, b * low_one + (1.0 - b) * low_none)
+            best_high = max(best_high, b * high_one + (1.0 - b) * high_none)
+    return best_low, best_high
+
+
+@numba.njit(cache=True, nogil=True)
+def _share(low_not: float, low_yes: float, high_not: float, high_yes: float, c: float) -> tuple[float, float]:
+    """Shares s with  s low_yes + (1 - s) low_not <= c <= s high_yes + (1 - s) high_not."""
+    low, high = 0.0, 1.0
+    slope = low_yes - low_not
+    if slope > 0.0:
+        high = min(high, (c - low_not + SLACK) / slope)
+    elif slope < 0.0:
+        low = max(low, (c - low_not + SLACK) / slope)
+    elif low_not > c + SLACK:
+        return 1.0, 0.0
+    slope = high_yes - high_not
+    if slope > 0.0:
+        low = max(low, (c - high_not - SLACK) / slope)
+    elif slope < 0.0:
+        high = min(high, (c - high_not - SLACK) / slope)
+    elif high_not < c - SLACK:
+        return 1.0, 0.0
+    return low, high

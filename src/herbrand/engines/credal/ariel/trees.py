@@ -1,0 +1,201 @@
+"""Conditional probabilities where the graph over atoms is a tree: bounds on odds passed along its links.
+
+Takes the conditional table of each atom given its parents, intervals row by row, and evidence. Towards the
+query every atom sends what the evidence on its side makes of it: to a child an interval for its probability,
+to a parent one for log P(evidence | parent) - log P(evidence | not parent). All are extreme at ends of what
+comes in (2U, Fagiuoli and Zaffalon 1998): exact where the tables' rows are all that is said, and outer bounds
+where more is said, for that only leaves out sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+Interval = tuple[float, float]
+ANYTHING = -math.inf, math.inf
+MOST_PARENTS = 8
+
+
+class Table(NamedTuple):
+    """``low[i]``, ``high[i]``: bounds on P(atom | case i of the parents), the first parent the high bit."""
+
+    parents: tuple[int, ...]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """``marginal`` gives an interval for the unconditional probability of an atom."""
+
+    table: Callable[[int], Table]
+    marginal: Callable[[int], Interval]
+    evidence: Mapping[int, bool]
+
+    def posterior(self, query: int) -> Interval | None:
+        """Bounds on P(query | evidence); ``None`` where what matters is no tree."""
+        tables = self._relevant(query)
+        order, towards = _walk(query, tables)
+        if order is None:
+            return None
+        children: dict[int, list[int]] = {atom: [] for atom in tables}
+        for atom in order:
+            for parent in tables[atom].parents:
+                children[parent].append(atom)
+        down: dict[int, tuple[Interval, bool]] = {}
+        up: dict[int, Interval] = {}
+        for atom in reversed(order):
+            below = self._below(atom, [up[c] for c in children[atom] if c != towards[atom]])
+            goal = towards[atom]
+            parents = [p for p in tables[atom].parents if p != goal]
+            told = any(down[p][1] for p in parents)
+            if goal in tables[atom].parents:
+                up[atom] = _to_parent(tables[atom], goal, {p: down[p][0] for p in parents}, below)
+            else:
+                prior = _mixed(tables[atom], {p: down[p][0] for p in parents})
+                if not told:
+                    low, high = self.marginal(atom)
+                    prior = min(max(prior[0], low), high), max(min(prior[1], high), low)
+                informed = told or atom in self.evidence or any(c != goal for c in children[atom])
+                down[atom] = _updated(prior, below), informed
+        return down[query][0]
+
+    def _relevant(self, query: int) -> dict[int, Table]:
+        """The tables of the query, the evidence, and all above them."""
+        tables: dict[int, Table] = {}
+        waiting = [query, *self.evidence]
+        while waiting:
+            atom = waiting.pop()
+            if atom not in tables:
+                tables[atom] = self.table(atom)
+                waiting.extend(tables[atom].parents)
+        return tables
+
+    def _below(self, atom: int, heard: Sequence[Interval]) -> Interval:
+        """The log ratio of the evidence at and below an atom."""
+        if atom in self.evidence:
+            sure = math.inf if self.evidence[atom] else -math.inf
+            return sure, sure
+        low, high = (
+            math.fsum(ends) if all(map(math.isfinite, ends)) else _infinite(ends) for ends in _ends(heard)
+        )
+        return (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+
+
+def _ends(heard: Sequence[Interval]) -> tuple[list[float], list[float]]:
+    return [low for low, _ in heard], [high for _, high in heard]
+
+
+def _infinite(ends: Sequence[float]) -> float:
+    """A sum with infinite terms; NaN where they contradict each other."""
+    positive, negative = math.inf in ends, -math.inf in ends
+    return math.nan if positive and negative else (math.inf if positive else -math.inf)
+
+
+def _walk(query: int, tables: Mapping[int, Table]) -> tuple[list[int] | None, dict[int, int | None]]:
+    """The atoms connected to the query, nearer ones first, and the next atom on the way to it.
+
+    No order where two ways lead to an atom.
+    """
+    near: dict[int, list[int]] = {atom: [] for atom in tables}
+    for atom, table in tables.items():
+        for parent in table.parents:
+            near[atom].append(parent)
+            near[parent].append(atom)
+    towards: dict[int, int | None] = {query: None}
+    order = [query]
+    for atom in order:
+        for other in near[atom]:
+            if other == towards[atom]:
+                continue
+            if other in towards:
+                return None, towards
+            towards[other] = atom
+            order.append(other)
+    return order, towards
+
+
+def _mixed(table: Table, parents: Mapping[int, Interval]) -> Interval:
+    """P(atom) where its parents are independent, each in its interval."""
+    if len(table.parents) > MOST_PARENTS:
+        return 0.0, 1.0
+    ends = [_weights(table.parents, corner) for corner in product(*(parents[p] for p in table.parents))]
+    low = min(math.fsum(w * p for w, p in zip(weights, table.low, strict=True)) for weights in ends)
+    high = max(math.fsum(w * p for w, p in zip(weights, table.high, strict=True)) for weights in ends)
+    return low, high
+
+
+def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
+    """The probability of each case of independent parents."""
+    weights = [1.0]
+    for chance in corner:
+        weights = [w * share for w in weights for share in (1.0 - chance, chance)]
+    assert len(weights) == 2 ** len(parents)
+    return weights
+
+
+def _to_parent(table: Table, goal: int, others: Mapping[int, Interval], below: Interval) -> Interval:
+    """The log ratio of the evidence behind a child for one of its parents."""
+    if below == (0.0, 0.0):
+        return below
+    if len(table.parents) > MOST_PARENTS:
+        return ANYTHING
+    names = [p for p in table.parents if p != goal]
+    place = table.parents.index(goal)
+    lowest, highest = math.inf, -math.inf
+    for ratio in set(below):
+        holds, fails = (1.0, math.exp(-ratio)) if ratio > 0 else (math.exp(ratio), 1.0)
+        rising = holds >= fails
+        for corner in product(*(others[p] for p in names)):
+            weights = _weights(names, corner)
+            chances = [
+                math.fsum(
+                    w * (holds * p + fails * (1.0 - p))
+                    for w, p in zip(weights, _rows(column, place, len(table.parents), truth), strict=True)
+                )
+                for truth, column in (
+                    (1, table.low if rising else table.high),
+                    (0, table.high if rising else table.low),
+                    (1, table.high if rising else table.low),
+                    (0, table.low if rising else table.high),
+                )
+            ]
+            lowest = min(lowest, _log_ratio(chances[0], chances[1], -math.inf))
+            highest = max(highest, _log_ratio(chances[2], chances[3], math.inf))
+    return lowest, highest
+
+
+def _rows(column: Sequence[float], place: int, parents: int, truth: int) -> list[float]:
+    """The rows of a table in which one parent has a truth value."""
+    return [p for case, p in enumerate(column) if case >> (parents - 1 - place) & 1 == truth]
+
+
+def _log_ratio(one: float, other: float, neither: float) -> float:
+    if one <= 0.0:
+        return neither if other <= 0.0 else -math.inf
+    return math.inf if other <= 0.0 else math.log(one) - math.log(other)
+
+
+def log_odds(chance: float) -> float:
+    return _log_ratio(chance, 1.0 - chance, 0.0)
+
+
+def chance_of(odds: float) -> float:
+    """The probability with these log-odds."""
+    if odds > 0:
+        return 1.0 / (1.0 + math.exp(-odds))
+    raised = math.exp(odds)
+    return raised / (1.0 + raised)
+
+
+def _updated(prior: Interval, ratio: Interval) -> Interval:
+    """The interval of a probability once a likelihood ratio is known."""
+    if ratio in ((math.inf, math.inf), (-math.inf, -math.inf)):
+        sure = float(ratio[0] > 0)
+        return sure, sure
+    low, high = log_odds(prior[0]) + ratio[0], log_odds(prior[1]) + ratio[1]
+    return (0.0 if math.isnan(low) else chance_of(low)), (1.0 if math.isnan(high) else chance_of(high))

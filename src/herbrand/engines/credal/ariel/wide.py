@@ -1,0 +1,90 @@
+"""Factors of more atoms than can be taken together: a relaxation that is sound and cheap.
+
+One sentence P(event | given) and one atom at a time. The cases of the factor are told apart only by whether
+the atom, the event and what is given hold: six states at most, with the atom's interval, the sentence, and
+the interval of P(given) where that is a conjunction of literals (at most the least likely literal, at least
+what all leave together).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.engines.credal.ariel.scopes import Pattern, Scope
+from herbrand.engines.credal.ariel.simplex import least, workspace
+from herbrand.engines.credal.ariel.sweeps import Beliefs, learn
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    scope: Scope
+    visited: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "visited", np.full(len(self.scope), -1))
+
+    @property
+    def atoms(self) -> np.ndarray:
+        return self.scope.atoms
+
+    def sentences(self, factor: int) -> np.ndarray:
+        return self.scope.sentences(factor)
+
+    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+        for factor, atoms in enumerate(self.atoms):
+            if not (beliefs.touched[atoms] > self.visited[factor]).any():
+                continue
+            beliefs.clock[:] += 1
+            self.visited[factor] = beliefs.clock[0]
+            for row in range(self.scope.start[factor], self.scope.start[factor + 1]):
+                for column, atom in enumerate(atoms.tolist()):
+                    interval = self._interval(row, column, atoms, beliefs)
+                    if interval is None:
+                        return factor
+                    learn(atom, *interval, beliefs, threshold)
+        return -1
+
+    def _interval(
+        self, row: int, column: int, atoms: np.ndarray, beliefs: Beliefs
+    ) -> tuple[float, float] | None:
+        """What one sentence says of one atom, or ``None`` where it cannot hold."""
+        pattern = self.scope.patterns[self.scope.pattern[row]]
+        truth = (np.arange(len(pattern.event)) >> (len(atoms) - 1 - column)) & 1
+        kind = np.where(pattern.given, 1 + pattern.event, 0)
+        states = np.unique(truth * 3 + kind)
+        holds, kind = (states // 3).astype(float), states % 3
+        given, both = (kind > 0).astype(float), (kind == 2).astype(float)
+        atom = atoms[column]
+        least_given, most_given = _conjunction(pattern, beliefs.lower[atoms], beliefs.upper[atoms])
+        forms = np.array(
+            [
+                both - self.scope.lower[row] * given,
+                self.scope.upper[row] * given - both,
+                holds - beliefs.lower[atom] + 1e-10,
+                beliefs.upper[atom] - holds + 1e-10,
+                given - least_given + 1e-10,
+                most_given - given + 1e-10,
+            ]
+        )
+        room, scale = workspace(len(forms), len(states)), np.ones(len(states))
+        low, _ = least(holds, forms, len(forms), scale, 1.0, room)
+        high, _ = least(-holds, forms, len(forms), scale, 1.0, room)
+        if low > 1 + 1e-6 or -high < -1e-6:
+            return None
+        return low, -high
+
+
+def _conjunction(pattern: Pattern, lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
+    """Bounds on the probability of what is given; all there are where it is no conjunction of literals."""
+    cases = np.flatnonzero(pattern.given)
+    free = int(np.bitwise_or.reduce(cases ^ cases[0])) if len(cases) else 0
+    if len(cases) != 2 ** free.bit_count():
+        return 0.0, 1.0
+    columns = len(lower)
+    fixed = [c for c in range(columns) if not free >> (columns - 1 - c) & 1]
+    truths = [bool(cases[0] >> (columns - 1 - c) & 1) for c in fixed]
+    lows = [lower[c] if t else 1 - upper[c] for c, t in zip(fixed, truths, strict=True)]
+    highs = [upper[c] if t else 1 - lower[c] for c, t in zip(fixed, truths, strict=True)]
+    return max(0.0, 1.0 - sum(1.0 - low for low in lows)), min(highs, default=1.0)

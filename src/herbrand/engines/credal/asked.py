@@ -1,0 +1,138 @@
+"""A question put to a network: for each query the part that it depends on, and the query over its atoms.
+
+Facts of open predicates condition every query; those that nothing connects to it change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.credal.interval import LocalQuery
+from herbrand.engines.credal.markov import Graph, graph_of
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.sentence import sentences_of, spread
+from herbrand.engines.credal.shape import (
+    TRUE,
+    GroundFormula,
+    Shape,
+    conjunction,
+    negation,
+    settled,
+    truth_table,
+)
+from herbrand.errors import BudgetError, ContradictionError
+
+MOST_ATOMS = 16
+"""Atoms that a query and what is given may name together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question, and the network in unconnected pieces."""
+
+    network: Network
+    question: BoundQuestion
+    whole: Part
+
+    @staticmethod
+    def of(network: Network, question: BoundQuestion, markov: bool) -> Asked:
+        count = len(network.atoms)
+        graph = graph_of(network) if markov else Graph.of(count, np.empty((0, 2), np.int64))
+        return Asked(
+            network, question, Part(graph, tuple(sentences_of(network)), tuple(range(count)), markov)
+        )
+
+    @cached_property
+    def truths(self) -> dict[int, bool]:
+        """What facts say of open atoms."""
+        facts = self.network.facts
+        return dict(zip(facts.atoms.tolist(), facts.truths.tolist(), strict=True))
+
+    @cached_property
+    def pieces(self) -> tuple[Part, ...]:
+        return tuple(self.whole.pieces())
+
+    @cached_property
+    def _piece(self) -> dict[int, int]:
+        """The piece that each atom is in."""
+        return {name: number for number, piece in enumerate(self.pieces) for name in piece.names}
+
+    @cached_property
+    def _facts_of(self) -> dict[int, dict[int, bool]]:
+        """The facts in each piece."""
+        found: dict[int, dict[int, bool]] = {}
+        for atom, truth in self.truths.items():
+            found.setdefault(self._piece[atom], {})[atom] = truth
+        return found
+
+    def queries(self) -> Iterator[Query]:
+        """What is asked, one by one; every atom where nothing is named."""
+        if not self.question.everything:
+            yield from self.question.queries
+            return
+        for atom in range(len(self.network.atoms)):
+            yield Query(self.network.atoms.text(atom), GroundFormula(0, (atom,)))
+
+    def part_of(self, query: Query) -> tuple[Part, LocalQuery]:
+        """What a query depends on, and the query over its atoms, all that is known given."""
+        named = {*query.event.atoms, *(query.given.atoms if query.given else ())}
+        touched = sorted({self._piece[atom] for atom in named})
+        facts = {atom: truth for piece in touched for atom, truth in self._facts_of.get(piece, {}).items()}
+        event = settled(query.event.over_atoms(), facts)
+        condition = TRUE if query.given is None else settled(query.given.over_atoms(), facts)
+        literals = [atom if truth else negation(atom) for atom, truth in facts.items()]
+        given = conjunction([condition, *literals])
+        atoms = GroundFormula.of(("", event, given)).atoms
+        if len(atoms) > MOST_ATOMS:
+            raise BudgetError(
+                f"P({query.text}) and what is given name {len(atoms):,} atoms that depend on each other; the "
+                f"exact engine takes {MOST_ATOMS}",
+                hint="--engine ariel takes more",
+            )
+        joined = _joined([self.pieces[piece] for piece in touched])
+        part = joined.depended_on(joined.local(atoms))
+        place = {atom: column for column, atom in enumerate(atoms)}
+        holds = [_table(shape, place) for shape in (event, given)]
+        return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
+
+    def impossible(self, query: Query) -> ContradictionError:
+        """The error that what is given has probability 0 whatever is chosen."""
+        told = [] if query.given is None else ["what is given"]
+        if self._facts_about(query):
+            told.append("the facts")
+        return ContradictionError(
+            f"the upper probability of {' and '.join(told)} in P({query.text}) is 0, so it cannot be given",
+            hint="look at it as a query of its own: it contradicts the bounds",
+        )
+
+    def _facts_about(self, query: Query) -> bool:
+        named = {*query.event.atoms, *(query.given.atoms if query.given else ())}
+        return any(self._piece[atom] in self._facts_of for atom in named)
+
+
+def _table(shape: Shape, place: dict[int, int]) -> np.ndarray:
+    """A shape over atoms as a table with an axis for each place."""
+    local = GroundFormula.of(shape)
+    table = truth_table(local.shape, len(local.atoms)).reshape((2,) * len(local.atoms))
+    return np.array(spread(table, [place[atom] for atom in local.atoms], range(len(place))))
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    """Unconnected parts side by side."""
+    if len(parts) == 1:
+        return parts[0]
+    names = tuple(name for part in parts for name in part.names)
+    links, sentences, start = [np.empty((0, 2), np.int64)], [], 0
+    for part in parts:
+        links.append(part.graph.links + start)
+        moved = {atom: atom + start for atom in range(len(part.names))}
+        sentences += [sentence.over(moved) for sentence in part.sentences]
+        start += len(part.names)
+    markov = all(part.markov for part in parts)
+    return Part(Graph.of(len(names), np.concatenate(links)), tuple(sentences), names, markov)

@@ -1,0 +1,112 @@
+"""From a program and query texts to an answer: the road that ``Model.bound`` takes.
+
+>>> import herbrand as hb
+>>> theory = hb.parse("P(a) in [0.2, 0.3]\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
+>>> bounded(hb.Model(theory).program, ["P(b)"], "exact", BoundSettings())
+exact bounds (exact)
+query   lower   upper
+b      0.2000  0.3500
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any
+
+from herbrand.answers.bounds import Bounds
+from herbrand.answers.explanation import Explanation
+from herbrand.contraction.memory import bytes_of
+from herbrand.engines.credal.choice import chosen
+from herbrand.engines.credal.engine import BoundEngine, BoundSettings, Progress
+from herbrand.engines.credal.lowering import Lowering
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.question import BoundQuestion, read_bound_question
+from herbrand.errors import UnsupportedError, nearest
+from herbrand.language.parse import parse_probability
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Atom
+from herbrand.program.program import Program
+
+Note = Callable[[str], None] | None
+CHOICES = {"mode": ("sound", "paper"), "independence": ("markov", "none")}
+
+
+def bounded(
+    program: Program,
+    queries: Sequence[str],
+    engine: str,
+    settings: BoundSettings,
+    note: Note = None,
+    progress: Progress | None = None,
+) -> Bounds:
+    """The interval of each query, or of every atom where none is given."""
+    runner, network, question = _prepared(program, queries, engine, settings, note)
+    return runner.run(network, question, progress)
+
+
+def explained_bounds(
+    program: Program,
+    query: str,
+    engine: str,
+    settings: BoundSettings,
+    note: Note = None,
+    progress: Progress | None = None,
+) -> tuple[Explanation, Explanation]:
+    """Why the lower and the upper end of one query's interval are what they are."""
+    runner, network, question = _prepared(program, [query], engine, settings, note)
+    if len(question.queries) != 1:
+        raise UnsupportedError(
+            f"an explanation is of one interval, and P({query}) has {len(question.queries):,}",
+            hint="put constants for its variables",
+        )
+    return runner.explain(network, question, progress)
+
+
+def queried_predicates(queries: Iterable[str], signature: Signature) -> frozenset[str]:
+    """The predicates that queries ask for outright as one atom; they are open unless declared."""
+    events = (parse_probability(text, valued=signature.valued_names)[0] for text in queries)
+    return frozenset(event.predicate for event in events if isinstance(event, Atom))
+
+
+def bound_settings(given: Mapping[str, Any]) -> BoundSettings:
+    """The settings that keyword arguments describe: the fields of BoundSettings, ``time_limit`` for seconds.
+
+    >>> bound_settings({"time_limit": 5.0, "mode": "paper"}).seconds
+    5.0
+    """
+    named = {"seconds" if name == "time_limit" else name: value for name, value in given.items()}
+    known = [field.name for field in fields(BoundSettings)]
+    options = ["time_limit" if name == "seconds" else name for name in known]
+    for name in given:
+        if name not in options:
+            raise UnsupportedError(
+                f"there is no option '{name}'",
+                hint=nearest(name, options) or f"options: {', '.join(options)}",
+            )
+    for name, allowed in CHOICES.items():
+        if named.get(name, allowed[0]) not in allowed:
+            raise UnsupportedError(f"there is no {name} '{named[name]}'", hint=f"one of {', '.join(allowed)}")
+    if named.get("memory") is not None:
+        named["memory"] = bytes_of(named["memory"])
+    return BoundSettings(**named)
+
+
+def _prepared(
+    program: Program, queries: Sequence[str], engine: str, settings: BoundSettings, note: Note
+) -> tuple[BoundEngine, Network, BoundQuestion]:
+    lowering = _lowering(program, settings.memory)
+    question = read_bound_question(queries, lowering)
+    network = _network(lowering)
+    return chosen(engine, settings, network, question, note), network, question
+
+
+@lru_cache(maxsize=4)
+def _lowering(program: Program, memory: int | None) -> Lowering:
+    return Lowering.over(program, memory)
+
+
+@lru_cache(maxsize=4)
+def _network(lowering: Lowering) -> Network:
+    return lowering.network()

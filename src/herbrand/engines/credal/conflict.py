@@ -1,0 +1,85 @@
+"""Which statements contradict each other: a smallest set, found by leaving out one block after another.
+
+Independences stay those of the whole theory while statements are left out, so that whatever contradicts
+itself still does with more statements, and none of the set that is found could be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from herbrand.engines.credal.interval import Clock, is_consistent
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.part import Part
+from herbrand.errors import ContradictionError, Mistake
+from herbrand.language.show import show_statement
+
+Source = tuple[int, int]
+MOST_NAMED = 10
+
+
+def contradiction(network: Network, part: Part, clock: Clock) -> ContradictionError:
+    """The error that names statements of an inconsistent part that no distribution satisfies together."""
+    by_statement: dict[int, list[Source]] = {}
+    for sentence in part.sentences:
+        group, row = sentence.source
+        if sentence.lower > 0 or sentence.upper < 1:
+            number = int(network.groups[group].statement[row])
+            by_statement.setdefault(number, []).append(sentence.source)
+
+    def inconsistent(statements: Sequence[int]) -> bool:
+        kept = {source for number in statements for source in by_statement[number]}
+        dropped = {s.source for s in part.sentences} - kept
+        return any(
+            not is_consistent(piece, clock) for piece in part.loosened(dropped).without_barren().pieces()
+        )
+
+    needed = smallest(sorted(by_statement), inconsistent)
+    return told(network, [by_statement[number] for number in needed])
+
+
+def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], bool]) -> list[int]:
+    """A set that is inconsistent, none of which could be left out; ``everything`` is inconsistent.
+
+    >>> smallest(range(100), lambda kept: {3, 77} <= set(kept))
+    [3, 77]
+    """
+    kept = list(everything)
+    block = max(1, len(kept) // 2)
+    start = 0
+    while True:
+        rest = kept[:start] + kept[start + block :]
+        if start < len(kept) and inconsistent(rest):
+            kept = rest
+        else:
+            start += block
+        if start >= len(kept):
+            if block == 1:
+                return kept
+            block, start = max(1, min(block, len(kept)) // 2), 0
+
+
+def told(network: Network, sources: Sequence[Sequence[Source]]) -> ContradictionError:
+    """The error for statements that cannot hold together, each given by its ground sentences."""
+    count = len(sources)
+    together = "this statement" if count == 1 else f"these {count} statements together"
+    mistakes = []
+    for statements in sources:
+        group, row = statements[0]
+        number = int(network.groups[group].statement[row])
+        said = network.statements[number]
+        message = f"no distribution satisfies {together}"
+        text = next(iter(show_statement(said)))
+        mistakes.append(
+            Mistake(message if said.span else f"{message}: {text}", said.span, _instance(network, statements))
+        )
+    return ContradictionError(mistakes)
+
+
+def _instance(network: Network, sources: Sequence[Source]) -> str:
+    """An instance of a statement that has variables."""
+    group, row = sources[0]
+    if not network.grounding(group, row):
+        return ""
+    more = f", and {len(sources) - 1:,} more" if len(sources) > 1 else ""
+    return f"among its instances {network.sentence_text(group, row)}{more}"

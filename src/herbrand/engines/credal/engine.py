@@ -1,0 +1,60 @@
+"""What an engine of ``bound`` is: frozen settings that run on a network and never print.
+
+``supports`` tells, before any work, whether a question can be answered and at what estimated cost; ``run``
+answers it; ``explain`` tells which sentences an end of one interval rests on. All are given the same network
+and question; the engine takes the facts in ``network.facts`` as given in every query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from herbrand.answers.bounds import Bounds
+from herbrand.answers.explanation import Explanation
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.engine import Support
+
+Progress = Callable[[str, float], None]
+"""Told what is being done and which share of all is done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class BoundSettings:
+    """What every engine of ``bound`` is told. ``None`` leaves the choice to the engine.
+
+    ``independence``: the Markov condition of the network, or no independence but what is stated. ``mode``:
+    which independences messages use; ``paper`` repeats the published method, whose intervals may be too
+    narrow. ``tolerance`` is how far a search may stop from the optimum.
+    """
+
+    memory: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+    tolerance: float | None = None
+    iterations: int | None = None
+    mode: Literal["sound", "paper"] = "sound"
+    independence: Literal["markov", "none"] = "markov"
+
+
+class BoundEngine(Protocol):
+    """One way to bound probabilities. Implementations are frozen dataclasses; their fields are settings.
+
+    A class also has ``with_settings(settings: BoundSettings)``, which makes it.
+    """
+
+    name: str
+
+    def supports(self, network: Network, question: BoundQuestion) -> Support: ...
+
+    def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
+        """An interval for each query, or for each atom; raises ``ContradictionError`` where there is none."""
+        ...
+
+    def explain(
+        self, network: Network, question: BoundQuestion, progress: Progress | None = None
+    ) -> tuple[Explanation, Explanation]:
+        """Why the lower and the upper end of the one query asked are what they are."""
+        ...

@@ -1,0 +1,170 @@
+"""The exact engine of ``bound``: every end is a global optimum, or the bound that its search has proved.
+
+Each query is asked of the part of the network that it depends on (:mod:`herbrand.engines.credal.part`), as a
+program over cluster tables (:mod:`herbrand.engines.credal.tables`): linear where no independence couples its
+tables, then solved by HiGHS; else by SCIP's spatial branch and bound. A local optimum is never an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from herbrand.answers.bounds import Bounds
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
+from herbrand.engines.credal.asked import Asked
+from herbrand.engines.credal.conflict import contradiction
+from herbrand.engines.credal.engine import BoundSettings, Progress
+from herbrand.engines.credal.interval import Clock, Ends, ImpossibleConditionError, ends_of, is_consistent
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.relaxation import explained
+from herbrand.engines.credal.size import BYTES_AN_ENTRY, size_of
+from herbrand.engines.credal.solve import HINT, TOLERANCE, InfeasibleError, Watch, search_installed
+from herbrand.engines.engine import Support
+from herbrand.errors import BudgetError
+
+SECONDS_AN_END = 30.0
+"""How long one end may be searched for where no time limit is given."""
+MOST_SECONDS = 3600.0
+"""What is estimated to take longer is left to other engines, unless this one is named."""
+OPERATIONS_A_SECOND = 1e8
+
+
+@dataclass(frozen=True)
+class Exact:
+    """``tolerance`` is how far from the optimum a search may stop; ``seconds`` is for the whole question."""
+
+    memory: int | None = None
+    seconds: float | None = None
+    tolerance: float = TOLERANCE
+    markov: bool = True
+    name: str = field(default="exact", init=False)
+
+    @classmethod
+    def with_settings(cls, settings: BoundSettings) -> Exact:
+        tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
+        return cls(settings.memory, settings.seconds, tolerance, settings.independence == "markov")
+
+    def supports(self, network: Network, question: BoundQuestion) -> Support:
+        """Whether every query's program is small enough, and can be solved with what is installed."""
+        asked = Asked.of(network, question, self.markov)
+        seconds, largest, products = 0.0, 0, False
+        try:
+            for query in asked.queries():
+                size = size_of(*asked.part_of(query))
+                size.check(self.memory, query.text)
+                seconds += size.seconds
+                largest, products = max(largest, size.entries), products or bool(size.products)
+                if seconds > MOST_SECONDS:
+                    return Support(False, f"it may take more than {MOST_SECONDS / 3600:.0f} hour")
+        except BudgetError as error:
+            return Support(False, error.mistakes[0].message)
+        if products and not search_installed():
+            return Support(False, f"it needs pyscipopt: {HINT}")
+        return Support(True, operations=seconds * OPERATIONS_A_SECOND, bytes=largest * BYTES_AN_ENTRY)
+
+    def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
+        """An interval for each query; one not proved in time is as tight as proved, and tells its gap."""
+        began = time.monotonic()
+        asked = Asked.of(network, question, self.markov)
+        queries = list(asked.queries())
+        clock = self._clock(began)
+        found: list[Ends] = []
+        for number, query in enumerate(queries):
+            told = _told(progress, query.text, number, len(queries))
+            ends_left = 2 * (len(queries) - number)
+            found.append(self._ends(asked, query, replace(clock, watch=told), ends_left))
+        self._search_on(asked, queries, found, clock)
+        if not question.everything:
+            self._check_others(asked, queries, clock)
+        if progress is not None:
+            progress("bounded", 1.0)
+        return self._answer([query.text for query in queries], found, time.monotonic() - began)
+
+    def explain(
+        self, network: Network, question: BoundQuestion, progress: Progress | None = None
+    ) -> tuple[Explanation, Explanation]:
+        """What each statement holds of the lower and of the upper end."""
+        (query,) = question.queries
+        asked = Asked.of(network, question, self.markov)
+        part, local = asked.part_of(query)
+        ends = self._ends(asked, query, self._clock(time.monotonic()), 2)
+        return explained(network, part, local, query.text, ends, self._clock(time.monotonic()), progress)
+
+    def _search_on(self, asked: Asked, queries: Sequence[Query], found: list[Ends], clock: Clock) -> None:
+        """Share the time that the easy ends have left among the others, as long as that is much more."""
+        if self.seconds is None:
+            return
+        before = self.seconds / (2 * max(len(queries), 1))
+        while still := [n for n, ends in enumerate(found) if ends.gap > self.tolerance]:
+            share = clock.seconds(2 * len(still))
+            if share < 2 * before:
+                return
+            for done, number in enumerate(still):
+                again = self._ends(asked, queries[number], clock, 2 * (len(still) - done))
+                found[number] = found[number].and_also(again)
+            before = share
+
+    def _clock(self, began: float) -> Clock:
+        if self.seconds is None:
+            return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
+        return Clock(until=began + self.seconds, tolerance=self.tolerance)
+
+    def _ends(self, asked: Asked, query: Query, clock: Clock, ends_left: int) -> Ends:
+        part, local = asked.part_of(query)
+        size_of(part, local).check(self.memory, query.text)
+        try:
+            return ends_of(part, local, clock, ends_left)
+        except InfeasibleError:
+            raise contradiction(asked.network, part, replace(clock, watch=None)) from None
+        except ImpossibleConditionError:
+            raise asked.impossible(query) from None
+
+    def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
+        """What no query depends on must not contradict itself either, as far as it is small enough to see."""
+        seen = {name for query in queries for name in asked.part_of(query)[0].names}
+        for part in asked.whole.without_barren().pieces():
+            wanted = part.sentences and not seen.issuperset(part.names)
+            if wanted and size_of(part).fits(self.memory) and not is_consistent(part, clock):
+                raise contradiction(asked.network, part, clock)
+
+    def _answer(self, texts: Sequence[str], found: Sequence[Ends], seconds: float) -> Bounds:
+        gaps = np.array([ends.gap for ends in found])
+        proved = gaps <= self.tolerance
+        nodes = sum(ends.lower.nodes + ends.upper.nodes for ends in found)
+        advice = "" if proved.all() else _advice(int((~proved).sum()), len(found), float(gaps.max()))
+        return Bounds(
+            self.name,
+            Guarantee.EXACT if proved.all() else Guarantee.BOUND,
+            Status(bool(proved.all()), nodes, seconds, advice),
+            texts,
+            np.array([ends.lower.bound for ends in found]),
+            np.array([ends.upper.bound for ends in found]),
+            np.ones(len(found), bool),
+            np.where(proved, 0.0, gaps),
+        )
+
+
+def _advice(open_ones: int, all_of_them: int, gap: float) -> str:
+    return (
+        f"{open_ones} of {all_of_them} intervals are bounds that may be wider than the tightest by up to "
+        f"{gap:.1e}; raise --time-limit"
+    )
+
+
+def _told(progress: Progress | None, text: str, number: int, count: int) -> Watch | None:
+    """Tells which query is worked on, and later its gap."""
+    if progress is None:
+        return None
+    progress(text, number / count)
+
+    def watch(gap: float) -> None:
+        progress(f"{text}: gap {gap:.1e}", number / count)
+
+    return watch

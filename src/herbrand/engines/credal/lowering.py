@@ -1,0 +1,374 @@
+"""From a program's bounds to the ground credal network, or to the ground formulas of a query.
+
+A statement without variables becomes one row at once. One with variables is grounded column by column: the
+observed atoms that must hold are joined, every leaf is looked up for all groundings together, and groundings
+in which the same leaves are known and the same leaves are one atom share one shape.
+
+>>> import herbrand as hb
+>>> theory = hb.parse("predicate f(p, p): observed\\npredicate s(p)\\nP(s(x) | s(y) and f(x, y)) >= 0.6")
+>>> network = credal_network(hb.Model(theory, {"f": [("a", "b"), ("b", "a"), ("b", "b")]}).program)
+>>> for group in network.groups:
+...     print(group.event, group.given, group.atoms.tolist())
+0 0 [[1]]
+0 1 [[0, 1], [1, 0]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.contraction.memory import budget, readable
+from herbrand.engines.credal.atoms import Atoms
+from herbrand.engines.credal.gathering import MOST_ATOMS_A_SENTENCE, Gathered, sentence_of, too_many_atoms
+from herbrand.engines.credal.network import Facts, Network
+from herbrand.engines.credal.patterns import KNOWN_FALSE, KNOWN_TRUE, patterns_of
+from herbrand.engines.credal.shape import (
+    FALSE,
+    TRUE,
+    GroundFormula,
+    NotPlainError,
+    Shape,
+    plain_shape,
+    shape_of,
+)
+from herbrand.errors import BudgetError, Span, UnsupportedError
+from herbrand.facts.domain import Domain
+from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants, written
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    Comparison,
+    Constant,
+    Exists,
+    Forall,
+    Formula,
+    Leaf,
+    Or,
+    Truth,
+    ValueIn,
+    ValueIs,
+    Variable,
+    children,
+    leaf_terms,
+    walk,
+    with_children,
+)
+from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
+from herbrand.program.evidence import Evidence, codes_of
+from herbrand.program.program import Program
+from herbrand.program.template import TRUE as HOLDS
+from herbrand.program.template import Conjunction, Literal
+
+BYTES_AN_ATOM = 64
+BYTES_A_ROW = 64
+MOST_PARTS = 100_000
+
+
+def credal_network(program: Program, memory: int | None = None) -> Network:
+    """All bounds of a program over its open ground atoms.
+
+    Raises ``BudgetError`` before more is made than ``memory`` bytes hold.
+    """
+    return Lowering.over(program, memory).network()
+
+
+def _atoms(program: Program, memory: int) -> Atoms:
+    signature, tables = program.signature, program.facts.tables
+    open_ones = {
+        name: program.domains_of(predicate)
+        for name, predicate in signature.predicates.items()
+        if tables[name].world == "open" and predicate.value_type is None
+    }
+    atoms = Atoms.of(open_ones)
+    if len(atoms) * BYTES_AN_ATOM > memory:
+        sizes = np.diff(atoms.starts)
+        largest = int(np.argmax(sizes))
+        name = atoms.predicates[largest]
+        raise BudgetError(
+            f"there are {len(atoms):,} open ground atoms, {sizes[largest]:,} of them of {name}: about "
+            f"{readable(len(atoms) * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
+            hint=f"declare {name} as observed if what is not listed is false, or allow more by --memory",
+        )
+    return atoms
+
+
+def _facts(program: Program, atoms: Atoms) -> Facts:
+    """What is known of open atoms."""
+    numbers, truths = [np.empty(0, np.int64)], [np.empty(0, bool)]
+    for name in atoms.predicates:
+        table = program.facts.tables[name]
+        if len(table.soft):
+            raise UnsupportedError(
+                f"bound has no use for the soft evidence on {name}",
+                hint="say what is known of the atom as a bound: P(atom) in [lower, upper]",
+            )
+        for rows, truth in ((table.true, True), (table.false, False)):
+            if len(rows):
+                domains = program.domains_of(program.signature.predicates[name])
+                numbers.append(atoms.start[name] + codes_of(rows, tuple(map(len, domains))))
+                truths.append(np.full(len(rows), truth))
+    found = np.concatenate(numbers)
+    order = np.argsort(found, kind="stable")
+    return Facts(found[order], np.concatenate(truths)[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Lowering:
+    """Grounds bounds and queries of one program."""
+
+    program: Program
+    atoms: Atoms
+    memory: int | None = None
+
+    @staticmethod
+    def over(program: Program, memory: int | None = None) -> Lowering:
+        return Lowering(program, _atoms(program, budget(memory)), memory)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_evidence", Evidence(self.program))
+
+    @property
+    def evidence(self) -> Evidence:
+        return self._evidence  # type: ignore[attr-defined]
+
+    def network(self) -> Network:
+        """All bounds of the program."""
+        gathered = Gathered()
+        bindings = {}
+        for number, statement in enumerate(self.program.statements):
+            if isinstance(statement, Bound):
+                columns = self.add(number, statement, gathered)
+                if columns:
+                    bindings[number] = columns
+        facts = _facts(self.program, self.atoms)
+        return Network(self.atoms, gathered.groups(), facts, self.program.statements, bindings)
+
+    def add(self, number: int, bound: Bound, gathered: Gathered) -> dict[str, tuple[Domain, np.ndarray]]:
+        """Add the rows of a statement; gives the constants of its variables, grounding by grounding."""
+        if self._add_propositional(number, bound, gathered):
+            return {}
+        if _has_variables(bound.event) or (bound.given is not None and _has_variables(bound.given)):
+            return self._add_grounded(number, bound, gathered)
+        event = self.shape(bound.event)
+        given = None if bound.given is None else self.shape(bound.given)
+        sentence = sentence_of(event, given, bound)
+        if sentence is not None:
+            event, given, atoms = sentence
+            rows = gathered.rows(event, given, bound.independent)
+            rows.singles.append((atoms, bound.lower, bound.upper, number))
+        return {}
+
+    def _add_propositional(self, number: int, bound: Bound, gathered: Gathered) -> bool:
+        """Add a sentence over open atoms without arguments in one pass; files hold a million of these."""
+        order: dict[int, int] = {}
+        start = self.atoms.start
+        try:
+            event = plain_shape(bound.event, start, order)
+            given = None if bound.given is None else plain_shape(bound.given, start, order)
+        except NotPlainError:
+            return False
+        if len(order) > MOST_ATOMS_A_SENTENCE:
+            raise too_many_atoms(len(order), bound)
+        rows = gathered.rows(event, given, bound.independent)
+        rows.singles.append((tuple(order), bound.lower, bound.upper, number))
+        return True
+
+    def shape(self, formula: Formula) -> Shape:
+        """The shape of a closed formula over atom numbers; what is observed is settled."""
+        return shape_of(self.expanded(formula), self._number_of)
+
+    def ground(self, formula: Formula) -> GroundFormula:
+        """A closed formula over its atoms."""
+        return GroundFormula.of(self.shape(formula))
+
+    def _number_of(self, leaf: Leaf) -> Shape:
+        if type(leaf) is Atom and not leaf.arguments:
+            start = self.atoms.start.get(leaf.predicate)
+            if start is not None:
+                return start
+        value = int(self._leaf_values(leaf, Bindings.nothing(), {})[0])
+        return value if value >= 0 else (TRUE if value == KNOWN_TRUE else FALSE)
+
+    def _leaf_values(self, leaf: Leaf, rows: Bindings, types: dict[str, str]) -> np.ndarray:
+        """The atom's number in each row, or ``KNOWN_TRUE`` or ``KNOWN_FALSE``."""
+        match leaf:
+            case Comparison(left=left, right=right):
+                return _known(self._comparison(leaf, left, right, rows, types))
+            case Atom(predicate=name):
+                codes = self._codes(leaf, rows)
+                if name in self.atoms.start:
+                    return self.atoms.start[name] + codes
+                return _known(self.evidence.known(name).lookup(codes) == 1)
+            case ValueIs(atom=atom, value=value):
+                return self._valued(atom, (value,), rows, leaf.span)
+            case ValueIn(atom=atom, values=values):
+                return self._valued(atom, values, rows, leaf.span)
+        raise AssertionError(leaf)
+
+    def _comparison(
+        self, leaf: Comparison, left: object, right: object, rows: Bindings, types: dict[str, str]
+    ) -> np.ndarray:
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            equal = np.full(len(rows), left == right)
+        else:
+            known = next(types[t.name] for t in (left, right) if isinstance(t, Variable))
+            sides = [self._column(term, known, rows) for term in (left, right)]
+            equal = sides[0] == sides[1]
+        return equal if leaf.operator == "=" else ~equal
+
+    def _column(self, term: object, type_name: str, rows: Bindings) -> np.ndarray:
+        if isinstance(term, Variable):
+            return rows.columns[term.name]
+        assert isinstance(term, Constant)
+        index = self.program.domain(type_name).index_of(term.value)
+        return np.full(len(rows), -1 if index is None else index)
+
+    def _codes(self, atom: Atom, rows: Bindings) -> np.ndarray:
+        types = self.program.signature.predicates[atom.predicate].types
+        columns = [self._column(t, name, rows) for t, name in zip(atom.arguments, types, strict=True)]
+        table = np.empty((len(rows), len(columns)), np.int64)
+        for position, column in enumerate(columns):
+            table[:, position] = column
+        return codes_of(table, [len(self.program.domain(name)) for name in types])
+
+    def _valued(self, atom: Atom, values: Sequence[object], rows: Bindings, span: Span | None) -> np.ndarray:
+        name = atom.predicate
+        if self.program.is_open(name):
+            raise UnsupportedError(
+                f"bound knows no many-valued atoms whose value is open, and {name} is many-valued",
+                span=span,
+                hint=f"declare {name} as observed, or say it by a predicate for each value",
+            )
+        value_type = self.program.signature.predicates[name].value_type
+        assert value_type is not None
+        found = self.evidence.known(name).lookup(self._codes(atom, rows))
+        holds = np.zeros(len(rows), bool)
+        for value in values:
+            holds |= found == self._column(value, value_type, rows)
+        return _known(holds)
+
+    # Statements with variables
+
+    def groundings(
+        self, event: Formula, given: Formula | None, span: Span | None
+    ) -> tuple[Bindings, dict[str, str], list[str]]:
+        """The choices of constants that what is observed leaves; types by variable; free variables."""
+        parts = [event] if given is None else [event, given]
+        free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
+        types = variable_types(parts, self.program.signature)
+        literals = () if given is None else tuple(self._observed(given))
+        conjunction = Conjunction(tuple((name, types[name]) for name in free), literals)
+        limit = Limit(budget(self.memory), span=span)
+        return (
+            enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit),
+            types,
+            free,
+        )
+
+    def _observed(self, given: Formula) -> Iterator[Literal]:
+        """Observed atoms that must hold for what is given to hold."""
+        for part in given.operands if isinstance(given, And) else (given,):
+            if isinstance(part, Atom) and part.predicate not in self.atoms.start:
+                types = self.program.signature.predicates[part.predicate].types
+                arguments = []
+                for term, name in zip(part.arguments, types, strict=True):
+                    if isinstance(term, Variable):
+                        arguments.append(term.name)
+                    else:
+                        arguments.append(self.program.domain(name).index_of(term.value))
+                if None not in arguments:
+                    yield Literal(part.predicate, tuple(arguments), HOLDS)
+
+    def _add_grounded(
+        self, number: int, bound: Bound, gathered: Gathered
+    ) -> dict[str, tuple[Domain, np.ndarray]]:
+        renaming = Renaming()
+        event = renaming.formula(bound.event)
+        given = None if bound.given is None else renaming.formula(bound.given)
+        rows, types, free = self.groundings(event, given, bound.span)
+        event = self.expanded(event)
+        given = None if given is None else self.expanded(given)
+        leaves = list(dict.fromkeys(leaf for leaf in _leaves(event, given)))
+        needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
+        if needed > budget(self.memory):
+            raise BudgetError(
+                f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each, about "
+                f"{readable(needed)}, and {readable(budget(self.memory))} are allowed",
+                span=bound.span,
+                hint="allow more by --memory, or state it of fewer constants",
+            )
+        values = np.empty((len(rows), len(leaves)), np.int64)
+        for position, leaf in enumerate(leaves):
+            values[:, position] = self._leaf_values(leaf, rows, types)
+        place = {leaf: position for position, leaf in enumerate(leaves)}
+        for pattern, members in patterns_of(values):
+
+            def column(leaf: Leaf, pattern: np.ndarray = pattern) -> Shape:
+                found = int(pattern[place[leaf]])
+                return found if found >= 0 else (TRUE if found == KNOWN_TRUE else FALSE)
+
+            shapes = shape_of(event, column), None if given is None else shape_of(given, column)
+            sentence = sentence_of(*shapes, bound)
+            if sentence is None:
+                continue
+            shaped, condition, positions = sentence
+            atoms = values[members[:, None], np.array(positions, np.int64)]
+            distinct, first = np.unique(atoms, axis=0, return_index=True)
+            if len(distinct) < len(atoms):
+                members = members[np.sort(first)]
+                atoms = values[members[:, None], np.array(positions, np.int64)]
+            table = atoms, members, bound.lower, bound.upper, number
+            gathered.rows(shaped, condition, bound.independent).tables.append(table)
+        return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
+
+    def expanded(self, formula: Formula) -> Formula:
+        """The formula with each quantifier as a conjunction or disjunction over its domain."""
+        if not any(isinstance(part, Exists | Forall) for part in walk(formula)):
+            return formula
+        renamed_apart = Renaming().formula(formula) if "`" not in str(formula) else formula
+        types = variable_types([renamed_apart], self.program.signature)
+        return self._expanded(renamed_apart, types)
+
+    def _expanded(self, formula: Formula, types: dict[str, str]) -> Formula:
+        parts = [self._expanded(part, types) for part in children(formula)]
+        if not isinstance(formula, Exists | Forall):
+            return with_children(formula, parts) if parts else formula
+        body = parts[0]
+        for variable in formula.variables:
+            domain = self.program.domain(types[variable.name])
+            size = sum(1 for _ in walk(body)) * len(domain)
+            if size > MOST_PARTS:
+                raise BudgetError(
+                    f"'{written(variable.name)}' ranges over {len(domain):,} constants, and the formula has "
+                    f"{size:,} parts then; at most {MOST_PARTS:,} are taken",
+                    span=formula.span,
+                )
+            instances = tuple(with_constants(body, {variable.name: Constant(value)}) for value in domain)
+            body = Or(instances) if isinstance(formula, Exists) else And(instances)
+        return body
+
+
+def _known(holds: np.ndarray) -> np.ndarray:
+    return np.where(holds, KNOWN_TRUE, KNOWN_FALSE).astype(np.int64)
+
+
+def _has_variables(formula: Formula) -> bool:
+    kind = type(formula)
+    if kind is Atom:
+        return bool(formula.arguments) and any(type(t) is Variable for t in formula.arguments)  # type: ignore[union-attr]
+    if isinstance(formula, Exists | Forall):
+        return bool(free_variables(Renaming().formula(formula)))
+    parts = children(formula)
+    if parts:
+        return any(map(_has_variables, parts))
+    return any(isinstance(term, Variable) for term in leaf_terms(formula))
+
+
+def _leaves(*formulas: Formula | None) -> Iterable[Leaf]:
+    for formula in formulas:
+        if formula is not None:
+            yield from (p for p in walk(formula) if isinstance(p, Leaf) and not isinstance(p, Truth))

@@ -1,0 +1,150 @@
+"""The part of a network that a query's interval depends on.
+
+Two things may be left out, and nothing else:
+
+- what no sentence connects to the query. Distributions of two unconnected parts, each satisfying its own
+  sentences and Markov condition, make one of the whole by multiplication.
+- an atom without children, neither asked for nor given, whose sentences can all be satisfied case by case of
+  its parents. Whatever the others' distribution, it can be added with such conditional probabilities, and
+  they satisfy its sentences and its Markov condition. An atom with a sentence that goes beyond that, such as
+  both ``P(x | y)`` and a bound on ``P(x)`` that does not follow from it, bounds its parents and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.credal.markov import Graph
+from herbrand.engines.credal.sentence import Sentence, satisfied_case_by_case
+
+MOST_PARENTS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Sentences over atoms 0, 1, ... of a graph; ``names[a]`` is the number of atom a in the network.
+
+    ``markov``: the graph's Markov condition holds; otherwise it has no links and says nothing.
+    """
+
+    graph: Graph
+    sentences: tuple[Sentence, ...]
+    names: tuple[int, ...]
+    markov: bool
+
+    def local(self, atoms: Iterable[int]) -> tuple[int, ...]:
+        """The part's own numbers of atoms of the network."""
+        return tuple(self._number[atom] for atom in atoms)
+
+    @cached_property
+    def _number(self) -> dict[int, int]:
+        return {name: atom for atom, name in enumerate(self.names)}
+
+    def loosened(self, sources: Collection[tuple[int, int]]) -> Part:
+        """The same atoms and independences, with nothing said by some sentences."""
+        said = tuple(s.vacuous() if s.source in sources else s for s in self.sentences)
+        return replace(self, sentences=said)
+
+    def depended_on(self, asked: Collection[int]) -> Part:
+        """What an interval of a query about some atoms depends on; nothing else is in it."""
+        stays = self._kept(asked)
+        found = set(asked)
+        waiting = list(found)
+        while waiting:
+            for number in self.mentions[waiting.pop()]:
+                near = self.sentences[number].atoms
+                if stays.issuperset(near):
+                    waiting += set(near) - found
+                    found.update(near)
+        numbers = sorted({n for atom in found for n in self.mentions[atom]})
+        inside = (s for n in numbers if found.issuperset((s := self.sentences[n]).atoms))
+        return self._restricted(sorted(found), inside)
+
+    def without_barren(self) -> Part:
+        """The part without the atoms that can be added to any distribution of the others."""
+        kept = self._kept(())
+        inside = (sentence for sentence in self.sentences if kept.issuperset(sentence.atoms))
+        return self._restricted(sorted(kept), inside)
+
+    @cached_property
+    def mentions(self) -> tuple[list[int], ...]:
+        """The numbers of the sentences that name each atom."""
+        found: tuple[list[int], ...] = tuple([] for _ in self.names)
+        for number, sentence in enumerate(self.sentences):
+            for atom in sentence.atoms:
+                found[atom].append(number)
+        return found
+
+    def _kept(self, asked: Collection[int]) -> set[int]:
+        """The atoms that matter to what is said of those asked for."""
+        if not self.markov:
+            return self._kept_without_graph(asked)
+        return self._bounding | self.graph.ancestors(asked)
+
+    @cached_property
+    def _bounding(self) -> set[int]:
+        """The atoms that stay whatever is asked: those that bound their parents, cycles, all above them."""
+        bounding = set(self.graph.core)
+        for atom in set(range(len(self.names))) - bounding:
+            below = set(self.graph.out[atom])
+            own = [s for n in self.mentions[atom] if below.isdisjoint((s := self.sentences[n]).atoms)]
+            parents = self.graph.parents(atom)
+            if len(parents) > MOST_PARENTS or not satisfied_case_by_case(atom, parents, own):
+                bounding.add(atom)
+        return self.graph.ancestors(bounding)
+
+    def _kept_without_graph(self, asked: Collection[int]) -> set[int]:
+        """The same where no independence holds: then any atom's others may be taken for its parents."""
+        mentions = [set(numbers) for numbers in self.mentions]
+        kept = set(range(len(self.names)))
+        waiting = list(kept - set(asked))
+        while waiting:
+            atom = waiting.pop()
+            said = [self.sentences[number] for number in mentions[atom]]
+            near = {other for s in said for other in s.atoms} - {atom}
+            if atom not in kept or len(near) > MOST_PARENTS:
+                continue
+            if satisfied_case_by_case(atom, tuple(sorted(near)), said):
+                kept.discard(atom)
+                for other in near:
+                    mentions[other] -= mentions[atom]
+                waiting += near - set(asked)
+        return kept
+
+    def pieces(self) -> Iterator[Part]:
+        """The parts that no sentence connects."""
+        group = list(range(len(self.names)))
+
+        def root(atom: int) -> int:
+            while group[atom] != atom:
+                group[atom] = group[group[atom]]
+                atom = group[atom]
+            return atom
+
+        for sentence in self.sentences:
+            for atom in sentence.atoms[1:]:
+                group[root(atom)] = root(sentence.atoms[0])
+        members: dict[int, list[int]] = {}
+        for atom in range(len(self.names)):
+            members.setdefault(root(atom), []).append(atom)
+        said: dict[int, list[Sentence]] = {key: [] for key in members}
+        for sentence in self.sentences:
+            if sentence.atoms:
+                said[root(sentence.atoms[0])].append(sentence)
+        for key, atoms in members.items():
+            yield self._restricted(atoms, said[key])
+
+    def _restricted(self, atoms: Sequence[int], sentences: Iterable[Sentence]) -> Part:
+        number = {atom: place for place, atom in enumerate(atoms)}
+        links = [(number[p], number[a]) for a in atoms for p in self.graph.parents(a) if p in number]
+        graph = Graph.of(len(atoms), np.array(links, np.int64).reshape(-1, 2))
+        return Part(
+            graph,
+            tuple(sentence.over(number) for sentence in sentences),
+            tuple(self.names[atom] for atom in atoms),
+            self.markov,
+        )

@@ -1,0 +1,90 @@
+"""What is asked of a credal network: probabilities, or every atom's.
+
+``P(q | e)`` with free variables stands for every grounding that observed facts do not rule out; the name of a
+predicate stands for all its atoms.
+
+>>> import herbrand as hb
+>>> program = hb.Model(hb.parse('P(s(x)) <= 0.5\\nP(s("a")) >= 0.1')).program
+>>> lowering = Lowering.over(program)
+>>> for query in read_bound_question(["P(s(x) | not s(x))"], lowering).queries:
+...     print(query)
+Query(text='s("a") | not s("a")', event=GroundFormula(shape=0, atoms=(0,)), given=GroundFormula(...))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from herbrand.engines.credal.lowering import Lowering
+from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
+from herbrand.errors import UnsupportedError
+from herbrand.language.parse import parse_probability
+from herbrand.language.show import show_probability
+from herbrand.language.syntax import And, Atom, Formula, Variable
+from herbrand.program.instances import instances
+from herbrand.program.program import Program
+from herbrand.program.question import check_formula
+
+
+@dataclass(frozen=True)
+class Query:
+    """``P(event | given)``; ``text`` is what stands inside ``P( )``. No ``given``: nothing but the facts.
+
+    The shape of ``event`` may be ``TRUE`` or ``FALSE`` where observed facts settle it; ``given``'s is
+    neither.
+    """
+
+    text: str
+    event: GroundFormula
+    given: GroundFormula | None = None
+
+
+@dataclass(frozen=True)
+class BoundQuestion:
+    """What is asked; nothing named: every atom, in order."""
+
+    queries: tuple[Query, ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        return not self.queries
+
+
+def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuestion:
+    """The question that texts state. Raises where a name or a constant is unknown."""
+    program = lowering.program
+    queries: list[Query] = []
+    for text in texts:
+        event, given = parse_probability(text, valued=program.signature.valued_names)
+        if given is None:
+            event = _every_atom(event, program)
+        both = event if given is None else And((event, given))
+        check_formula(both, program.signature, program.facts)
+        found = list(_queries(both, given is not None, lowering))
+        if not found:
+            raise UnsupportedError(f"what is given in P({text}) is false by the observed facts")
+        queries += found
+    return BoundQuestion(tuple(queries))
+
+
+def _every_atom(event: Formula, program: Program) -> Formula:
+    """A bare predicate name as the atom over variables."""
+    if isinstance(event, Atom) and not event.arguments:
+        predicate = program.signature.predicate(event.predicate, event.span)
+        variables = tuple(Variable(f"x{i}") for i in range(predicate.arity))
+        return Atom(event.predicate, variables, event.span)
+    return event
+
+
+def _queries(both: Formula, conditional: bool, lowering: Lowering) -> Iterator[Query]:
+    for closed in instances(both, lowering.program):
+        if not conditional:
+            yield Query(show_probability(closed), lowering.ground(closed))
+            continue
+        assert isinstance(closed, And)
+        event, given = closed.operands
+        condition = lowering.ground(given)
+        if condition.shape != FALSE:
+            text = show_probability(event, given)
+            yield Query(text, lowering.ground(event), None if condition.shape == TRUE else condition)

@@ -1,0 +1,256 @@
+"""The shape of a ground formula: its connectives over columns, without saying which atoms the columns are.
+
+A shape is a column (``0``, ``1``, ...) or a tuple of a connective and its parts: ``("not", s)``,
+``("and", s, ...)``, ``("or", ...)``, ``("xor", ...)``, ``("iff", s, t)``; the constants are :data:`TRUE` and
+:data:`FALSE`, which stand alone. Ground sentences of one shape differ only in their atoms, so that thousands
+of them are one shape and one array.
+
+>>> shape = conjunction([0, negation(1)])
+>>> shape
+('and', 0, ('not', 1))
+>>> truth_table(shape, 2)
+array([False, False,  True, False])
+>>> canonical(("or", 7, ("not", 4)))
+(('or', 0, ('not', 1)), (7, 4))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+
+import numpy as np
+
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Leaf,
+    Not,
+    Or,
+    Truth,
+    Xor,
+)
+
+Shape = int | tuple
+TRUE: Shape = ("true",)
+FALSE: Shape = ("false",)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundFormula:
+    """A shape and the atom that stands in each of its columns, no atom twice."""
+
+    shape: Shape
+    atoms: tuple[int, ...]
+
+    @staticmethod
+    def of(shape: Shape) -> GroundFormula:
+        """From a shape whose columns are atom numbers."""
+        return GroundFormula(*canonical(shape))
+
+    def over_atoms(self) -> Shape:
+        """The shape with atom numbers for columns."""
+        return renamed(self.shape, self.atoms)
+
+
+def shape_of(formula: Formula, column: Callable[[Leaf], Shape]) -> Shape:
+    """The shape of a formula without quantifiers; ``column`` gives a leaf's number or a truth value."""
+    kind = type(formula)
+    if kind is Not:
+        return negation(shape_of(formula.operand, column))  # type: ignore[union-attr]
+    if kind is And:
+        return conjunction([shape_of(part, column) for part in formula.operands])  # type: ignore[union-attr]
+    if kind is Or:
+        return disjunction([shape_of(part, column) for part in formula.operands])  # type: ignore[union-attr]
+    match formula:
+        case Xor(operands=operands):
+            return parity([shape_of(part, column) for part in operands])
+        case Implies(premise=premise, conclusion=conclusion):
+            return disjunction([negation(shape_of(premise, column)), shape_of(conclusion, column)])
+        case Iff(left=left, right=right):
+            return equivalence(shape_of(left, column), shape_of(right, column))
+        case Truth(value=value):
+            return TRUE if value else FALSE
+        case Exists() | Forall():
+            raise AssertionError("quantifiers are expanded before")
+    return column(formula)  # type: ignore[arg-type]
+
+
+class NotPlainError(Exception):
+    """A formula has more than connectives over open atoms without arguments."""
+
+
+def plain_shape(formula: Formula, start: Mapping[str, int], order: dict[int, int]) -> Shape:
+    """The canonical shape, columns numbered in ``order`` as atoms occur."""
+    kind = type(formula)
+    if kind is Atom:
+        number = start.get(formula.predicate)  # type: ignore[union-attr]
+        if number is None or formula.arguments:  # type: ignore[union-attr]
+            raise NotPlainError
+        return order.setdefault(number, len(order))
+    if kind is Not:
+        return negation(plain_shape(formula.operand, start, order))  # type: ignore[union-attr]
+    if kind is And or kind is Or:
+        parts = [plain_shape(part, start, order) for part in formula.operands]  # type: ignore[union-attr]
+        return (conjunction if kind is And else disjunction)(parts)
+    raise NotPlainError
+
+
+def negation(part: Shape) -> Shape:
+    if part == TRUE:
+        return FALSE
+    if part == FALSE:
+        return TRUE
+    if isinstance(part, tuple) and part[0] == "not":
+        return part[1]
+    return "not", part
+
+
+def conjunction(parts: Sequence[Shape]) -> Shape:
+    return _joined("and", parts, TRUE, FALSE)
+
+
+def disjunction(parts: Sequence[Shape]) -> Shape:
+    return _joined("or", parts, FALSE, TRUE)
+
+
+def _joined(sign: str, parts: Sequence[Shape], neutral: Shape, settling: Shape) -> Shape:
+    """One connective over its parts, flat; truth values are absorbed."""
+    flat: list[Shape] = []
+    for part in parts:
+        if isinstance(part, tuple):
+            if part == settling:
+                return settling
+            if part[0] == sign:
+                flat.extend(part[1:])
+                continue
+            if part == neutral:
+                continue
+        flat.append(part)
+    if len(flat) == 1:
+        return flat[0]
+    return (sign, *flat) if flat else neutral
+
+
+def parity(parts: Sequence[Shape]) -> Shape:
+    """An odd number of the parts holds."""
+    odd = sum(part == TRUE for part in parts) % 2 == 1
+    rest = [part for part in parts if part not in (TRUE, FALSE)]
+    if not rest:
+        return TRUE if odd else FALSE
+    found: Shape = rest[0] if len(rest) == 1 else ("xor", *rest)
+    return negation(found) if odd else found
+
+
+def equivalence(left: Shape, right: Shape) -> Shape:
+    if left in (TRUE, FALSE) or right in (TRUE, FALSE):
+        return negation(parity([left, right]))
+    return "iff", left, right
+
+
+def settled(shape: Shape, truths: Mapping[int, bool]) -> Shape:
+    """The shape once the truth of some columns is known.
+
+    >>> settled(("or", 0, ("and", 1, 2)), {0: False, 2: True})
+    1
+    """
+    if not isinstance(shape, tuple):
+        return shape if shape not in truths else (TRUE if truths[shape] else FALSE)
+    parts = [settled(part, truths) for part in shape[1:]]
+    match shape[0]:
+        case "not":
+            return negation(parts[0])
+        case "and":
+            return conjunction(parts)
+        case "or":
+            return disjunction(parts)
+        case "xor":
+            return parity(parts)
+        case "iff":
+            return equivalence(parts[0], parts[1])
+    return shape
+
+
+def columns_of(shape: Shape) -> Iterator[int]:
+    """The columns in the order they occur, each as often as it occurs."""
+    if isinstance(shape, tuple):
+        for part in shape[1:]:
+            yield from columns_of(part)
+    else:
+        yield shape
+
+
+def renamed(shape: Shape, names: Sequence[int]) -> Shape:
+    """The shape with ``names[c]`` for each column c."""
+    if isinstance(shape, tuple):
+        return (shape[0], *(renamed(part, names) for part in shape[1:]))
+    return names[shape]
+
+
+def canonical(shape: Shape) -> tuple[Shape, tuple[int, ...]]:
+    """The shape with its columns numbered as they occur, and what each column was called."""
+    order: dict[int, int] = {}
+    found = _numbered(shape, order)
+    return found, tuple(order)
+
+
+def _numbered(shape: Shape, order: dict[int, int]) -> Shape:
+    if isinstance(shape, tuple):
+        return (shape[0], *[_numbered(part, order) for part in shape[1:]])
+    return order.setdefault(shape, len(order))
+
+
+def literals_of(shape: Shape) -> dict[int, bool] | None:
+    """Column -> truth where the shape is a conjunction of literals over different columns, else ``None``."""
+    parts = shape[1:] if isinstance(shape, tuple) and shape[0] == "and" else (shape,)
+    found: dict[int, bool] = {}
+    for part in parts:
+        holds = not isinstance(part, tuple)
+        if isinstance(part, tuple):
+            if part[0] != "not" or isinstance(part[1], tuple):
+                return {} if part == TRUE else None
+            part = part[1]
+        if found.setdefault(part, holds) != holds:
+            return None
+    return found
+
+
+@lru_cache(maxsize=4096)
+def truth_table(shape: Shape, columns: int) -> np.ndarray:
+    """Whether the shape holds in each of the 2^columns cases; column 0 is the highest bit of the index.
+
+    ``truth_table(s, k).reshape((2,) * k)`` has an axis for each column. Read-only.
+    """
+    found = np.broadcast_to(_table(shape, columns), (2,) * columns).reshape(-1)
+    table = np.array(found)
+    table.flags.writeable = False
+    return table
+
+
+def _table(shape: Shape, columns: int) -> np.ndarray:
+    """The table over axes that broadcast, so that parts over few columns stay small."""
+    if not isinstance(shape, tuple):
+        axes = [1] * columns
+        axes[shape] = 2
+        return np.array([False, True]).reshape(axes)
+    if shape in (TRUE, FALSE):
+        return np.full((1,) * columns, shape == TRUE)
+    parts = [_table(part, columns) for part in shape[1:]]
+    match shape[0]:
+        case "not":
+            return ~parts[0]
+        case "and":
+            return reduce(np.logical_and, parts)
+        case "or":
+            return reduce(np.logical_or, parts)
+        case "xor":
+            return reduce(np.logical_xor, parts)
+        case "iff":
+            return parts[0] == parts[1]
+    raise AssertionError(shape)

@@ -1,0 +1,193 @@
+"""A credal network as a program over cluster tables, exactly: linear but for the independences.
+
+The table of a cluster (an atom x and its neighbours N) is kept as ``whole[n] = P(N = n)`` and
+``part[n] = P(N = n, x)``. ``whole`` is a marginal of tables made before. Where x has neighbours that are no
+parents of it, ``part[n] = theta[parents in n] * whole[n]``, with the same theta for all n that agree on
+the parents: exactly the independence of x from the others. Atoms on and above cycles have one table over all
+their cases, and the products that their own statements ask for.
+
+All is homogeneous in the tables: ``total`` stands for P(true). It is 1, unless what is given is made 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.credal.clusters import Cluster, clusters_of
+from herbrand.engines.credal.markov import Graph
+from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.polynomial import Assembly, Program
+from herbrand.engines.credal.sentence import Sentence, single_case_intervals, spread
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A linear function of the variables."""
+
+    variables: np.ndarray
+    factors: np.ndarray
+
+    def minus(self, other: Linear, times: float) -> Linear:
+        return Linear(
+            np.concatenate([self.variables, other.variables]),
+            np.concatenate([self.factors, -times * other.factors]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Variables for the cases of ``atoms``: with a ``part``, ``whole`` is over all but the last of them, and
+    ``part`` is where that one holds too."""
+
+    atoms: tuple[int, ...]
+    whole: np.ndarray
+    part: np.ndarray | None
+
+    def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
+        """P(holds), a table over atoms that are all in this one."""
+        everywhere = spread(holds, atoms, self.atoms).astype(float)
+        if self.part is None:
+            return _linear(self.whole, everywhere.reshape(-1))
+        without, with_it = everywhere[..., 0].reshape(-1), everywhere[..., 1].reshape(-1)
+        whole, part = _linear(self.whole, without), _linear(self.part, with_it - without)
+        return whole.minus(part, -1.0)
+
+
+def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
+    kept = factors != 0
+    return Linear(variables[kept], factors[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class TableProgram:
+    """The program, its tables, and the variable that stands for P(true)."""
+
+    program: Program
+    tables: tuple[Table, ...]
+    total: int
+    table_variables: np.ndarray  # all that are probabilities of cases, not conditional ones
+
+    def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
+        """P(holds) as a function of the variables; the atoms lie within one cluster."""
+        return _probability(self.tables, self.total, atoms, holds)
+
+
+def table_program(part: Part, scopes: Sequence[Collection[int]] = ()) -> TableProgram:
+    """All distributions over a part that satisfy what it says; each scope lies within one table."""
+    sentences, core = part.sentences, part.graph.core
+    clusters = clusters_of(part, scopes)
+    made = Assembly()
+    total = int(made.variables(1, 1.0, 1.0)[0])
+    tables: list[Table] = []
+    if core:
+        tables.append(_core_table(made, part.graph, core, total, sentences))
+    for cluster in reversed(clusters):
+        tables.append(_cluster_table(made, cluster, tables, total, sentences))
+    for sentence in sentences:
+        _add_sentence(made, tables, total, sentence)
+    program = made.program()
+    conditional = np.zeros(program.size, bool)
+    conditional[program.products[:, 1]] = True
+    return TableProgram(program, tuple(tables), total, np.flatnonzero(~conditional))
+
+
+def _probability(tables: Sequence[Table], total: int, atoms: Sequence[int], holds: np.ndarray) -> Linear:
+    if not len(atoms):
+        return Linear(np.array([total]), np.array([float(holds.reshape(-1)[0])]))
+    fitting = [table for table in tables if set(atoms) <= set(table.atoms)]
+    assert fitting, "the atoms of a sentence lie within one cluster"
+    return min(fitting, key=lambda table: len(table.atoms)).probability(atoms, holds)
+
+
+def _cluster_table(
+    made: Assembly, cluster: Cluster, tables: Sequence[Table], total: int, sentences: Sequence[Sentence]
+) -> Table:
+    count = 2 ** len(cluster.neighbours)
+    whole = made.variables(count, 0.0, 1.0) if cluster.neighbours else np.array([total])
+    part = made.variables(count, 0.0, 1.0)
+    for case in range(count if cluster.neighbours else 0):
+        chosen = np.zeros(count, bool)
+        chosen[case] = True
+        marginal = _probability(
+            tables, total, cluster.neighbours, chosen.reshape((2,) * len(cluster.neighbours))
+        )
+        _equal(made, whole[case], marginal)
+    for case in range(count):
+        made.row(np.array([whole[case], part[case]]), np.array([1.0, -1.0]), 0.0, np.inf)
+    if set(cluster.parents) != set(cluster.neighbours):
+        theta = _conditional(made, cluster.atom, cluster.parents, sentences)
+        made.products(part, theta[_cases_of(cluster.neighbours, cluster.parents)], whole)
+    return Table((*cluster.neighbours, cluster.atom), whole, part)
+
+
+def _core_table(
+    made: Assembly,
+    graph: Graph,
+    core: tuple[int, ...],
+    total: int,
+    sentences: Sequence[Sentence],
+) -> Table:
+    cases = made.variables(2 ** len(core), 0.0, 1.0)
+    _equal(made, np.int64(total), Linear(cases, np.ones(len(cases))))
+    table = Table(core, cases, None)
+    inside = set(core)
+    for atom in core:
+        _, parents, others = graph.statement(atom)
+        others = tuple(other for other in others if other in inside)
+        if not others:
+            continue
+        around = (*parents, *others)
+        theta = _conditional(made, atom, parents, sentences)
+        whole, part = made.variables(2 ** len(around), 0.0, 1.0), made.variables(2 ** len(around), 0.0, 1.0)
+        for case in range(len(whole)):
+            chosen = np.zeros(len(whole), bool)
+            chosen[case] = True
+            holds = chosen.reshape((2,) * len(around))
+            _equal(made, whole[case], table.probability(around, holds))
+            _equal(made, part[case], table.probability((*around, atom), holds[..., None] & [False, True]))
+        made.products(part, theta[_cases_of(around, parents)], whole)
+    return table
+
+
+def _conditional(
+    made: Assembly, atom: int, parents: Sequence[int], sentences: Sequence[Sentence]
+) -> np.ndarray:
+    """Variables for P(atom | case of the parents), within what sentences say of single cases."""
+    lower, upper = single_case_intervals(atom, parents, sentences)
+    empty = lower > upper
+    return made.variables(2 ** len(parents), np.where(empty, 0.0, lower), np.where(empty, 1.0, upper))
+
+
+def _add_sentence(made: Assembly, tables: Sequence[Table], total: int, sentence: Sentence) -> None:
+    event = _probability(tables, total, sentence.atoms, sentence.event)
+    given = Linear(np.array([total]), np.ones(1))
+    if sentence.given is not None:
+        given = _probability(tables, total, sentence.atoms, sentence.given)
+    if sentence.lower == sentence.upper:
+        difference = event.minus(given, sentence.lower)
+        made.row(difference.variables, difference.factors, 0.0, 0.0)
+        return
+    if sentence.lower > 0:
+        difference = event.minus(given, sentence.lower)
+        made.row(difference.variables, difference.factors, 0.0, np.inf)
+    if sentence.upper < 1:
+        difference = event.minus(given, sentence.upper)
+        made.row(difference.variables, difference.factors, -np.inf, 0.0)
+
+
+def _equal(made: Assembly, variable: np.integer, function: Linear) -> None:
+    difference = Linear(np.array([variable]), np.ones(1)).minus(function, 1.0)
+    made.row(difference.variables, difference.factors, 0.0, 0.0)
+
+
+def _cases_of(around: Sequence[int], parents: Sequence[int]) -> np.ndarray:
+    """For each case of ``around``, the number of the case of ``parents`` in it."""
+    cases = np.arange(2 ** len(around)).reshape((2,) * len(around))
+    found = np.zeros_like(cases)
+    for parent in parents:
+        place = len(around) - 1 - list(around).index(parent)
+        found = found * 2 + ((cases >> place) & 1)
+    return found.reshape(-1)

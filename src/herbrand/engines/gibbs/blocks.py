@@ -1,0 +1,199 @@
+"""Atoms that hard statements tie together, and the joint states that they may have.
+
+One atom at a time cannot move where a hard statement lets only several move together, so all atoms that hard
+statements link are one block, sampled jointly from a list of its possible states. A block with more states
+than :data:`MOST_STATES` is refused: a sampler that cannot get from one possible world to another must not
+answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from herbrand.engines.belief.graph import SOME, Array, FactorGraph
+
+MOST_STATES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Block b has the atoms ``atoms[pointers[b]:pointers[b + 1]]`` and ``state_counts[b]`` joint states.
+
+    Their values lie from ``state_starts[b]`` on in ``states``, state by state.
+    """
+
+    pointers: Array
+    atoms: Array
+    state_starts: Array
+    state_counts: Array
+    states: Array
+
+    def __len__(self) -> int:
+        return len(self.state_counts)
+
+
+class TooLargeError(Exception):
+    """A block has too many states; ``factors`` are the tables and ``axes`` the helpers that tie it."""
+
+    def __init__(self, atoms: int, factors: Array, axes: Array) -> None:
+        super().__init__(f"{atoms} atoms")
+        self.atoms, self.factors, self.axes = atoms, factors, axes
+
+
+class ImpossibleError(Exception):
+    """No state of a block is possible."""
+
+
+def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
+    """One block for each atom, or for all that hard statements link."""
+    hard = _Hard(graph)
+    labels = hard.labels()
+    sizes = graph.sizes[:atom_count]
+    tied = np.isin(labels[:atom_count], labels[hard.axes]) if len(hard.axes) else np.zeros(atom_count, bool)
+    parts: list[tuple[Array, Array]] = []
+    single = np.flatnonzero(~tied)
+    joint: dict[int, list[int]] = defaultdict(list)
+    for atom in np.flatnonzero(tied):
+        joint[int(labels[atom])].append(int(atom))
+    factors_of, helpers_of = hard.by_label(labels)
+    for label, atoms in joint.items():
+        parts.append(
+            (np.array(atoms), hard.states(atoms, factors_of.get(label, []), helpers_of.get(label, [])))
+        )
+    return _assembled(single, sizes, parts)
+
+
+def _assembled(single: Array, sizes: Array, parts: Sequence[tuple[Array, Array]]) -> Blocks:
+    """Blocks of one atom, whose states are its values, then those of several."""
+    widths = np.concatenate([np.ones(len(single), np.int64), [len(atoms) for atoms, _ in parts]])
+    counts = np.concatenate([sizes[single], [len(states) for _, states in parts]]).astype(np.int64)
+    entries = (widths * counts).astype(np.int64)
+    ends = np.cumsum(sizes[single])
+    alone = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes[single], sizes[single])
+    return Blocks(
+        np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
+        np.concatenate([single, *(atoms for atoms, _ in parts)]).astype(np.int64),
+        np.cumsum(entries) - entries,
+        counts,
+        np.concatenate([alone, *(states.reshape(-1) for _, states in parts)]).astype(np.int64),
+    )
+
+
+class _Hard:
+    """The part of a graph that makes worlds impossible."""
+
+    def __init__(self, graph: FactorGraph) -> None:
+        self.graph = graph
+        self.tables = np.flatnonzero(graph.table_starts != SOME)
+        self.owner = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
+        somes = np.flatnonzero(graph.table_starts == SOME)
+        self.maker = {int(graph.edge_axes[graph.factor_edges[f]]): int(f) for f in somes}
+        starts = graph.table_starts[self.tables]
+        unique, example, which = np.unique(starts, return_index=True, return_inverse=True)
+        barring = np.array([np.isneginf(self.table(int(self.tables[e]))).any() for e in example], dtype=bool)
+        self.factors = self.tables[barring[which.reshape(-1)]] if len(unique) else self.tables
+        barred = np.zeros(graph.axis_count, bool)
+        for axis in self.maker:
+            start = graph.starts[axis]
+            barred[axis] = np.isneginf(graph.unary[start : start + 2]).any()
+        linked = np.isin(self.owner, self.factors)
+        self.links = self._links(graph.edge_axes[linked], np.flatnonzero(barred))
+        self.axes = np.unique(self.links)
+
+    def table(self, factor: int) -> Array:
+        graph = self.graph
+        edges = slice(graph.factor_edges[factor], graph.factor_edges[factor + 1])
+        sizes = graph.sizes[graph.edge_axes[edges]]
+        start = graph.table_starts[factor]
+        return graph.tables[start : start + int(np.prod(sizes))].reshape(sizes)
+
+    def _scope(self, factor: int) -> list[int]:
+        graph = self.graph
+        return graph.edge_axes[graph.factor_edges[factor] : graph.factor_edges[factor + 1]].tolist()
+
+    def _links(self, in_tables: Array, barred: Array) -> Array:
+        """Pairs of axes that are tied: those of a hard table, and a hard helper with all it rests on."""
+        graph = self.graph
+        pairs = []
+        widths = graph.factor_edges[self.factors + 1] - graph.factor_edges[self.factors]
+        first = np.repeat(graph.edge_axes[graph.factor_edges[self.factors]], widths)
+        pairs.append(np.stack([first, in_tables], axis=1))
+        waiting = [int(a) for a in np.unique(np.concatenate([in_tables, barred])) if int(a) in self.maker]
+        seen = set(waiting)
+        while waiting:
+            helper = waiting.pop()
+            members = self._scope(self.maker[helper])[1:]
+            pairs.append(np.array([[helper, member] for member in members]))
+            waiting += [m for m in members if m in self.maker and m not in seen]
+            seen.update(m for m in members if m in self.maker)
+        return np.concatenate(pairs).astype(np.int64)
+
+    def labels(self) -> Array:
+        count = self.graph.axis_count
+        ones = np.ones(len(self.links))
+        links = coo_array((ones, (self.links[:, 0], self.links[:, 1])), shape=(count, count))
+        return connected_components(links, directed=False)[1]
+
+    def by_label(self, labels: Array) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """The hard tables and the hard helpers of each component."""
+        factors: dict[int, list[int]] = defaultdict(list)
+        helpers: dict[int, list[int]] = defaultdict(list)
+        for factor in self.factors.tolist():
+            factors[int(labels[self._scope(factor)[0]])].append(factor)
+        for axis in self.axes.tolist():
+            if axis in self.maker:
+                helpers[int(labels[axis])].append(axis)
+        return factors, helpers
+
+    def states(self, atoms: Sequence[int], factors: Sequence[int], helpers: Sequence[int]) -> Array:
+        """The possible joint states [state, atom]."""
+        open_values = [self._open(atom) for atom in atoms]
+        if math.prod(map(len, open_values)) > MOST_STATES:
+            raise TooLargeError(len(atoms), np.array(factors, np.int64), np.array(helpers, np.int64))
+        found = list(self._possible(atoms, open_values, factors, helpers))
+        if not found:
+            raise ImpossibleError
+        return np.array(found, dtype=np.int64)
+
+    def _open(self, axis: int) -> list[int]:
+        start = int(self.graph.starts[axis])
+        unary = self.graph.unary[start : start + int(self.graph.sizes[axis])]
+        return np.flatnonzero(~np.isneginf(unary)).tolist()
+
+    def _possible(
+        self,
+        atoms: Sequence[int],
+        open_values: Sequence[Sequence[int]],
+        factors: Sequence[int],
+        helpers: Sequence[int],
+    ) -> Iterator[tuple[int, ...]]:
+        barring = [(self._scope(factor), self.table(factor)) for factor in factors]
+        for values in itertools.product(*open_values):
+            world = dict(zip(atoms, values, strict=True))
+            for helper in helpers:
+                self._evaluate(helper, world)
+            if all(world[h] in self._open(h) for h in helpers) and all(
+                table[tuple(world[axis] for axis in scope)] > -math.inf for scope, table in barring
+            ):
+                yield values
+
+    def _evaluate(self, axis: int, world: dict[int, int]) -> int:
+        """The value of an axis, a helper's from what it rests on."""
+        if axis not in world:
+            graph, factor = self.graph, self.maker[axis]
+            edges = range(int(graph.factor_edges[factor]) + 1, int(graph.factor_edges[factor + 1]))
+            world[axis] = int(
+                any(
+                    graph.allowed[graph.message_starts[e] + self._evaluate(int(graph.edge_axes[e]), world)]
+                    for e in edges
+                )
+            )
+        return world[axis]

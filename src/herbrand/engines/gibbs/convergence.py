@@ -1,0 +1,75 @@
+"""What several chains tell of how far their averages can be trusted.
+
+Chains are cut into batches; ``counts`` [chain, batch, value] says in how many draws of each batch an atom had
+a value. Split R-hat compares the halves of all chains with each other: 1 where they agree, above where some
+has not yet been where others are. The effective sample size is how many independent draws would have as small
+an error, from the spread of the batches' means.
+
+>>> rng = np.random.default_rng(0)
+>>> counts = rng.binomial(50, 0.3, (4, 20, 1))
+>>> found = convergence(counts, 50)
+>>> bool(found.r_hat < 1.02), bool(2000 < found.effective_samples < 8000), bool(found.standard_error < 0.01)
+(True, True, True)
+>>> counts[0] = 50  # one chain stays elsewhere
+>>> bool(convergence(counts, 50).r_hat > 1.2)
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.belief.graph import Array
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """The worst over all values of all atoms."""
+
+    r_hat: float
+    effective_samples: float
+    standard_error: float
+
+
+def convergence(counts: Array, batch: int) -> Convergence:
+    """Of chains cut into an even number of batches of ``batch`` draws each."""
+    r_hat = split_r_hat(counts, batch)
+    samples, error = effective_samples(counts, batch)
+    return Convergence(
+        float(r_hat.max(initial=1.0)),
+        float(samples.min(initial=counts.shape[0] * counts.shape[1] * batch)),
+        float(error.max(initial=0.0)),
+    )
+
+
+def split_r_hat(counts: Array, batch: int) -> Array:
+    """For each value; infinite where halves of chains stand still at different values."""
+    chains, batches, values = counts.shape
+    half = counts[:, : batches // 2 * 2].reshape(chains * 2, batches // 2, values)
+    draws = batch * (batches // 2)
+    means = half.sum(axis=1) / draws
+    within = (means * (1 - means) * draws / max(1, draws - 1)).mean(axis=0)
+    between = means.var(axis=0, ddof=1)
+    pooled = within * (draws - 1) / draws + between
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.sqrt(pooled / within)
+    return np.where(pooled == 0, 1.0, np.where(within == 0, np.inf, found))
+
+
+def effective_samples(counts: Array, batch: int) -> tuple[Array, Array]:
+    """For each value how many independent draws all chains are worth, and the standard error of its mean.
+
+    At most as many as were drawn.
+    """
+    chains, batches, values = counts.shape
+    drawn = chains * batches * batch
+    means = counts.reshape(chains * batches, values) / batch
+    mean = means.mean(axis=0)
+    variance = mean * (1 - mean)
+    of_batches = means.var(axis=0, ddof=1) * batch
+    with np.errstate(divide="ignore", invalid="ignore"):
+        samples = np.where(of_batches > 0, drawn * variance / of_batches, drawn)
+    samples = np.clip(samples, 1.0, drawn)
+    return samples, np.sqrt(variance / samples)

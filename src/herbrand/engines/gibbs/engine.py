@@ -1,0 +1,250 @@
+"""Gibbs sampling: many worlds drawn one change at a time, by several chains that are compared.
+
+Guarantee: ``approximation``, with a standard error. An answer counts as converged only where the chains
+agree: split R-hat at most :attr:`Gibbs.most_r_hat` for every atom. Cost of a sweep: every ground factor once
+for each value of each of its atoms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget, readable
+from herbrand.engines.asked import Asked
+from herbrand.engines.belief.graph import Array
+from herbrand.engines.belief.ground_graph import GroundGraph
+from herbrand.engines.belief.model import Compiled, compiled
+from herbrand.engines.belief.refuted import contradiction
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of
+from herbrand.engines.gibbs.convergence import convergence
+from herbrand.engines.gibbs.explanation import Chains, explained
+from herbrand.engines.gibbs.kernels import Network, begin, network, sweeps
+from herbrand.engines.reading import looked_up
+from herbrand.errors import BudgetError, Mistake, UnsupportedError
+from herbrand.language.show import show_statement
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+BATCHES = 20
+"""Batches that each chain's draws are cut into; half of them are each half of a split chain."""
+
+NUMBERS_AT_ONCE = 1_000_000
+SAMPLES = 2000
+CHAINS = 4
+WARM_UP = 0.5
+"""Sweeps before the first draw, as a share of the draws."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """``values`` [chain, axis] and ``holding`` [chain, factor] are where the chains are; ``counts``
+    [chain, batch, value of an axis] what they have seen, ``batch`` the next one (negative: warming up)."""
+
+    question: Question
+    compiled: Compiled
+    network: Network
+    values: Array
+    holding: Array
+    counts: Array
+    batch: int
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """``samples`` draws of each of ``chains`` chains, after half as many sweeps that are thrown away."""
+
+    memory: int | None = None
+    seed: int = 0
+    chains: int = CHAINS
+    samples: int = SAMPLES
+    most_r_hat: float = 1.05
+    name: str = field(default="gibbs", init=False)
+
+    def __post_init__(self) -> None:
+        if self.chains < 2:
+            raise UnsupportedError(
+                f"{self.chains} chain cannot be compared with any other", hint="at least 2 --starts"
+            )
+        if self.samples < BATCHES:
+            raise UnsupportedError(
+                f"{self.samples} samples are too few to tell an error", hint=f"at least {BATCHES} --samples"
+            )
+
+    @classmethod
+    def with_settings(cls, settings: Settings) -> Gibbs:
+        chains = CHAINS if settings.starts is None else settings.starts
+        samples = SAMPLES if settings.samples is None else settings.samples
+        return cls(settings.memory, settings.seed, chains, samples)
+
+    @property
+    def batch_size(self) -> int:
+        """Sweeps of a batch; the draws are rounded up to whole ones."""
+        return math.ceil(self.samples / BATCHES)
+
+    def supports(self, program: Program, question: Question) -> Support:
+        try:
+            state = self.start(program, question)
+        except (BudgetError, UnsupportedError) as error:
+            return Support(False, error.mistakes[0].message)
+        graph = state.compiled.graph
+        drawn = self.chains * self.batch_size * BATCHES * (1 + WARM_UP)
+        bytes_ = graph.bytes + state.counts.nbytes
+        return Support(True, "", 2.0 * graph.edge_count * drawn, bytes_, state)
+
+    def start(self, program: Program, question: Question) -> State:
+        _refuse_what_no_sample_tells(question)
+        memory = budget(self.memory)
+        found = compiled(program, memory, lift=False)
+        graph = found.graph
+        needed = self.chains * BATCHES * len(graph.unary) * 4
+        if needed > memory:
+            raise BudgetError(
+                f"the draws of {self.chains} chains over {found.atom_count:,} latent atoms need about "
+                f"{readable(needed)}, and {readable(memory)} are allowed",
+                hint="allow more by --memory",
+            )
+        if graph.constant == -math.inf:
+            raise contradiction(found, memory)
+        try:
+            blocks = blocks_of(graph, found.atom_count)
+        except TooLargeError as error:
+            raise _cannot_mix(found, error) from None
+        except ImpossibleError:
+            raise contradiction(found, memory) from None
+        made = network(graph, blocks)
+        values = np.zeros((self.chains, graph.axis_count), np.int64)
+        holding = np.zeros((self.chains, graph.factor_count), np.int64)
+        for chain in range(self.chains):
+            uniforms = self._random(chain, 0).random(len(blocks))
+            begin(made, values[chain], holding[chain], uniforms)
+        counts = np.zeros((self.chains, BATCHES, len(graph.unary)), np.uint32)
+        return State(question, found, made, values, holding, counts, -math.ceil(BATCHES * WARM_UP))
+
+    def step(self, state: State) -> State:
+        """One batch of sweeps by every chain."""
+        values, holding, counts = state.values.copy(), state.holding.copy(), state.counts.copy()
+        for chain in range(self.chains):
+            random = self._random(chain, state.batch + BATCHES)
+            seen = np.zeros(counts.shape[2], np.int64)
+            blocks, left = len(state.network.state_counts), self.batch_size
+            while left:
+                rows = max(1, min(left, NUMBERS_AT_ONCE // max(1, blocks)))
+                sweeps(state.network, values[chain], holding[chain], random.random((rows, blocks)), seen)
+                left -= rows
+            if state.batch >= 0:
+                counts[chain, state.batch] = seen
+        return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
+
+    def residual(self, state: State) -> float:
+        """The share of the draws that is still to be made."""
+        return (BATCHES - state.batch) / BATCHES
+
+    def read(self, state: State, status: Status) -> Marginals:
+        found = state.compiled
+        done = max(2, min(state.batch, BATCHES) // 2 * 2)
+        counts = state.counts[:, :done]
+        told = convergence(_of_atoms(found, counts), self.batch_size)
+        totals = counts.sum(axis=(0, 1))
+        drawn = self.chains * done * self.batch_size
+
+        def look_up(predicate: str, codes: Array) -> Array:
+            axes = found.axes_of(predicate, codes)
+            places = found.graph.starts[axes][:, None] + np.arange(found.program.value_count(predicate))
+            return totals[places] / drawn
+
+        return Marginals(
+            self.name,
+            Guarantee.APPROXIMATION,
+            self._judged(status, told.r_hat),
+            tuple(looked_up(found.evidence, look_up, state.question)),
+            diagnostics={
+                "chains": self.chains,
+                "samples": drawn,
+                "r_hat": told.r_hat,
+                "effective_samples": told.effective_samples,
+                "standard_error": told.standard_error,
+            },
+        )
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        """The log-odds of the atom asked for: what each factor says of it, averaged over worlds drawn."""
+        found = state.compiled
+        asked = Asked.of(state.question, found.evidence)
+        (axis,) = found.axes_of(asked.predicate, asked.codes)
+        place = int(found.graph.starts[axis]) + asked.value
+        counts = state.counts[:, : max(1, state.batch)]
+        probability = float(counts[:, :, place].mean() / self.batch_size)
+        chains = Chains(state.network, state.values, state.holding)
+        random = self._random(self.chains, 0)
+        return explained(found, asked, chains, probability, random, self.name)
+
+    def _judged(self, status: Status, r_hat: float) -> Status:
+        """Chains that disagree have not converged, however many draws were made."""
+        if not status.converged or r_hat <= self.most_r_hat:
+            return status
+        advice = (
+            f"the chains disagree (R-hat {r_hat:.2f}, at most {self.most_r_hat} is wanted); "
+            "draw more by --samples, or use another engine"
+        )
+        return replace(status, converged=False, advice=advice)
+
+    def _random(self, chain: int, batch: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, chain, batch + BATCHES])
+
+
+def _of_atoms(found: Compiled, counts: Array) -> Array:
+    """The columns of atoms, without those of helpers."""
+    graph, atoms = found.graph, found.atom_count
+    return counts[:, :, : int(graph.sizes[:atoms].sum())]
+
+
+def _cannot_mix(found: Compiled, error: TooLargeError) -> UnsupportedError:
+    """Names the hard statements that tie too many atoms together."""
+    assert isinstance(found.built, GroundGraph)
+    program = found.program
+    tied: list[int] = []
+    for origins, places in ((found.built.in_tables, error.factors), (found.built.on_axes, error.axes)):
+        for origin in origins:
+            template = program.templates[origin.template]
+            if template.weight is None and np.isin(origin.places, places).any():
+                tied.append(template.statement)
+    return UnsupportedError(_mistakes(program, tuple(dict.fromkeys(tied)), error.atoms))
+
+
+def _mistakes(program: Program, statements: Sequence[int], atoms: int) -> list[Mistake]:
+    found = []
+    for number in statements:
+        statement = program.statements[number]
+        text = "" if statement.span else f": {next(show_statement(statement))}"
+        found.append(
+            Mistake(
+                f"gibbs cannot mix over this hard statement, which ties {atoms:,} atoms together (at most "
+                f"{MOST_STATES:,} joint states are sampled at once){text}",
+                statement.span,
+                "use --engine exact, lifted or bp, or give it a large weight instead",
+            )
+        )
+    return found or [Mistake(f"gibbs cannot mix over hard statements that tie {atoms:,} atoms together")]
+
+
+def _refuse_what_no_sample_tells(question: Question) -> None:
+    if question.most_probable:
+        raise UnsupportedError(
+            "gibbs draws worlds, and does not search for the most probable one",
+            hint="use --engine exact or lifted for --map",
+        )
+    if question.formulas:
+        raise UnsupportedError(
+            "gibbs gives the probabilities of atoms, not of formulas",
+            span=question.formulas[0].span,
+            hint="use --engine exact",
+        )

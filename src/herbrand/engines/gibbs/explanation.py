@@ -1,0 +1,113 @@
+"""Why the sampler gives an atom its probability: what each factor says of it, averaged over worlds drawn.
+
+In every world the log-odds of an atom given all others are a sum over the factors around it. The averages of
+its summands are the contributions; the log-odds of the average probability differ from the average of the
+log-odds, and that is the remainder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.asked import Asked
+from herbrand.engines.belief.graph import Array
+from herbrand.engines.belief.model import Compiled
+from herbrand.engines.belief.origins import Origins, Said, reason_of
+from herbrand.engines.gibbs.kernels import Network, sweeps, weights_by_state
+
+WORLDS = 200
+"""Worlds of each chain that are averaged over."""
+
+Parts = dict[tuple[Said, ...], Array]
+"""What is said, and its weight in each state of the atom's block."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Where the chains are: ``values`` [chain, axis] and ``holding`` [chain, factor]."""
+
+    network: Network
+    values: Array
+    holding: Array
+
+
+def explained(
+    compiled: Compiled,
+    asked: Asked,
+    chains: Chains,
+    probability: float,
+    random: np.random.Generator,
+    engine: str,
+) -> Explanation:
+    """The log-odds of an atom whose estimated probability is given."""
+    with np.errstate(divide="ignore"):
+        value = float(np.log(probability) - np.log1p(-probability))
+    if not math.isfinite(value):
+        note = "every world that was drawn agrees on it"
+        return Explanation(
+            asked.text, "log-odds", value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),)
+        )
+    axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
+    shares = _averaged(compiled, asked, chains, axis, random)
+    reasons = tuple(reason_of(said, share) for said, share in shares.items() if share)
+    size = int(compiled.graph.sizes[axis])
+    base = -math.log(max(1, size - 1))
+    remainder = value - base - math.fsum(reason.contribution for reason in reasons)
+    note = "contributions are averages over worlds drawn"
+    return Explanation(
+        asked.text, "log-odds", value, engine, Guarantee.APPROXIMATION, reasons, base, remainder, note
+    )
+
+
+def _averaged(
+    compiled: Compiled, asked: Asked, chains: Chains, axis: int, random: np.random.Generator
+) -> dict[tuple[Said, ...], float]:
+    """Each factor's mean share of the conditional log-odds."""
+    network = chains.network
+    place = int(np.flatnonzero(network.block_atoms == axis)[0])
+    block = int(np.searchsorted(network.block_starts, place, side="right") - 1)
+    width = int(network.block_starts[block + 1] - network.block_starts[block])
+    count = int(network.state_counts[block])
+    start = int(network.state_starts[block])
+    states = network.states[start : start + count * width].reshape(count, width)
+    holds = states[:, place - int(network.block_starts[block])] == asked.value
+    said = _parts(compiled, asked, network, block)
+    seen = np.zeros(len(network.graph.unary), np.int64)
+    sums: dict[tuple[Said, ...], float] = defaultdict(float)
+    for values, holding in zip(chains.values.copy(), chains.holding.copy(), strict=True):
+        for _ in range(WORLDS):
+            sweeps(network, values, holding, random.random((1, len(network.state_counts))), seen)
+            weights = weights_by_state(network, block, values, holding)
+            slope = _slope(weights.sum(axis=1), holds)
+            for key, share in zip(said, slope @ _finite(weights), strict=True):
+                sums[key] += float(share) / (WORLDS * len(chains.values))
+    return sums
+
+
+def _slope(log_weights: Array, holds: Array) -> Array:
+    """How the log-odds change with each state's log-weight."""
+    shares = np.exp(log_weights - log_weights.max())
+    yes, no = np.where(holds, shares, 0.0), np.where(holds, 0.0, shares)
+    return yes / max(yes.sum(), 1e-300) - no / max(no.sum(), 1e-300)
+
+
+def _finite(weights: Array) -> Array:
+    """Impossible states have no share in the slope, so what they weigh does not count."""
+    return np.where(np.isneginf(weights), 0.0, weights)
+
+
+def _parts(compiled: Compiled, asked: Asked, network: Network, block: int) -> list[tuple[Said, ...]]:
+    """What the tables near a block say, then what is said on its axes."""
+    origins = Origins(compiled, asked)
+    tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]].tolist()
+    axes = network.near_axes[network.axis_starts[block] : network.axis_starts[block + 1]].tolist()
+    in_tables, on_axes = origins.of_factors(tables), origins.on_axes(axes)
+    own = [tuple(dict.fromkeys(said for said, _ in on_axes[axis])) for axis in axes]
+    opinion: tuple[Said, ...] = ((f"soft evidence on {asked.text}", ()),)
+    return [*(in_tables[table] for table in tables), *(said or opinion for said in own)]

@@ -1,0 +1,307 @@
+"""Sweeps over blocks of atoms, compiled by numba on first use.
+
+A chain's state is the value of every axis, helpers included, and for each "some holds" factor how many of its
+members hold, so that one atom's change costs only what depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from herbrand.engines.belief.graph import SOME, Array, FactorGraph
+from herbrand.engines.gibbs.blocks import Blocks
+
+NEVER = -math.inf
+
+
+class Network(NamedTuple):
+    """The graph and the blocks, with what depends on what.
+
+    ``members`` are the edges by which axis a is a member of "some" factors, from ``member_starts[a]`` on;
+    ``maker`` [axis] is the factor that makes a helper, -1 for an atom. ``near_tables`` and ``near_axes`` are
+    what a block's weight is made of.
+    """
+
+    graph: FactorGraph
+    owner: Array
+    maker: Array
+    member_starts: Array
+    members: Array
+    block_starts: Array
+    block_atoms: Array
+    state_starts: Array
+    state_counts: Array
+    states: Array
+    table_starts: Array
+    near_tables: Array
+    axis_starts: Array
+    near_axes: Array
+
+
+def network(graph: FactorGraph, blocks: Blocks) -> Network:
+    """The sampler's view of a ground graph."""
+    owner = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
+    is_table = graph.table_starts[owner] != SOME
+    target = np.zeros(graph.edge_count, bool)
+    somes = np.flatnonzero(graph.table_starts == SOME)
+    target[graph.factor_edges[somes]] = True
+    maker = np.full(graph.axis_count, -1, np.int64)
+    maker[graph.edge_axes[graph.factor_edges[somes]]] = somes
+    member_starts, members = _by_axis(graph, np.flatnonzero(~is_table & ~target))
+    table_starts, in_tables = _by_axis(graph, np.flatnonzero(is_table))
+    near = _near(
+        graph.axis_count,
+        graph.factor_count,
+        owner,
+        graph.edge_axes[graph.factor_edges[:-1]],
+        member_starts,
+        members,
+        table_starts,
+        in_tables,
+        blocks.pointers,
+        blocks.atoms,
+    )
+    return Network(
+        graph,
+        owner,
+        maker,
+        member_starts,
+        members,
+        blocks.pointers,
+        blocks.atoms,
+        blocks.state_starts,
+        blocks.state_counts,
+        blocks.states,
+        *near,
+    )
+
+
+def _by_axis(graph: FactorGraph, edges: Array) -> tuple[Array, Array]:
+    """Where each axis's edges begin, and the edges in that order."""
+    order = edges[np.argsort(graph.edge_axes[edges], kind="stable")]
+    return np.searchsorted(graph.edge_axes[order], np.arange(graph.axis_count + 1)), order
+
+
+@numba.njit(cache=True, nogil=True)
+def _near(
+    axis_count: int,
+    factor_count: int,
+    owner: Array,
+    made_by: Array,
+    member_starts: Array,
+    members: Array,
+    table_starts: Array,
+    in_tables: Array,
+    block_starts: Array,
+    block_atoms: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """For each block the tables whose weight it may change, and its atoms and what rests on them."""
+    count = len(block_starts) - 1
+    tables_from, axes_from = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    tables, axes = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    seen_axis, seen_table = np.full(axis_count, -1, np.int64), np.full(factor_count, -1, np.int64)
+    for block in range(count):
+        first = int(axes_from[block])
+        last, end = first, int(tables_from[block])
+        for place in range(block_starts[block], block_starts[block + 1]):
+            atom = int(block_atoms[place])
+            axes = _put(axes, last, atom)
+            seen_axis[atom] = block
+            last += 1
+        while first < last:
+            axis = int(axes[first])
+            first += 1
+            for place in range(table_starts[axis], table_starts[axis + 1]):
+                factor = int(owner[in_tables[place]])
+                if seen_table[factor] != block:
+                    seen_table[factor] = block
+                    tables = _put(tables, end, factor)
+                    end += 1
+            for place in range(member_starts[axis], member_starts[axis + 1]):
+                helper = int(made_by[owner[int(members[place])]])
+                if seen_axis[helper] != block:
+                    seen_axis[helper] = block
+                    axes = _put(axes, last, helper)
+                    last += 1
+        axes_from[block + 1], tables_from[block + 1] = last, end
+    return tables_from, tables, axes_from, axes
+
+
+@numba.njit(cache=True, nogil=True)
+def _put(array: Array, place: int, value: int) -> Array:
+    """The array with a value at a place, twice as long where it was too short."""
+    if place >= len(array):
+        longer = np.empty(2 * len(array), np.int64)
+        for i in range(len(array)):  # a slice would take numba two seconds more to compile
+            longer[i] = array[i]
+        array = longer
+    array[place] = value
+    return array
+
+
+@numba.njit(cache=True, nogil=True)
+def begin(network: Network, values: Array, holding: Array, uniforms: Array) -> None:
+    """A random possible state for every block; helpers follow."""
+    graph = network.graph
+    for factor in range(len(graph.factor_counts)):
+        holding[factor] = 0
+    values[:] = 0
+    for factor in range(len(graph.factor_counts)):
+        if graph.table_starts[factor] < 0:
+            for edge in range(graph.factor_edges[factor] + 1, graph.factor_edges[factor + 1]):
+                holding[factor] += graph.allowed[graph.message_starts[edge]]
+    waiting = np.empty(max(1, len(graph.edge_axes)), np.int64)
+    for axis in range(len(values)):
+        if network.maker[axis] >= 0:
+            waiting[0] = axis
+            _settle(network, values, holding, waiting, 1)
+    for block in range(len(network.state_counts)):
+        possible = 0
+        for state in range(network.state_counts[block]):
+            possible += _is_open(network, block, state)
+        chosen = min(int(uniforms[block] * possible), possible - 1)
+        for state in range(network.state_counts[block]):
+            if _is_open(network, block, state):
+                if chosen == 0:
+                    _put_state(network, block, state, values, holding, waiting)
+                    break
+                chosen -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_open(network: Network, block: int, state: int) -> bool:
+    """Whether every atom's own weight allows its value in a state."""
+    width = network.block_starts[block + 1] - network.block_starts[block]
+    for j in range(width):
+        atom = network.block_atoms[network.block_starts[block] + j]
+        value = network.states[network.state_starts[block] + state * width + j]
+        if network.graph.unary[network.graph.starts[atom] + value] == NEVER:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _put_state(
+    network: Network, block: int, state: int, values: Array, holding: Array, waiting: Array
+) -> None:
+    width = network.block_starts[block + 1] - network.block_starts[block]
+    for j in range(width):
+        atom = int(network.block_atoms[network.block_starts[block] + j])
+        value = int(network.states[network.state_starts[block] + state * width + j])
+        if values[atom] != value:
+            count = _change(network, values, holding, waiting, atom, value, 0)
+            _settle(network, values, holding, waiting, count)
+
+
+@numba.njit(cache=True, nogil=True)
+def _change(
+    network: Network, values: Array, holding: Array, waiting: Array, axis: int, value: int, count: int
+) -> int:
+    """Gives an axis a value; the helpers that this may change are put behind the ``count`` waiting ones."""
+    graph = network.graph
+    before = values[axis]
+    values[axis] = value
+    for place in range(network.member_starts[axis], network.member_starts[axis + 1]):
+        edge = network.members[place]
+        start = graph.message_starts[edge]
+        was, now = graph.allowed[start + before], graph.allowed[start + value]
+        if was != now:
+            factor = network.owner[edge]
+            holding[factor] += 1 if now else -1
+            waiting[count] = graph.edge_axes[graph.factor_edges[factor]]
+            count += 1
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _settle(network: Network, values: Array, holding: Array, waiting: Array, count: int) -> None:
+    """Gives waiting helpers the value that what they rest on makes."""
+    while count > 0:
+        count -= 1
+        helper = int(waiting[count])
+        value = 1 if holding[network.maker[helper]] > 0 else 0
+        if values[helper] != value:
+            count = _change(network, values, holding, waiting, helper, value, count)
+
+
+@numba.njit(cache=True, nogil=True)
+def table_weight(graph: FactorGraph, factor: int, values: Array) -> float:
+    """What a table says of a state."""
+    entry = 0
+    for edge in range(graph.factor_edges[factor], graph.factor_edges[factor + 1]):
+        axis = int(graph.edge_axes[edge])
+        entry = entry * graph.sizes[axis] + values[axis]
+    return float(graph.tables[graph.table_starts[factor] + entry])
+
+
+@numba.njit(cache=True, nogil=True)
+def _weight(network: Network, block: int, values: Array) -> float:
+    """The log-weight of all that a block may change."""
+    graph = network.graph
+    found = 0.0
+    for place in range(network.axis_starts[block], network.axis_starts[block + 1]):
+        axis = int(network.near_axes[place])
+        found += float(graph.unary[graph.starts[axis] + values[axis]])
+    for place in range(network.table_starts[block], network.table_starts[block + 1]):
+        found += table_weight(graph, int(network.near_tables[place]), values)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, seen: Array) -> None:
+    """One sweep a row of ``uniforms`` [sweep, block]; ``seen`` counts each atom's values after each sweep."""
+    graph = network.graph
+    most = 1
+    for count in network.state_counts:
+        most = max(most, count)
+    log_weights = np.empty(most)
+    waiting = np.empty(max(1, len(graph.edge_axes)), np.int64)
+    for row in range(len(uniforms)):
+        for block in range(len(network.state_counts)):
+            count = network.state_counts[block]
+            largest = NEVER
+            for state in range(count):
+                _put_state(network, block, state, values, holding, waiting)
+                log_weights[state] = _weight(network, block, values)
+                largest = max(largest, log_weights[state])
+            total = 0.0
+            for state in range(count):
+                log_weights[state] = math.exp(log_weights[state] - largest)
+                total += log_weights[state]
+            left = uniforms[row, block] * total
+            chosen = -1
+            for state in range(count):
+                if log_weights[state] > 0.0:
+                    chosen = state
+                    left -= log_weights[state]
+                    if left < 0.0:
+                        break
+            _put_state(network, block, chosen, values, holding, waiting)
+        for atom in network.block_atoms:
+            seen[graph.starts[atom] + values[atom]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def weights_by_state(network: Network, block: int, values: Array, holding: Array) -> Array:
+    """For each state of a block what each table near it says, then each axis's own weight: [state, part].
+
+    The block is left in its last state.
+    """
+    graph = network.graph
+    first, stop = network.table_starts[block], network.table_starts[block + 1]
+    begin_axes, end_axes = network.axis_starts[block], network.axis_starts[block + 1]
+    found = np.empty((network.state_counts[block], stop - first + end_axes - begin_axes))
+    waiting = np.empty(max(1, len(graph.edge_axes)), np.int64)
+    for state in range(network.state_counts[block]):
+        _put_state(network, block, state, values, holding, waiting)
+        for place in range(first, stop):
+            found[state, place - first] = table_weight(graph, network.near_tables[place], values)
+        for place in range(begin_axes, end_axes):
+            axis = network.near_axes[place]
+            own = graph.unary[graph.starts[axis] + values[axis]]
+            found[state, stop - first + place - begin_axes] = own
+    return found

@@ -1,0 +1,1 @@
+"""Exact inference without grounding: counting how many constants are in which state."""

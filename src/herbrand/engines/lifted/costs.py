@@ -1,0 +1,179 @@
+"""What a summation costs, told from shapes before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from herbrand.contraction import Contraction, plan
+from herbrand.engines.lifted.bunches import Bunch
+from herbrand.engines.lifted.summation import ANY_MACHINE, Summation
+from herbrand.errors import BudgetError
+
+BYTES_A_NUMBER = 8
+KEPT = 3
+"""How many tables of the size of a result a differentiated step keeps, roughly."""
+
+CALLS = 2e5
+"""What calling the steps of a product costs, however small they are, in operations of one second in 1e8."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    operations: float = 0.0
+    bytes: float = 0.0
+
+    def times(self, count: int) -> Cost:
+        """One after another: the memory is used again."""
+        return Cost(self.operations * count, self.bytes)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.operations + other.operations, self.bytes + other.bytes)
+
+
+ENDLESS = Cost(math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a polynomial: its hubs, and for each pool the number of counts of each of its axes."""
+
+    hubs: frozenset[int]
+    counts: dict[int, tuple[int, ...]]
+
+    @property
+    def entries(self) -> float:
+        return float(math.prod(math.prod(shape) for shape in self.counts.values()))
+
+
+def cost_of(summation: Summation) -> Cost:
+    """Operations and bytes of one summation with its gradient."""
+    cells = summation.tabulated.cells
+    total, rows = Cost(), {}
+    for number in summation.bunches.whole_pools:
+        bunch = summation.bunches.all[number]
+        profiles = max(1, cells[bunch.pool].profiles)
+        rows[frozenset((bunch.pool,))] = math.comb(len(bunch) + profiles - 1, profiles - 1)
+    found, more = _polynomials(summation)
+    for shape in found:
+        rows[frozenset(shape.counts)] = _rows(summation, shape)
+    total += more
+    for pools, count in rows.items():
+        profiles = sum(cells[pool].profiles for pool in pools)
+        each = 4 * profiles + profiles * (profiles + 1)
+        total += Cost(count * each, count * each * BYTES_A_NUMBER)
+    if total.bytes > ANY_MACHINE:
+        return ENDLESS
+    return total + _contraction(
+        summation, {pool: (i, n) for i, (pools, n) in enumerate(rows.items()) for pool in pools}
+    )
+
+
+def clamps(summation: Summation, predicates: Collection[str]) -> int:
+    """How many sums with an element clamped it takes to read the atoms of these predicates."""
+    tabulated, bunches = summation.tabulated, summation.bunches
+    several = {b.pool for number, b in enumerate(bunches.all) if number not in bunches.whole_pools}
+    clamped = {
+        link[1]
+        for link in set(tabulated.tables) - tabulated.flat
+        if several & set(link[1:])
+        if any(name in predicates for name, _ in tabulated.scene.groups[link[0]].atoms)
+    }
+    return sum(tabulated.cells[b.pool].profiles for b in bunches.all if b.pool in clamped)
+
+
+def _rows(summation: Summation, shape: Shape) -> float:
+    """At most so many vectors of counts are possible."""
+    bound = 1
+    for pool in shape.counts:
+        profiles = max(1, summation.tabulated.cells[pool].profiles)
+        bound *= math.comb(len(summation.scene.pools[pool]) + profiles - 1, profiles - 1)
+    return min(float(bound), shape.entries)
+
+
+def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
+    """The shapes that are left when all hubs are summed out and what shares pools is multiplied."""
+    waiting = [
+        _shape(summation, number, bunch)
+        for number, bunch in enumerate(summation.bunches.all)
+        if number not in summation.bunches.whole_pools
+    ]
+    total = Cost()
+    hubs = set(range(len(summation.bunches.hubs)))
+
+    def joint(shapes: Sequence[Shape]) -> Shape:
+        counts: dict[int, tuple[int, ...]] = {}
+        for shape in shapes:
+            for pool, own in shape.counts.items():
+                known = counts.get(pool, (1,) * len(own))
+                counts[pool] = tuple(a + b - 1 for a, b in zip(known, own, strict=True))
+        return Shape(frozenset().union(*(shape.hubs for shape in shapes)), counts)
+
+    def multiplied(shapes: list[Shape]) -> tuple[Shape, Cost]:
+        shapes = sorted(shapes, key=_size)
+        result, cost = shapes[0], Cost()
+        for shape in shapes[1:]:
+            walked = min(result.entries, shape.entries)
+            result = joint([result, shape])
+            cost += Cost(walked * _size(result) + CALLS, KEPT * _size(result) * BYTES_A_NUMBER)
+        return result, cost
+
+    def _size(shape: Shape) -> float:
+        return shape.entries * math.prod(
+            summation.tabulated.cells[summation.bunches.hubs[hub].pool].states for hub in shape.hubs
+        )
+
+    while hubs:
+        sizes = {h: _size(joint([s for s in waiting if h in s.hubs])) for h in hubs}
+        hub = min(hubs, key=lambda h: (sizes[h], h))
+        if sizes[hub] * BYTES_A_NUMBER > ANY_MACHINE:
+            return [], ENDLESS
+        hubs.remove(hub)
+        result, cost = multiplied([s for s in waiting if hub in s.hubs])
+        pool = summation.bunches.hubs[hub].pool
+        raised = tuple(size + 1 for size in result.counts[pool])
+        waiting = [s for s in waiting if hub not in s.hubs]
+        waiting.append(Shape(result.hubs - {hub}, result.counts | {pool: raised}))
+        total += cost
+    found: list[Shape] = []
+    for shape in waiting:
+        near = [other for other in found if set(other.counts) & set(shape.counts)]
+        result, cost = multiplied([*near, shape])
+        found = [other for other in found if other not in near] + [result]
+        total += cost
+    return found, total
+
+
+def _shape(summation: Summation, number: int, bunch: Bunch) -> Shape:
+    cells = summation.tabulated.cells[bunch.pool]
+    hubs = frozenset(tie.hub for tie in bunch.ties)
+    if number < len(summation.bunches.hubs):
+        return Shape(hubs | {number}, {bunch.pool: (1,) * max(0, cells.profiles - 1)})
+    family = summation.scene.pools[bunch.pool].family
+    weights = summation.tabulated.weights[family][bunch.klass].detach().numpy()
+    possible = {int(profile) for profile in cells.profile[(weights > -math.inf) & (cells.profile >= 0)]}
+    return Shape(
+        hubs, {bunch.pool: tuple(len(bunch) + 1 if k in possible else 1 for k in range(1, cells.profiles))}
+    )
+
+
+def _contraction(summation: Summation, axes: dict[int, tuple[int, float]]) -> Cost:
+    """Of the tables over counts."""
+    scene = summation.scene
+    names = {pool: f"c{axis}" for pool, (axis, _) in axes.items()}
+    sizes = {f"c{axis}": int(rows) for axis, rows in axes.values()}
+    scopes: set[tuple[str, ...]] = {(name,) for name in sizes}
+    for _, one, other in set(summation.tabulated.tables) - summation.tabulated.flat:
+        scopes.add(tuple(sorted({names[one], names[other]})))
+    for term in scene.terms.counts:
+        if term.single is None:
+            pools = [pool for slot in term.slots if slot.literals for pool in scene.pools_in(slot)]
+            scopes.add(tuple(sorted({names[pool] for pool in pools})))
+    contraction = Contraction(tuple(sorted(scopes)), (), sizes, algebra=summation.tabulated.algebra.name)
+    tables = float(sum(math.prod(sizes[name] for name in scope) for scope in scopes))
+    try:
+        made = plan(contraction, None, ANY_MACHINE, gradient=True)
+    except BudgetError:
+        return ENDLESS
+    return Cost(3 * made.operations + tables, made.bytes + KEPT * tables * BYTES_A_NUMBER)

@@ -1,0 +1,96 @@
+"""What is known of single elements: those of which the same is known are one class.
+
+Takes a family of own atoms; gives :class:`Elements`, a class for each element, which cells are possible in
+each class, and what soft evidence gives them. An element that a term names has a class of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.lifted.families import Family
+from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """``class_of`` [element]; ``possible`` and ``opinions`` [class, cell]; ``first`` of each class."""
+
+    class_of: np.ndarray
+    possible: np.ndarray
+    opinions: np.ndarray
+    first: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.class_of)
+
+
+def element_count(type_name: str, program: Program) -> int:
+    return 1 if type_name == PROPOSITIONS else len(program.domain(type_name))
+
+
+def elements_of(family: Family, named: Collection[int], evidence: Evidence) -> Elements:
+    """The classes of a family's elements; each element that is ``named`` has one of its own."""
+    count = element_count(family.type, evidence.program)
+    alone = np.zeros(count, dtype=np.int64)
+    alone[sorted(named)] = 1 + np.arange(len(named))
+    known = [known_values(own, count, evidence) for own in family.owns]
+    opinions = [opinions_of(own, count, evidence) for own in family.owns]
+    columns = np.column_stack([alone, *known, *(column for o in opinions for column in o.T)])
+    rows, class_of = np.unique(columns, axis=0, return_inverse=True)
+    first = np.zeros(len(rows), dtype=np.int64)
+    first[class_of[::-1]] = np.arange(count)[::-1]
+    weights = np.zeros((len(rows), family.cells))
+    possible = np.ones((len(rows), family.cells), dtype=bool)
+    for own, values, opinion in zip(family.owns, known, opinions, strict=True):
+        of_cell, settled = family.values(own), values[first][:, None]
+        possible &= (settled == LATENT) | (settled == of_cell)
+        weights += opinion[first][:, of_cell]
+    possible &= weights > -np.inf
+    return Elements(class_of.reshape(-1), possible, np.where(possible, weights, 0.0), first)
+
+
+def known_values(own: Own, count: int, evidence: Evidence) -> np.ndarray:
+    """The value of each element's own atom, or ``LATENT``."""
+    return evidence.known(own.predicate).lookup(own_codes(own, count))
+
+
+def own_codes(own: Own, count: int) -> np.ndarray:
+    """The code of each element's own atom."""
+    return np.arange(count) * (count + 1 if own.diagonal else 1)
+
+
+def opinions_of(own: Own, count: int, evidence: Evidence) -> np.ndarray:
+    """What soft evidence and excluded values add to the values of the own atoms [element, value]."""
+    codes, values, worths = opinions(own.predicate, evidence)
+    added = np.zeros((count, evidence.program.value_count(own.predicate)))
+    if own.diagonal:
+        here = codes % (count + 1) == 0
+        codes, values, worths = codes[here] // (count + 1), values[here], worths[here]
+    np.add.at(added, (codes, values), worths)
+    return added
+
+
+def opinions(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes and values of atoms that soft evidence or an excluded value is about, and what each adds."""
+    table, sizes = evidence.program.table(predicate), evidence.sizes(predicate)
+    soft = codes_of(table.soft[:, : len(sizes)], sizes)
+    p = table.probabilities
+    worths = np.log(p) - np.log1p(-p)
+    if evidence.is_valued(predicate):
+        values = table.soft[:, -1].astype(np.int64)
+        worths = worths + np.log(max(1, evidence.program.value_count(predicate) - 1))
+    else:
+        values = np.ones(len(soft), np.int64)
+    codes, excluded = evidence.excluded(predicate)
+    return (
+        np.concatenate([soft, codes]),
+        np.concatenate([values, excluded]),
+        np.concatenate([worths, np.full(len(codes), -np.inf)]),
+    )

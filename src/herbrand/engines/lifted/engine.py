@@ -1,0 +1,218 @@
+"""Exact inference by counting: the cost grows with a power of the number of constants, not exponentially.
+
+Guarantee: ``exact``, up to rounding. What counting cannot take (links between three variables, atoms of three
+arguments, quantifiers over pairs, evidence that leaves no symmetry) is left to ground elimination where that
+is affordable; the answer says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.marginals import Marginals, Row
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget, readable
+from herbrand.engines.asked import Asked
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.exact import OPERATIONS_A_SECOND, Exact
+from herbrand.engines.exact import State as GroundState
+from herbrand.engines.lifted.attribution import attributed
+from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved
+from herbrand.engines.lifted.terms import NotLiftableError
+from herbrand.engines.reading import looked_up
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import Formula, Truth
+from herbrand.program.evidence import Evidence
+from herbrand.program.ground import BYTES_AN_ATOM
+from herbrand.program.instances import instances
+from herbrand.program.lower import forbidding
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+TOTAL_ONLY = Question(atoms=(), formulas=(Truth(True),))
+"""For the cost of a partition alone: no atom is read."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A problem to be solved by counting, or, where ``ground`` is set, why not and the ground elimination."""
+
+    question: Question
+    problem: Problem | None = None
+    ground: GroundState | None = None
+    reason: str = ""
+    solution: Solution | None = None
+    formulas: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """Counting within ``memory`` bytes and ``most_operations``."""
+
+    memory: int | None = None
+    most_operations: float = 1e11
+    name: str = field(default="lifted", init=False)
+
+    @classmethod
+    def with_settings(cls, settings: Settings) -> Lifted:
+        if settings.seconds is None:
+            return cls(settings.memory)
+        return cls(settings.memory, OPERATIONS_A_SECOND * settings.seconds)
+
+    @property
+    def _exact(self) -> Exact:
+        """What takes over where counting cannot go on."""
+        return Exact(self.memory, self.most_operations)
+
+    def supports(self, program: Program, question: Question) -> Support:
+        try:
+            state = self.start(program, question)
+        except (BudgetError, UnsupportedError) as error:
+            return Support(False, error.mistakes[0].message)
+        except ContradictionError:
+            return Support(True, guarantee=Guarantee.EXACT)
+        if state.problem is not None:
+            cost = state.problem.cost(question)
+            return Support(True, "", cost.operations, cost.bytes, state, Guarantee.EXACT)
+        assert state.ground is not None
+        elimination = state.ground.elimination
+        return Support(True, state.reason, elimination.operations, elimination.bytes, state, Guarantee.EXACT)
+
+    def start(self, program: Program, question: Question) -> State:
+        try:
+            problem = problem_of(program, Evidence(program), (), question.most_probable)
+            return State(question, self._affordable(problem, question))
+        except NotLiftableError as reason:
+            return self._grounded(program, question, str(reason))
+
+    def step(self, state: State) -> State:
+        if state.problem is None:
+            assert state.ground is not None
+            return replace(state, ground=self._exact.step(state.ground))
+        try:
+            solution = solved(state.problem)
+            if solution.total == -math.inf:
+                raise self._contradiction(state)
+            return replace(state, solution=solution, formulas=self._formula_rows(state, solution))
+        except NotLiftableError as reason:
+            program = state.problem.evidence.program
+            return self.step(self._grounded(program, state.question, str(reason)))
+
+    def residual(self, state: State) -> float:
+        return 0.0
+
+    def read(self, state: State, status: Status) -> Marginals:
+        if state.problem is None:
+            assert state.ground is not None
+            told = replace(status, advice=_fell_back(state.reason))
+            return replace(self._exact.read(state.ground, told), engine=self.name)
+        assert state.solution is not None
+        solution, likeliest = state.solution, state.question.most_probable
+        self._refuse_too_many_atoms(state)
+        return Marginals(
+            self.name,
+            Guarantee.EXACT,
+            status,
+            tuple(looked_up(state.problem.evidence, solution.of, state.question)),
+            state.formulas,
+            None if likeliest else solution.total,
+            None if likeliest else PartitionGuarantee.EXACT,
+            likeliest,
+            solution.total if likeliest else None,
+        )
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        """The log-odds shared out among the statements, each with all its groundings."""
+        if state.problem is None:
+            assert state.ground is not None
+            found = self._exact.explain(state.ground, status)
+            return replace(found, engine=self.name, note=_fell_back(state.reason))
+        asked = Asked.of(state.question, state.problem.evidence)
+        found = attributed(state.problem.evidence, asked)
+        return Explanation(
+            asked.text,
+            "log-odds",
+            found.value,
+            self.name,
+            Guarantee.EXACT,
+            found.reasons,
+            found.base,
+            found.remainder,
+        )
+
+    def _affordable(self, problem: Problem, question: Question) -> Problem:
+        """The problem, or :class:`NotLiftableError` where counting would exceed the limits."""
+        allowed, cost = budget(self.memory), problem.cost(question)
+        if cost.bytes > allowed:
+            needed = readable(cost.bytes) if math.isfinite(cost.bytes) else "more than any machine has"
+            raise NotLiftableError(f"counting needs {needed} and may use {readable(allowed)}")
+        if cost.operations > self.most_operations:
+            raise NotLiftableError(
+                f"counting would take about {cost.operations:.0e} operations; at most "
+                f"{self.most_operations:.0e} are allowed"
+            )
+        return problem
+
+    def _grounded(self, program: Program, question: Question, reason: str) -> State:
+        """Ground elimination instead, or a refusal that gives both reasons."""
+        try:
+            ground = self._exact.start(program, question)
+            self._exact.refuse_too_much(ground.elimination)
+        except (BudgetError, UnsupportedError) as error:
+            raise type(error)(
+                (Mistake(f"lifted inference does not apply: {reason}"), *error.mistakes)
+            ) from None
+        return State(question, None, ground, reason)
+
+    def _contradiction(self, state: State) -> HerbrandError:
+        """Which statements contradict each other, found on the ground where that is small."""
+        assert state.problem is not None
+        try:
+            self._exact.step(self._exact.start(state.problem.evidence.program, state.question))
+        except ContradictionError as error:
+            return error
+        except (BudgetError, UnsupportedError):
+            pass
+        return ContradictionError("with the facts, no world satisfies all hard statements")
+
+    def _refuse_too_many_atoms(self, state: State) -> None:
+        assert state.problem is not None
+        if not state.question.everything:
+            return
+        evidence, allowed = state.problem.evidence, budget(self.memory)
+        counts = {name: evidence.known(name).latent_count() for name in evidence.program.signature.predicates}
+        needed = sum(counts.values()) * BYTES_AN_ATOM
+        if needed > allowed:
+            raise BudgetError(
+                f"the answer would list {sum(counts.values()):,} atoms: about {readable(needed)}, and "
+                f"{readable(allowed)} are allowed",
+                hint="ask for the predicates or atoms that matter by --query",
+            )
+
+    def _formula_rows(self, state: State, solution: Solution) -> tuple[Row, ...]:
+        """The probability of every instance of the queried formulas."""
+        assert state.problem is not None
+        program = state.problem.evidence.program
+        return tuple(
+            Row(show_formula(formula), None, (), self._probability(state.problem, solution, formula))
+            for asked in state.question.formulas
+            for formula in instances(asked, program)
+        )
+
+    def _probability(self, problem: Problem, solution: Solution, formula: Formula) -> float:
+        """The share of the partition that worlds with the formula have; 1 or 0 in the most probable world."""
+        program = problem.evidence.program
+        extra = forbidding(program, formula)
+        supposing = problem_of(program, problem.evidence, extra, problem.most)
+        with_formula = self._affordable(supposing, TOTAL_ONLY).total
+        if problem.most:
+            return float(math.isclose(with_formula, solution.total, abs_tol=1e-9))
+        return min(1.0, math.exp(with_formula - solution.total))
+
+
+def _fell_back(reason: str) -> str:
+    return f"answered by ground elimination, since {reason}"

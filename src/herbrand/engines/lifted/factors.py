@@ -1,0 +1,122 @@
+"""Tables over counts: what pairs, and formulas about several elements, give each vector of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from herbrand.engines.lifted.polynomials import times_counts
+from herbrand.engines.lifted.scene import Scene
+from herbrand.engines.lifted.tabulated import Cells, Tabulated
+from herbrand.engines.lifted.terms import CountTerm, Number, Slot, Some
+
+FLOAT = torch.float64
+
+Axes = tuple[str, ...]
+"""The names of a table's axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """``counts`` [row, profile] of each pool and the name of its axis. ``pairs``: what has been added to the
+    tables of usual pairs, as zeros, to be differentiated."""
+
+    tabulated: Tabulated
+    counts: Mapping[int, Tensor]
+    names: Mapping[int, str]
+    pairs: dict[tuple[int, int], Tensor] = field(default_factory=dict)
+
+    @property
+    def scene(self) -> Scene:
+        return self.tabulated.scene
+
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        return self.tabulated.cells
+
+    def of_pairs(self) -> Iterator[tuple[Axes, Tensor]]:
+        """What the usual pairs of every two pools give."""
+        tables: dict[tuple[int, int], Tensor] = {}
+        for link in self.tabulated.tables:
+            one, other = link[1:]
+            if link in self.tabulated.flat:
+                continue
+            rows, columns = (torch.from_numpy(self.cells[pool].first_of(True)) for pool in (one, other))
+            table = self.tabulated.default(link)[rows][:, columns]
+            if (other, one) in tables and one != other:
+                one, other, table = other, one, table.T
+            tables[one, other] = tables[one, other] + table if (one, other) in tables else table
+        for (one, other), table in tables.items():
+            self.pairs[one, other] = torch.zeros_like(table).detach().requires_grad_()
+            table = table + self.pairs[one, other]
+            if self.names[one] == self.names[other]:
+                yield (self.names[one],), _within(self.counts[one], self.counts[other], table, one == other)
+            else:
+                between = times_counts(self.counts[other], times_counts(self.counts[one], table.T).T)
+                yield (self.names[one], self.names[other]), between
+
+    def of_counts(self) -> Iterator[tuple[Axes, Tensor]]:
+        """What formulas about several elements that nothing links give."""
+        for term in self.scene.terms.counts:
+            if term.single is not None and term.single.literals:
+                continue
+            pools = sorted({p for slot in term.slots if slot.literals for p in self.scene.pools_in(slot)})
+            scope = tuple(dict.fromkeys(self.names[pool] for pool in pools))
+            table = self._product(term, scope)
+            if term.weight is None:
+                table = torch.zeros_like(table).masked_fill(table > 0, -torch.inf)
+            else:
+                table = self.tabulated.worth(term) * table
+            yield scope, table
+
+    def _product(self, term: CountTerm, scope: Axes) -> Tensor:
+        sizes = {self.names[pool]: len(rows) for pool, rows in self.counts.items()}
+        table = torch.ones([sizes[name] for name in scope], dtype=FLOAT)
+        for number in term.numbers:
+            table = table * self._number(number, scope)
+        for condition in term.conditions:
+            table = table * self._condition(condition, scope)
+        return table
+
+    def _condition(self, some: Some, scope: Axes) -> Tensor:
+        holds = torch.zeros([1] * len(scope), dtype=torch.bool)
+        for piece in some.pieces:
+            product = torch.ones([1] * len(scope), dtype=FLOAT)
+            for number in piece:
+                product = product * self._number(number, scope)
+            holds = holds | (product > 0)
+        return (holds == some.some).to(FLOAT)
+
+    def _number(self, number: Number, scope: Axes) -> Tensor:
+        total = torch.zeros([1] * len(scope), dtype=FLOAT)
+        for times, slots in number:
+            product = torch.full([1] * len(scope), float(times), dtype=FLOAT)
+            for slot in slots:
+                product = product * self._slot(slot, scope)
+            total = total + product
+        return total
+
+    def _slot(self, slot: Slot, scope: Axes) -> Tensor:
+        """How many elements are in a slot, over the scope's axes."""
+        if not slot.literals:
+            return torch.full([1] * len(scope), float(self.scene.elements_in(slot)), dtype=FLOAT)
+        total = torch.zeros([1] * len(scope), dtype=FLOAT)
+        for pool in self.scene.pools_in(slot):
+            holds = self.scene.families[self.scene.pools[pool].family].holding(slot.literals)
+            of_profile = torch.from_numpy(holds[self.cells[pool].first_of(True)].astype(float))
+            shape = [-1 if name == self.names[pool] else 1 for name in scope]
+            total = total + (self.counts[pool] @ of_profile).view(shape)
+        return total
+
+
+def _within(left: Tensor, right: Tensor, table: Tensor, same: bool) -> Tensor:
+    """What all pairs of elements on one axis give for each of its counts [row]."""
+    total = torch.zeros(len(left), dtype=FLOAT)
+    for i in range(table.shape[0]):
+        for j in range(i if same else 0, table.shape[1]):
+            pairs = left[:, i] * (left[:, i] - 1) / 2 if same and i == j else left[:, i] * right[:, j]
+            total = total + times_counts(pairs[:, None], table[i, j].view(1))
+    return total

@@ -1,0 +1,157 @@
+"""Own atoms of elements that some term ties together, and the cells: all value combinations they can take.
+
+A family is a smallest set of own atoms of one type such that no term speaks, of one element, of atoms in two
+families. Counts of different families are then independent but for what terms say of counts.
+
+>>> family = Family("person", (Own("smokes"), Own("cancer")), (2, 2))
+>>> family.holding(((Own("cancer"), (1,)),))
+array([False,  True, False,  True])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.lifted.terms import (
+    PROPOSITIONS,
+    CountTerm,
+    Literals,
+    NotLiftableError,
+    Own,
+    PairTerm,
+    Slot,
+    Terms,
+)
+from herbrand.program.program import Program
+
+MOST_CELLS = 4096
+
+TypedOwn = tuple[str, Own]
+
+
+@dataclass(frozen=True)
+class Family:
+    """``sizes``: how many values each own atom has; a cell is their joint index, the last the fastest."""
+
+    type: str
+    owns: tuple[Own, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        return math.prod(self.sizes)
+
+    def values(self, own: Own) -> np.ndarray:
+        """The value of an own atom in each cell."""
+        place = self.owns.index(own)
+        faster = math.prod(self.sizes[place + 1 :])
+        return np.arange(self.cells) // faster % self.sizes[place]
+
+    def holding(self, literals: Literals) -> np.ndarray:
+        """The cells in which all literals hold."""
+        holds = np.ones(self.cells, dtype=bool)
+        for own, allowed in literals:
+            holds &= np.isin(self.values(own), allowed)
+        return holds
+
+
+def families_of(terms: Terms, program: Program) -> tuple[Family, ...]:
+    """All families of own atoms that are latent or that some term speaks of."""
+    joined = _Joined()
+    for term in terms.counts:
+        for slots in _tied(term):
+            joined.join(slots)
+    for sides in pair_sides(terms.pairs, program):
+        for slots in sides:
+            joined.join(slots)
+    for term in terms.pairs:
+        for own, _ in term.given:
+            joined.add((PROPOSITIONS, own))
+    for owned in _latent(program):
+        joined.add(owned)
+    return tuple(_family(sorted(members), program) for members in joined.groups())
+
+
+def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[list[Slot], ...]]:
+    """For each group of binary predicates that terms tie together, the slots whose families must be one."""
+    for group in binary_groups(pairs, program):
+        slots = [(term.left, term.right) for term in pairs if term.atoms[0][0] in group]
+        types = program.signature.predicates[group[0]].types
+        if types[0] == types[1]:
+            yield ([slot for both in slots for slot in both],)
+        else:
+            yield tuple([slot for both in slots for slot in both if slot.type == name] for name in types)
+
+
+def binary_groups(pairs: Sequence[PairTerm], program: Program) -> list[tuple[str, ...]]:
+    """Binary predicates that some term speaks of together; latent ones that none speaks of are alone."""
+    of: dict[str, set[str]] = {}
+    for predicate in program.signature.predicates.values():
+        if predicate.arity == 2 and has_say(predicate.name, program):
+            of[predicate.name] = {predicate.name}
+    for term in pairs:
+        names = {name for name, _, _ in term.atoms}
+        joint = set().union(*(of.get(name, {name}) for name in names))
+        for name in joint:
+            of[name] = joint
+    return list(dict.fromkeys(tuple(sorted(group)) for group in of.values()))
+
+
+def _tied(term: CountTerm) -> Iterator[list[Slot]]:
+    """Slots that speak of one element: each by itself."""
+    for slot in term.slots:
+        yield [slot]
+
+
+def has_say(predicate: str, program: Program) -> bool:
+    """Whether its atoms bear on the sum though no term speaks of them: latent, or with soft evidence."""
+    return program.is_open(predicate) or bool(len(program.table(predicate).soft))
+
+
+def _latent(program: Program) -> Iterator[TypedOwn]:
+    for predicate in program.signature.predicates.values():
+        if not has_say(predicate.name, program):
+            continue
+        if predicate.arity == 0:
+            yield PROPOSITIONS, Own(predicate.name)
+        elif predicate.arity == 1:
+            yield predicate.types[0], Own(predicate.name)
+        elif predicate.arity == 2 and predicate.types[0] == predicate.types[1]:
+            yield predicate.types[0], Own(predicate.name, diagonal=True)
+
+
+def _family(members: Sequence[TypedOwn], program: Program) -> Family:
+    owns = tuple(own for _, own in members)
+    sizes = tuple(program.value_count(own.predicate) for own in owns)
+    if math.prod(sizes) > MOST_CELLS:
+        names = ", ".join(dict.fromkeys(own.predicate for own in owns))
+        raise NotLiftableError(
+            f"{names} hang together about one constant, which makes {math.prod(sizes):,} cells; "
+            f"at most {MOST_CELLS:,} are taken"
+        )
+    return Family(members[0][0], owns, sizes)
+
+
+class _Joined:
+    """Sets of own atoms, joined as terms speak of them together."""
+
+    def __init__(self) -> None:
+        self._of: dict[TypedOwn, set[TypedOwn]] = {}
+
+    def add(self, owned: TypedOwn) -> None:
+        self._of.setdefault(owned, {owned})
+
+    def join(self, slots: Iterable[Slot]) -> None:
+        owned = [(slot.type, own) for slot in slots for own, _ in slot.literals]
+        for one in owned:
+            self.add(one)
+        joint = set().union(*(self._of[one] for one in owned))
+        for one in joint:
+            self._of[one] = joint
+
+    def groups(self) -> Iterator[set[TypedOwn]]:
+        return iter({id(group): group for group in self._of.values()}.values())

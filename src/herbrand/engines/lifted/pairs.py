@@ -1,0 +1,277 @@
+"""Atoms of two different elements: what is known of each pair, and the tables they sum out to.
+
+Binary predicates that terms tie together make a :class:`Group`. Given the cells of its two elements, a
+pair's atoms are independent of all others, so they are summed out at once: a table [left cell, right cell]
+for each :class:`Pattern` of what is known of them. Nearly all pairs have the default pattern; the others are
+listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra
+from herbrand.engines.lifted.elements import opinions
+from herbrand.engines.lifted.families import Family
+from herbrand.engines.lifted.terms import NotLiftableError, PairTerm, Slot
+from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.program import Program
+
+MOST_ENTRIES = 2**24
+
+Atom = tuple[str, bool]
+"""A predicate, and whether its arguments are the pair's elements in the group's order."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """``families``: those of its left and right elements; one and the same where the types are."""
+
+    types: tuple[str, str]
+    atoms: tuple[Atom, ...]
+    sizes: tuple[int, ...]
+    terms: tuple[PairTerm, ...]
+    families: tuple[int, int]
+
+    @property
+    def within(self) -> bool:
+        """Whether both elements are of one type."""
+        return self.types[0] == self.types[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The value of each atom, or ``LATENT``, and what opinions add to each value of each atom."""
+
+    values: tuple[int, ...]
+    opinions: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PairKnowledge:
+    """``patterns[0]`` is what is known of all pairs but those listed, [pair, 2], each with its pattern."""
+
+    patterns: tuple[Pattern, ...]
+    pairs: np.ndarray
+    pattern_of: np.ndarray
+
+
+def turned(group: Group, pattern: Pattern) -> Pattern:
+    """The pattern seen from the other element of a pair within one type."""
+    order = [group.atoms.index((name, not way)) for name, way in group.atoms]
+    values, opinions = pattern.values, pattern.opinions
+    return Pattern(tuple(values[i] for i in order), tuple(opinions[i] for i in order))
+
+
+def group_of(
+    predicates: tuple[str, ...], terms: tuple[PairTerm, ...], families: tuple[int, int], program: Program
+) -> Group:
+    first = program.signature.predicates[predicates[0]].types
+    types = (first[0], first[1])
+    ways = (True, False) if types[0] == types[1] else (True,)
+    atoms = tuple((name, way) for name in predicates for way in ways)
+    return Group(types, atoms, tuple(program.value_count(name) for name, _ in atoms), terms, families)
+
+
+def knowledge_of(group: Group, evidence: Evidence) -> PairKnowledge:
+    """All pairs of which something else is known than of most."""
+    left, right = (len(evidence.program.domain(name)) for name in group.types)
+    sizes = (left, right)
+    default = tuple(_default(name, sizes, group.within, evidence) for name, _ in group.atoms)
+    listed = [
+        _pair_keys(group, name, codes, sizes, evidence)
+        for name in dict.fromkeys(name for name, _ in group.atoms)
+        for codes in _unusual(name, default[group.atoms.index((name, True))], sizes, evidence)
+    ]
+    keys = np.unique(np.concatenate(listed)) if listed else np.empty(0, np.int64)
+    pairs = np.column_stack(np.divmod(keys, sizes[1]))
+    codes = [_codes(pairs, name, way, group, evidence) for name, way in group.atoms]
+    values = [evidence.known(name).lookup(c) for (name, _), c in zip(group.atoms, codes, strict=True)]
+    added = [
+        _opinions_at(name, c, size, evidence)
+        for (name, _), c, size in zip(group.atoms, codes, group.sizes, strict=True)
+    ]
+    _, first, pattern_of = np.unique(
+        np.column_stack([*values, *added]), axis=0, return_index=True, return_inverse=True
+    )
+    usual = Pattern(default, tuple(np.zeros(size) for size in group.sizes))
+    unusual = (Pattern(tuple(int(v[i]) for v in values), tuple(a[i] for a in added)) for i in first)
+    return PairKnowledge((usual, *unusual), pairs, pattern_of.reshape(-1) + 1)
+
+
+def _default(predicate: str, sizes: tuple[int, int], within: bool, evidence: Evidence) -> int:
+    """What most pairs of different elements have: a value, or ``LATENT``."""
+    known = evidence.known(predicate)
+    listed = ~_on_diagonal(known.codes, sizes, within)
+    values, counts = np.unique(known.values[listed], return_counts=True)
+    pairs = sizes[0] * sizes[1] - (min(sizes) if within else 0)
+    if not len(counts) or 2 * counts.max() <= pairs:
+        return known.default
+    return int(values[counts.argmax()])
+
+
+def _on_diagonal(codes: np.ndarray, sizes: tuple[int, int], within: bool) -> np.ndarray:
+    return codes % (sizes[1] + 1) == 0 if within else np.zeros(len(codes), dtype=bool)
+
+
+def _unusual(predicate: str, default: int, sizes: tuple[int, int], evidence: Evidence) -> list[np.ndarray]:
+    """Codes of atoms with another value than the default, or with an opinion."""
+    known = evidence.known(predicate)
+    if default == known.default:
+        unusual = known.codes[known.values != default]
+    else:
+        every = np.arange(known.atom_count)
+        unusual = every[known.lookup(every) != default]
+    return [unusual, opinions(predicate, evidence)[0]]
+
+
+def _pair_keys(
+    group: Group, predicate: str, codes: np.ndarray, sizes: tuple[int, int], evidence: Evidence
+) -> np.ndarray:
+    """Each atom's pair as one number; of two elements of one type the smaller comes first."""
+    codes = codes[~_on_diagonal(codes, sizes, group.within)]
+    width = evidence.sizes(predicate)[1]
+    left, right = np.divmod(codes, width)
+    if group.within:
+        left, right = np.minimum(left, right), np.maximum(left, right)
+    elif not _in_order(group, predicate, evidence):
+        left, right = right, left
+    return left * sizes[1] + right
+
+
+def _in_order(group: Group, predicate: str, evidence: Evidence) -> bool:
+    return evidence.program.signature.predicates[predicate].types == group.types
+
+
+def _codes(pairs: np.ndarray, name: str, way: bool, group: Group, evidence: Evidence) -> np.ndarray:
+    """The atom's code for each pair."""
+    straight = way if group.within else _in_order(group, name, evidence)
+    first, second = (pairs[:, 0], pairs[:, 1]) if straight else (pairs[:, 1], pairs[:, 0])
+    return first * evidence.sizes(name)[1] + second
+
+
+def _opinions_at(predicate: str, codes: np.ndarray, size: int, evidence: Evidence) -> np.ndarray:
+    """What opinions add to each value of these atoms [atom, value]."""
+    added = np.zeros((len(codes), size))
+    about, values, worths = opinions(predicate, evidence)
+    if len(about) and len(codes):
+        order = np.argsort(codes)
+        rows = order[np.minimum(np.searchsorted(codes, about, sorter=order), len(codes) - 1)]
+        hit = codes[rows] == about
+        np.add.at(added, (rows[hit], values[hit]), worths[hit])
+    return added
+
+
+Range = frozenset[int] | int
+"""A pool's elements: one constant, or all but those that have pools of their own."""
+
+
+def covers(slot: Slot, elements: Range) -> bool:
+    """Whether a slot's variable ranges over a pool."""
+    if isinstance(elements, int):
+        return slot.constant == elements if slot.constant is not None else elements not in slot.excluded
+    return slot.constant is None
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of one group's pairs between two pools, for values of the weights and of propositions."""
+
+    group: Group
+    families: tuple[Family, Family]
+    ranges: tuple[Range, Range]
+    algebra: Algebra
+    potential: Tensor
+    """[left cell, right cell, the values of each atom]: what terms give."""
+    trust: Tensor
+    """What opinions are multiplied with."""
+
+    def masked(self, pattern: Pattern) -> Tensor:
+        """The potential with what is known."""
+        potential = self.potential
+        for place, (value, added) in enumerate(zip(pattern.values, pattern.opinions, strict=True)):
+            impossible = np.isneginf(added)
+            if value != LATENT:
+                impossible |= np.arange(len(added)) != value
+            if not (impossible.any() or added.any()):
+                continue
+            shape = [-1 if i == place + 2 else 1 for i in range(potential.dim())]
+            potential = potential + self.trust * torch.from_numpy(np.where(impossible, 0.0, added)).view(
+                shape
+            )
+            potential = potential.masked_fill(torch.from_numpy(impossible).view(shape), -torch.inf)
+        return potential
+
+    def summed(self, pattern: Pattern) -> Tensor:
+        """The pair's atoms summed, or maximised, out: [left cell, right cell]."""
+        return self.algebra.sum(self.masked(pattern), tuple(range(2, self.potential.dim())))
+
+    def shares(self, pattern: Pattern) -> list[np.ndarray]:
+        """For each atom the share of its values given the cells [left cell, right cell, value]."""
+        masked = self.masked(pattern).detach()
+        flat = masked.reshape(*masked.shape[:2], -1)
+        if self.algebra.idempotent:
+            shares = torch.zeros_like(flat).scatter_(2, flat.argmax(2, keepdim=True), 1.0)
+        else:
+            shares = torch.softmax(flat.clamp_min(torch.finfo(flat.dtype).min), 2)
+        shares = shares.view(masked.shape)
+        places = range(2, masked.dim())
+        return [
+            shares.sum([p for p in places if p != place]).numpy() if len(places) > 1 else shares.numpy()
+            for place in places
+        ]
+
+
+def tables_of(
+    group: Group,
+    families: tuple[Family, Family],
+    ranges: tuple[Range, Range],
+    given: Mapping[str, int],
+    weights: Tensor,
+    algebra: Algebra,
+) -> Tables:
+    """The group's tables between two pools; ``given``: the values of propositions."""
+    shape = (families[0].cells, families[1].cells, *group.sizes)
+    if np.prod(shape, dtype=float) > MOST_ENTRIES:
+        names = ", ".join(dict.fromkeys(name for name, _ in group.atoms))
+        raise NotLiftableError(f"a pair's table over {names} would be too large")
+    potential = torch.zeros(shape, dtype=torch.float64)
+    for term in group.terms:
+        if any(given[own.predicate] not in allowed for own, allowed in term.given):
+            continue
+        for straight in _ways(group, term):
+            left, right = (term.left, term.right) if straight else (term.right, term.left)
+            if not (covers(left, ranges[0]) and covers(right, ranges[1])):
+                continue
+            holds = torch.from_numpy(_holding(group, families, left, right, term, straight))
+            if term.weight is None:
+                potential = potential.masked_fill(holds, -torch.inf)
+            else:
+                potential = potential + term.sign * term.times * weights[term.weight] * holds
+    return Tables(group, families, ranges, algebra, potential, weights[-1])
+
+
+def _ways(group: Group, term: PairTerm) -> tuple[bool, ...]:
+    """Which of its slots may stand for the left element."""
+    return (True, False) if group.within else (term.left.type == group.types[0],)
+
+
+def _holding(
+    group: Group, families: tuple[Family, Family], left: Slot, right: Slot, term: PairTerm, straight: bool
+) -> np.ndarray:
+    """Where the term holds, of the shape of the potential."""
+    count = 2 + len(group.sizes)
+    holds = np.ones((families[0].cells, families[1].cells, *group.sizes), dtype=bool)
+    sides = [families[0].holding(left.literals), families[1].holding(right.literals)]
+    for place, side in enumerate(sides):
+        holds &= side.reshape([-1 if i == place else 1 for i in range(count)])
+    for name, way, allowed in term.atoms:
+        place = group.atoms.index((name, way == straight if group.within else True))
+        values = np.isin(np.arange(group.sizes[place]), allowed)
+        holds &= values.reshape([-1 if i == place + 2 else 1 for i in range(count)])
+    return holds

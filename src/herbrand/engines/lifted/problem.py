@@ -1,0 +1,127 @@
+"""A program to be answered by counting: one summation for each choice of values of the switches.
+
+Switches are propositions that formulas about linked pairs speak of. Most programs have none, and one
+summation is all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import torch
+
+from herbrand.contraction.algebra import algebra_named
+from herbrand.engines.lifted.bystanders import bystander_shares, bystander_total, bystanders
+from herbrand.engines.lifted.costs import Cost, clamps, cost_of
+from herbrand.engines.lifted.scene import scene_of
+from herbrand.engines.lifted.shares import Shares
+from herbrand.engines.lifted.summation import Summation
+from herbrand.engines.lifted.tabulated import numbers_of, tabulated
+from herbrand.engines.lifted.terms import NotLiftableError
+from herbrand.engines.lifted.world import World
+from herbrand.program.evidence import Evidence
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+from herbrand.program.template import Template
+
+MOST_BRANCHES = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """``summations``: one a choice; ``elsewhere``: what bystanders add to the total."""
+
+    evidence: Evidence
+    summations: tuple[Summation, ...]
+    numbers: torch.Tensor
+    elsewhere: torch.Tensor
+    most: bool
+
+    def cost(self, question: Question) -> Cost:
+        """Of all summations that it takes to answer, and of their gradients."""
+        signature = self.evidence.program.signature
+        asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
+        costs = [cost_of(s).times(1 + (0 if self.most else clamps(s, asked))) for s in self.summations]
+        return Cost(sum(c.operations for c in costs), max(c.bytes for c in costs))
+
+    @cached_property
+    def total(self) -> float:
+        """The log-partition, or the largest log-weight; minus infinity where no world is possible."""
+        with torch.no_grad():
+            return float(self._total())
+
+    def slopes(self) -> np.ndarray:
+        """The derivative of the total by each weight, and last by the trust in soft evidence."""
+        (slopes,) = torch.autograd.grad(self._total(), self.numbers, allow_unused=True)
+        return np.zeros(len(self.numbers)) if slopes is None else slopes.numpy()
+
+    def _total(self) -> torch.Tensor:
+        totals = torch.stack([s.total() for s in self.summations])
+        return (totals.max() if self.most else totals.logsumexp(0)) + self.elsewhere
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """``weighted``: the share of the total that each choice has, and its probabilities."""
+
+    problem: Problem
+    total: float
+    weighted: tuple[tuple[float, Shares | World], ...]
+
+    def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        """The probability of each value of these latent atoms [atom, value]."""
+        if predicate in set(bystanders(self.problem.evidence)):
+            return bystander_shares(predicate, self.problem.evidence, codes, self.problem.most)
+        return np.clip(sum(share * shares.of(predicate, codes) for share, shares in self.weighted), 0.0, 1.0)
+
+
+def problem_of(
+    program: Program,
+    evidence: Evidence,
+    extra: Sequence[Template] = (),
+    most: bool = False,
+    scale: float = 1.0,
+) -> Problem:
+    """The program with some more templates, all weights times ``scale``; ``most``: for its likeliest world.
+
+    Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`.
+    """
+    scene = scene_of(program, (*program.templates, *extra), evidence)
+    algebra = algebra_named("maximum" if most else "log")
+    numbers = numbers_of(program, scale).requires_grad_()
+    values = [range(program.value_count(name)) for name in scene.switches]
+    if math.prod(map(len, values)) > MOST_BRANCHES:
+        raise NotLiftableError(f"pairs depend on {len(values)} propositions, whose values would all be tried")
+    summations = tuple(
+        Summation(tabulated(scene, dict(zip(scene.switches, choice, strict=True)), numbers, algebra))
+        for choice in product(*values)
+    )
+    elsewhere = [bystander_total(name, evidence, numbers[-1], most) for name in bystanders(evidence)]
+    total = torch.stack([torch.zeros((), dtype=numbers.dtype), *elsewhere]).sum()
+    return Problem(evidence, summations, numbers, total, most)
+
+
+def solved(problem: Problem) -> Solution:
+    """The total and all probabilities; the latter say nothing where the total is minus infinity."""
+    possible = [summation for summation in problem.summations if not summation.impossible]
+    found = [(summation, summation.sums()) for summation in possible]
+    totals = np.array([float(sums.total) for _, sums in found])
+    best = totals.max(initial=-np.inf)
+    if best == -np.inf:
+        return Solution(problem, -math.inf, ())
+    if problem.most:
+        summation, sums = found[int(totals.argmax())]
+        return Solution(problem, float(best + problem.elsewhere.detach()), ((1.0, World(summation, sums)),))
+    shares = np.exp(totals - best)
+    total = float(best + np.log(shares.sum()) + problem.elsewhere.detach())
+    weighted = tuple(
+        (float(share), Shares(summation, sums))
+        for share, (summation, sums) in zip(shares / shares.sum(), found, strict=True)
+        if share > 0
+    )
+    return Solution(problem, total, weighted)

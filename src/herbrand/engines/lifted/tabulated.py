@@ -1,0 +1,254 @@
+"""A scene with weights put in: the tables of pairs, and which cells of each pool need not be told apart.
+
+Cells of a pool that every default table and every count term treats alike are one *profile*: only counts of
+profiles are summed over. Those that the tables of unusual pairs treat alike as well are one *state*. What is
+alike is decided by equal numbers, shares of the atoms included, so that reading marginals off it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.contraction.algebra import Algebra
+from herbrand.engines.lifted.pairs import Pattern, Tables, covers, tables_of, turned
+from herbrand.engines.lifted.scene import Scene
+from herbrand.engines.lifted.terms import PROPOSITIONS, CountTerm, NotLiftableError
+from herbrand.program.program import Program
+
+Link = tuple[int, int, int]
+"""A group and two pools."""
+
+SEPARABLE = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Which profile and state each cell of a pool belongs to (-1: impossible); ``profile_of`` each state."""
+
+    profile: np.ndarray
+    state: np.ndarray
+
+    @property
+    def profiles(self) -> int:
+        return int(self.profile.max(initial=-1)) + 1
+
+    @property
+    def states(self) -> int:
+        return int(self.state.max(initial=-1)) + 1
+
+    @property
+    def profile_of(self) -> list[int]:
+        """The profile of each state."""
+        return [int(self.profile[self.state == state][0]) for state in range(self.states)]
+
+    def first_of(self, profiles: bool) -> np.ndarray:
+        """One cell of each profile, or of each state."""
+        of = self.profile if profiles else self.state
+        return np.array([np.flatnonzero(of == number)[0] for number in range(int(of.max(initial=-1)) + 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """``weights`` [class, cell] for each family; ``tables`` and ``cells``; ``flat`` links need no counts."""
+
+    scene: Scene
+    given: Mapping[str, int]
+    algebra: Algebra
+    numbers: Tensor
+    weights: tuple[Tensor, ...]
+    tables: Mapping[Link, Tables]
+    flat: frozenset[Link]
+    cells: tuple[Cells, ...]
+
+    def default(self, link: Link) -> Tensor:
+        """What a pair of which nothing unusual is known sums out to [left cell, right cell]."""
+        return self.tables[link].summed(self.scene.knowledge[link[0]].patterns[0])
+
+    def worth(self, term: CountTerm) -> Tensor:
+        assert term.weight is not None
+        return term.sign * self.numbers[term.weight]
+
+    def link(self, group: int, left: int, right: int) -> tuple[Link, bool]:
+        """The link between two pools, and whether they are in the other order in it."""
+        if (group, left, right) in self.tables:
+            return (group, left, right), False
+        return (group, right, left), True
+
+    def unusual(self, group: int, pattern: int, left: int, right: int) -> Tensor:
+        """What a pattern gives a pair beyond what usual pairs have [left state, right state]."""
+        link, is_turned = self.link(group, left, right)
+        patterns = self.scene.knowledge[group].patterns
+        usual, special = patterns[0], patterns[pattern]
+        if is_turned:
+            usual, special = (turned(self.scene.groups[group], p) for p in (usual, special))
+        rows, columns = (torch.from_numpy(self.cells[pool].first_of(profiles=False)) for pool in link[1:])
+        before, after = (self.tables[link].summed(p)[rows][:, columns] for p in (usual, special))
+        impossible = before == -torch.inf
+        if bool((after[impossible] > -torch.inf).any()):
+            raise NotLiftableError("a fact makes possible what a hard statement forbids of most pairs")
+        extra = (after - before.masked_fill(impossible, 0.0)).masked_fill(impossible, 0.0)
+        return extra.T if is_turned else extra
+
+
+def numbers_of(program: Program, scale: float = 1.0) -> Tensor:
+    """The program's weights, and last what soft evidence is multiplied with; all times ``scale``."""
+    return scale * torch.tensor([*(weight.value for weight in program.weights), 1.0], dtype=torch.float64)
+
+
+def tabulated(scene: Scene, given: Mapping[str, int], numbers: Tensor, algebra: Algebra) -> Tabulated:
+    """``given``: values of the scene's switches; ``numbers``: those of :func:`numbers_of`."""
+    tables = {link: _tables(scene, link, given, numbers, algebra) for link in _links(scene)}
+    weights = [_own_weights(scene, family, given, numbers) for family in range(len(scene.families))]
+    flat = {link for link, made in tables.items() if _is_flat(scene, link, made)}
+    for link in sorted(flat):
+        _fold(scene, link, tables[link], weights)
+    cells = tuple(
+        _cells(scene, pool, weights[scene.pools[pool].family].detach(), tables, flat)
+        for pool in range(len(scene.pools))
+    )
+    return Tabulated(scene, given, algebra, numbers, tuple(weights), tables, frozenset(flat), cells)
+
+
+def _links(scene: Scene) -> Iterator[Link]:
+    for number, group in enumerate(scene.groups):
+        left, right = (scene.pools_of(family) for family in group.families)
+        for one in left:
+            for other in right:
+                if not group.within or one < other or (one == other and len(scene.pools[one]) > 1):
+                    yield number, one, other
+
+
+def _tables(scene: Scene, link: Link, given: Mapping[str, int], numbers: Tensor, algebra: Algebra) -> Tables:
+    group = scene.groups[link[0]]
+    pools = [scene.pools[i] for i in link[1:]]
+    families = (scene.families[pools[0].family], scene.families[pools[1].family])
+    return tables_of(group, families, (pools[0].range, pools[1].range), given, numbers, algebra)
+
+
+def pair_count(scene: Scene, link: Link) -> int:
+    """How many pairs there are between the two pools of a link."""
+    one, other = (len(scene.pools[i]) for i in link[1:])
+    return one * (one - 1) // 2 if link[1] == link[2] else one * other
+
+
+def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Tensor) -> Tensor:
+    """What single elements give and evidence says [class, cell]."""
+    family, elements = scene.families[index], scene.elements[index]
+    possible = elements.possible.copy()
+    if family.type == PROPOSITIONS:
+        for own in family.owns:
+            if own.predicate in given:
+                possible[:, family.values(own) != given[own.predicate]] = False
+    weights = numbers[-1] * torch.from_numpy(elements.opinions)
+    weights = weights.masked_fill(torch.from_numpy(~possible), -torch.inf)
+    own_of = scene.named[index]
+    for term in scene.terms.counts:
+        slot = term.single
+        if slot is None or not slot.literals or scene.family_with(slot.type, slot.literals[0][0]) != index:
+            continue
+        covered = np.array(
+            [covers(slot, int(e) if int(e) in own_of else frozenset()) for e in elements.first]
+        )
+        holds = torch.from_numpy(np.outer(covered, family.holding(slot.literals)))
+        if term.weight is None:
+            weights = weights.masked_fill(holds, -torch.inf)
+        else:
+            weights = weights + term.sign * numbers[term.weight] * holds
+    return weights
+
+
+def _is_flat(scene: Scene, link: Link, tables: Tables) -> bool:
+    """Whether a link's table is a sum over its two elements, and its atoms depend on one at most."""
+    pattern = scene.knowledge[link[0]].patterns[0]
+    table = tables.summed(pattern).detach().numpy()
+    if not np.isfinite(table).all():
+        return False
+    apart = np.abs(table - table[:, :1] - table[:1] + table[0, 0]).max()
+    if apart > SEPARABLE * (1 + np.abs(table).max()):
+        return False
+    return all(
+        (share == share[:, :1]).all() or (share == share[:1]).all() for share in tables.shares(pattern)
+    )
+
+
+def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Tensor]) -> None:
+    """Give each element its part of a flat table, once for every partner that it has."""
+    table = tables.summed(scene.knowledge[link[0]].patterns[0])
+    one, other = link[1:]
+    if one == other:
+        _give(scene, one, (len(scene.pools[one]) - 1) * (table[:, 0] - table[0, 0] / 2), weights)
+        return
+    _give(scene, one, len(scene.pools[other]) * table[:, 0], weights)
+    _give(scene, other, len(scene.pools[one]) * (table[0] - table[0, 0]), weights)
+
+
+def _give(scene: Scene, number: int, extra: Tensor, weights: list[Tensor]) -> None:
+    pool = scene.pools[number]
+    rows = np.zeros(len(weights[pool.family]), dtype=bool)
+    rows[scene.elements[pool.family].class_of[pool.elements]] = True
+    weights[pool.family] = weights[pool.family] + torch.from_numpy(rows)[:, None] * extra
+
+
+def _cells(
+    scene: Scene, number: int, weights: Tensor, tables: Mapping[Link, Tables], flat: set[Link]
+) -> Cells:
+    pool = scene.pools[number]
+    classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
+    possible = (weights[classes] > -torch.inf).any(0).numpy()
+    usual: list[np.ndarray] = []
+    unusual: list[np.ndarray] = []
+    for link, made in tables.items():
+        if number not in link[1:]:
+            continue
+        patterns = scene.knowledge[link[0]].patterns
+        for place, pattern in enumerate(patterns):
+            if place == 0 and link in flat and len(patterns) == 1:
+                continue
+            features = _features(made, pattern, number == link[1], number == link[2])
+            (unusual if place or link in flat else usual).extend(features)
+            if place and scene.groups[link[0]].within:
+                other = turned(scene.groups[link[0]], pattern)
+                unusual += _features(made, other, number == link[1], number == link[2])
+    usual += _indicators(scene, number)
+    profile = _numbered(usual, possible)
+    return Cells(profile, _numbered([profile[:, None], *unusual], possible))
+
+
+def _features(tables: Tables, pattern: Pattern, as_left: bool, as_right: bool) -> Iterator[np.ndarray]:
+    table = tables.summed(pattern).detach().numpy()
+    for array in (table, *tables.shares(pattern)):
+        if as_left:
+            yield array.reshape(len(array), -1)
+        if as_right:
+            turned = np.swapaxes(array, 0, 1)
+            yield turned.reshape(len(turned), -1)
+
+
+def _indicators(scene: Scene, number: int) -> Iterator[np.ndarray]:
+    """Where the slots of count terms about several elements hold."""
+    pool = scene.pools[number]
+    family = scene.families[pool.family]
+    seen = set()
+    for term in scene.terms.counts:
+        if term.single is not None:
+            continue
+        for slot in term.slots:
+            if slot.literals and slot.literals not in seen and number in scene.pools_in(slot):
+                seen.add(slot.literals)
+                yield family.holding(slot.literals)[:, None].astype(float)
+
+
+def _numbered(features: list[np.ndarray], possible: np.ndarray) -> np.ndarray:
+    """Equal rows have one number; impossible ones -1."""
+    numbers = np.full(len(possible), -1)
+    if not possible.any():
+        return numbers
+    columns = [feature[possible] for feature in features]
+    rows = np.concatenate([np.zeros((int(possible.sum()), 1)), *columns], axis=1)
+    numbers[possible] = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return numbers

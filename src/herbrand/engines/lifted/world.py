@@ -1,0 +1,106 @@
+"""One most probable world, from the counts that a summation in the max algebra chose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.lifted.pairs import turned
+from herbrand.engines.lifted.summation import Summation, Sums
+from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Which of the alike elements get which state does not matter: the first ones get the first state."""
+
+    summation: Summation
+    sums: Sums
+
+    @cached_property
+    def cell_of(self) -> tuple[np.ndarray, ...]:
+        """For each family, the cell of each element."""
+        scene, tabulated = self.summation.scene, self.summation.tabulated
+        found = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
+        for bunch, expected in zip(self.summation.bunches.all, self.sums.states, strict=True):
+            family = scene.pools[bunch.pool].family
+            cells = tabulated.cells[bunch.pool]
+            weights = tabulated.weights[family][bunch.klass].detach().numpy()
+            best = [
+                int(np.where(cells.state == state, weights, -np.inf).argmax())
+                for state in range(cells.states)
+            ]
+            chosen = np.repeat(np.arange(cells.states), np.rint(expected).astype(np.int64))
+            found[family][bunch.elements] = np.array(best)[chosen]
+        return found
+
+    def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        """1 for the value of each atom, 0 for its others [atom, value]."""
+        scene = self.summation.scene
+        types = scene.program.signature.predicates[predicate].types
+        one_hot = np.eye(scene.program.value_count(predicate))
+        if len(types) < 2:
+            return one_hot[self._own(types[0] if types else PROPOSITIONS, Own(predicate))[codes]]
+        rows, columns = np.divmod(codes, scene.evidence.sizes(predicate)[1])
+        values = np.zeros(len(codes), dtype=np.int64)
+        diagonal = (rows == columns) & (types[0] == types[1])
+        if diagonal.any():
+            values[diagonal] = self._own(types[0], Own(predicate, diagonal=True))[rows[diagonal]]
+        values[~diagonal] = self._between(predicate, rows[~diagonal], columns[~diagonal])
+        return one_hot[values]
+
+    def _own(self, type_name: str, own: Own) -> np.ndarray:
+        scene = self.summation.scene
+        family = scene.family_with(type_name, own)
+        return scene.families[family].values(own)[self.cell_of[family]]
+
+    def _between(self, predicate: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The values of atoms of two different elements."""
+        scene = self.summation.scene
+        number = next(i for i, g in enumerate(scene.groups) if any(name == predicate for name, _ in g.atoms))
+        group = scene.groups[number]
+        way = np.ones(len(rows), dtype=bool)
+        if group.within:
+            way = rows < columns
+            rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
+        elif scene.program.signature.predicates[predicate].types != group.types:
+            rows, columns = columns, rows
+        pattern = self._patterns(number, rows, columns)
+        left, right = group.families
+        pools = np.column_stack([scene.pool_of[left][rows], scene.pool_of[right][columns]])
+        cells = (self.cell_of[left][rows], self.cell_of[right][columns])
+        values = np.zeros(len(rows), dtype=np.int64)
+        keys = np.column_stack([pools, pattern, way])
+        for key in np.unique(keys, axis=0):
+            here = (keys == key).all(1)
+            share = self._shares(number, predicate, *map(int, key))
+            values[here] = share[cells[0][here], cells[1][here]]
+        return values
+
+    def _patterns(self, number: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The pattern of what is known of each pair."""
+        knowledge = self.summation.scene.knowledge[number]
+        if not len(knowledge.pairs):
+            return np.zeros(len(rows), dtype=np.int64)
+        width = int(max(columns.max(initial=0), knowledge.pairs[:, 1].max())) + 1
+        told = knowledge.pairs[:, 0] * width + knowledge.pairs[:, 1]
+        wanted = rows * width + columns
+        order = np.argsort(told)
+        at = order[np.minimum(np.searchsorted(told, wanted, sorter=order), len(told) - 1)]
+        return np.where(told[at] == wanted, knowledge.pattern_of[at], 0)
+
+    def _shares(
+        self, number: int, predicate: str, left: int, right: int, pattern: int, way: int
+    ) -> np.ndarray:
+        """The best value of the atom for each two cells [left cell, right cell]."""
+        scene = self.summation.scene
+        group = scene.groups[number]
+        link, is_turned = self.summation.tabulated.link(number, left, right)
+        shown = scene.knowledge[number].patterns[pattern]
+        if is_turned:
+            shown, way = turned(group, shown), not way
+        share = self.summation.tabulated.tables[link].shares(shown)[group.atoms.index((predicate, bool(way)))]
+        best = share.argmax(2)
+        return best.T if is_turned else best

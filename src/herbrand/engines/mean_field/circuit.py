@@ -1,0 +1,269 @@
+"""The probability of ground conjunctions with quantifiers under a product distribution, whatever they share.
+
+Pieces that share no atom multiply. Where they share one, its values are distinguished: the probability is the
+sum over them of the value's own times that of what is left. What comes out is a circuit of sums and products
+over the marginals, built once and run for any of them.
+
+>>> circuit = Circuit(np.array([2, 2, 2]))
+>>> shared = [Event({0: frozenset({1}), 1: frozenset({1})}), Event({0: frozenset({1}), 2: frozenset({1})})]
+>>> root = circuit.node(Event({}, ((False, tuple(shared)),)))
+>>> half = torch.full((3,), 0.5, dtype=torch.float64)
+>>> circuit.finished([root]).run(lambda numbers, allowed: half[numbers])
+tensor([0.6250], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.errors import BudgetError
+
+Values = frozenset[int]
+LeafValues = Callable[[Tensor, tuple[int, ...]], Tensor]
+"""The probabilities that atoms of these numbers have an allowed value."""
+
+MOST_NODES = 3_000_000
+ONE, ZERO = 0, 1
+
+
+@dataclass(frozen=True)
+class Event:
+    """Atoms with the values allowed for each, and blocks: whether one of the events in it happens, or
+    none."""
+
+    literals: Mapping[int, Values] = field(default_factory=dict)
+    blocks: tuple[tuple[bool, tuple[Event, ...]], ...] = ()
+
+    @cached_property
+    def atoms(self) -> frozenset[int]:
+        inside = (event.atoms for _, events in self.blocks for event in events)
+        return frozenset(self.literals).union(*inside)
+
+    def mentions(self, atom: int) -> Iterator[Values]:
+        """The values allowed for an atom, wherever it occurs."""
+        if atom in self.literals:
+            yield self.literals[atom]
+        for _, events in self.blocks:
+            for event in events:
+                if atom in event.atoms:
+                    yield from event.mentions(atom)
+
+    def given(self, atom: int, values: Values) -> Event | bool:
+        """What is left when the atom has one of these values, all of which a literal allows or none does."""
+        literals = dict(self.literals)
+        if atom in literals and not values & literals.pop(atom):
+            return False
+        blocks = []
+        for some, events in self.blocks:
+            settled = _settled([e.given(atom, values) if atom in e.atoms else e for e in events])
+            if isinstance(settled, bool):
+                if settled != some:
+                    return False
+            else:
+                blocks.append((some, settled))
+        return Event(literals, tuple(blocks)) if literals or blocks else True
+
+
+def _settled(events: Sequence[Event | bool]) -> tuple[Event, ...] | bool:
+    """The events that are open, or whether some event happens where that is known."""
+    if any(event is True for event in events):
+        return True
+    left = tuple(event for event in events if isinstance(event, Event))
+    if any(not event.literals and not event.blocks for event in left):
+        return True
+    return left or False
+
+
+class Circuit:
+    """Builds nodes; equal ones are one. ``value_counts`` by atom."""
+
+    def __init__(self, value_counts: np.ndarray) -> None:
+        self.value_counts = value_counts
+        self.nodes: list[tuple[str, tuple[object, ...]]] = [("one", ()), ("zero", ())]
+        self.numbers: dict[tuple[str, tuple[object, ...]], int] = {("one", ()): ONE, ("zero", ()): ZERO}
+
+    def node(self, event: Event) -> int:
+        """The node of an event's probability."""
+        inside = Event({}, event.blocks).atoms
+        for atom, allowed in event.literals.items():
+            if atom in inside:
+                others = {other: values for other, values in event.literals.items() if other != atom}
+                return self._by_value(Event(others, event.blocks), atom, allowed)
+        blocks = []
+        for some, events in event.blocks:
+            settled = _settled(events)
+            if isinstance(settled, bool):
+                if settled != some:
+                    return ZERO
+            else:
+                blocks.append((some, settled))
+        times = Counter(
+            atom for _, events in blocks for atom in frozenset().union(*(e.atoms for e in events))
+        )
+        shared, most = max(times.items(), key=lambda item: item[1], default=(-1, 0))
+        if most > 1:
+            every = frozenset(range(int(self.value_counts[shared])))
+            rest = self._by_value(Event({}, tuple(blocks)), shared, every)
+            return self._product([rest, *self._leaves(event)])
+        nones = [self._none(events) for _, events in blocks]
+        found = [self._complement(n) if some else n for (some, _), n in zip(blocks, nones, strict=True)]
+        return self._product([*self._leaves(event), *found])
+
+    def _leaves(self, event: Event) -> list[int]:
+        return [self._leaf(atom, allowed) for atom, allowed in event.literals.items()]
+
+    def _by_value(self, event: Event, atom: int, allowed: Values) -> int:
+        """The sum over classes of an atom's values of the class's probability times that of what is left."""
+        terms = []
+        for values in classes(allowed, event.mentions(atom)):
+            left = event.given(atom, values)
+            rest = (ONE if left else ZERO) if isinstance(left, bool) else self.node(left)
+            terms.append(self._product([self._leaf(atom, values), rest]))
+        return self._sum(terms)
+
+    def _none(self, events: Sequence[Event]) -> int:
+        """The probability that none of the events happens."""
+        return self._product([self._none_together(group) for group in components(events)])
+
+    def _none_together(self, events: Sequence[Event]) -> int:
+        """The same for events that are linked by shared atoms."""
+        if len(events) == 1:
+            return self._complement(self.node(events[0]))
+        times = Counter(atom for event in events for atom in event.atoms)
+        atom = max(times, key=lambda one: times[one])
+        every = frozenset(range(int(self.value_counts[atom])))
+        terms = []
+        for values in classes(every, (m for event in events for m in event.mentions(atom))):
+            left = _settled([e.given(atom, values) if atom in e.atoms else e for e in events])
+            rest = (ZERO if left else ONE) if isinstance(left, bool) else self._none(left)
+            terms.append(self._product([self._leaf(atom, values), rest]))
+        return self._sum(terms)
+
+    def _leaf(self, atom: int, values: Values) -> int:
+        if len(values) == self.value_counts[atom]:
+            return ONE
+        return self._made("leaf", (atom, tuple(sorted(values)))) if values else ZERO
+
+    def _product(self, parts: Iterable[int]) -> int:
+        factors = [part for part in parts if part != ONE]
+        if ZERO in factors:
+            return ZERO
+        if len(factors) < 2:
+            return factors[0] if factors else ONE
+        return self._made("product", tuple(sorted(factors)))
+
+    def _sum(self, parts: Iterable[int]) -> int:
+        terms = [part for part in parts if part != ZERO]
+        if len(terms) < 2:
+            return terms[0] if terms else ZERO
+        return self._made("sum", tuple(terms))
+
+    def _complement(self, node: int) -> int:
+        if node in (ONE, ZERO):
+            return ZERO if node == ONE else ONE
+        return self._made("complement", (node,))
+
+    def _made(self, kind: str, parts: tuple[object, ...]) -> int:
+        key = (kind, parts)
+        if key not in self.numbers:
+            if len(self.nodes) >= MOST_NODES:
+                raise BudgetError(
+                    f"quantifiers that share ground atoms need more than {MOST_NODES:,} sums and products",
+                    hint="make the domains smaller, or use another engine",
+                )
+            self.numbers[key] = len(self.nodes)
+            self.nodes.append(key)
+        return self.numbers[key]
+
+    def finished(self, roots: Sequence[int]) -> Compiled:
+        """All nodes in arrays, to be run."""
+        return Compiled.of(self.nodes, roots)
+
+
+def classes(values: Values, mentions: Iterable[Values]) -> list[Values]:
+    """Values that every mention treats alike, together."""
+    told = list(mentions)
+    alike: dict[tuple[bool, ...], set[int]] = defaultdict(set)
+    for value in values:
+        alike[tuple(value in allowed for allowed in told)].add(value)
+    return [frozenset(group) for group in alike.values()]
+
+
+def components(events: Sequence[Event]) -> list[list[Event]]:
+    """Events linked by shared atoms, together."""
+    found: list[tuple[set[int], list[Event]]] = []
+    for event in events:
+        linked = [group for group in found if group[0] & event.atoms]
+        merged = (
+            set(event.atoms).union(*(g[0] for g in linked)),
+            [e for g in linked for e in g[1]] + [event],
+        )
+        found = [group for group in found if group not in linked] + [merged]
+    return [group for _, group in found]
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """Leaves by what they allow, then layers of one operation and one number of parts each."""
+
+    leaves: tuple[tuple[tuple[int, ...], Tensor], ...]
+    layers: tuple[tuple[str, Tensor], ...]
+    roots: Tensor
+
+    @staticmethod
+    def of(nodes: Sequence[tuple[str, tuple[object, ...]]], roots: Sequence[int]) -> Compiled:
+        depth: list[int] = []
+        for kind, parts in nodes:
+            inner = kind in ("product", "sum", "complement")
+            depth.append(1 + max(depth[part] for part in parts) if inner else 0)  # type: ignore[index]
+        leaves: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        layers: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+        for number, (kind, parts) in enumerate(nodes):
+            if kind == "leaf":
+                leaves[parts[1]].append(number)  # type: ignore[index]
+            elif depth[number]:
+                layers[depth[number], kind, len(parts)].append(number)
+        place = np.zeros(len(nodes), dtype=np.int64)
+        place[[ONE, ZERO]] = [0, 1]
+        order = [
+            number
+            for group in (*leaves.values(), *(layers[key] for key in sorted(layers)))
+            for number in group
+        ]
+        place[order] = np.arange(2, len(order) + 2)
+        return Compiled(
+            tuple((k, torch.tensor([nodes[n][1][0] for n in group])) for k, group in leaves.items()),
+            tuple(
+                (
+                    key[1],
+                    torch.from_numpy(place[np.array([nodes[n][1] for n in layers[key]], dtype=np.int64)]),
+                )
+                for key in sorted(layers)
+            ),
+            torch.from_numpy(place[np.asarray(roots, dtype=np.int64)]),
+        )
+
+    def run(self, leaf_values: LeafValues) -> Tensor:
+        """The roots' probabilities [..., root]."""
+        found = [leaf_values(numbers, allowed) for allowed, numbers in self.leaves]
+        if not found:
+            return torch.tensor([1.0, 0.0], dtype=torch.float64)[self.roots]
+        constants = found[0].new_tensor([1.0, 0.0]).expand(*found[0].shape[:-1], 2)
+        values = torch.cat([constants, *found], dim=-1)
+        for kind, parts in self.layers:
+            values = torch.cat([values, _OPERATIONS[kind](values[..., parts])], dim=-1)
+        return values[..., self.roots]
+
+
+_OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "product": lambda parts: parts.prod(-1),
+    "sum": lambda parts: parts.sum(-1),
+    "complement": lambda parts: 1 - parts[..., 0],
+}

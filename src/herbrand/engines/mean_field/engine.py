@@ -1,0 +1,174 @@
+"""Mean field: the product distribution nearest to the model, by messages contracted over logical variables.
+
+Guarantee: marginals are an ``approximation``; the log-partition is a certified lower bound. Cost of a step:
+what the contraction of each template costs, whatever its number of groundings. The most probable world is
+sought by annealing and then improved atom by atom.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.mean_field.colouring import AtomClass, colouring
+from herbrand.engines.mean_field.explanation import explained
+from herbrand.engines.mean_field.formulas import formula_rows
+from herbrand.engines.mean_field.problem import Problem, prepared
+from herbrand.engines.mean_field.reading import tables_asked_for
+from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
+from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+SCHEDULES = ("parallel", "sequential")
+SMALL_ENOUGH = 2_000
+"""Worlds are improved atom by atom up to this many classes of atoms."""
+
+ANNEALING_STEPS = 60
+FIRST_SHARPNESS, LAST_SHARPNESS = 0.5, 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The runs from all starts; ``steps`` taken; ``classes`` of atoms that may move at once, where needed."""
+
+    problem: Problem
+    question: Question
+    runs: tuple[Run, ...]
+    steps: int = 0
+    classes: tuple[AtomClass, ...] | None = None
+
+    @property
+    def best(self) -> Run:
+        """The run with the highest bound."""
+        if len(self.runs) == 1:
+            return self.runs[0]
+        return max(self.runs, key=lambda run: bound(self.problem, run))
+
+
+@dataclass(frozen=True)
+class MeanField:
+    """``schedule``: ``parallel``, or ``sequential``, under which the bound never falls.
+
+    ``damping``: the part of the old logits that a parallel step keeps; adapted to the bound's slope if None.
+    ``starts``: runs; the first from the soft evidence alone, others from random logits; the highest bound is
+    kept.
+    """
+
+    memory: int | None = None
+    schedule: str = "parallel"
+    damping: float | None = None
+    starts: int = 1
+    seed: int = 0
+    name: str = field(default="mean-field", init=False)
+
+    def __post_init__(self) -> None:
+        if self.schedule not in SCHEDULES:
+            raise UnsupportedError(
+                f"mean-field has no schedule '{self.schedule}'", hint=f"one of {', '.join(SCHEDULES)}"
+            )
+        if self.damping is not None and not 0 <= self.damping < 1:
+            raise UnsupportedError(
+                f"the damping is {self.damping}", hint="a number from 0 up to, not including, 1"
+            )
+        if self.starts < 1:
+            raise UnsupportedError(f"there are {self.starts} starts", hint="1 or more")
+
+    @classmethod
+    def with_settings(cls, settings: Settings) -> MeanField:
+        return cls(
+            settings.memory,
+            settings.schedule or "parallel",
+            settings.damping,
+            settings.starts or 1,
+            settings.seed,
+        )
+
+    def supports(self, program: Program, question: Question) -> Support:
+        try:
+            state = self.start(program, question)
+        except HerbrandError as error:
+            return Support(False, error.mistakes[0].message)
+        return Support(True, "", state.problem.operations, state.problem.bytes, state)
+
+    def start(self, program: Program, question: Question) -> State:
+        problem = prepared(program, self.memory)
+        _ = problem.operations  # a contraction that does not fit is refused here
+        seeds = [None, *(self.seed + number for number in range(1, self.starts))]
+        stride = 1.0 if self.damping is None else 1 - self.damping
+        classes = colouring(problem, budget(self.memory)) if self.schedule == "sequential" else None
+        return State(problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes)
+
+    def step(self, state: State) -> State:
+        advance = self._towards_world if state.question.most_probable else self._towards_fixed_point
+        return advance(state)
+
+    def _towards_fixed_point(self, state: State) -> State:
+        return self._each(state, lambda run: self._updated(state, run))
+
+    def _updated(self, state: State, run: Run, sharpness: float = 1.0) -> Run:
+        if state.classes is not None and self.schedule == "sequential":
+            return in_turn(state.problem, run, state.classes, sharpness)
+        return in_parallel(state.problem, run, self.damping is None, sharpness)
+
+    def _towards_world(self, state: State) -> State:
+        """Annealed first; then each class takes its best values until none changes."""
+        if state.steps < ANNEALING_STEPS:
+            share = state.steps / (ANNEALING_STEPS - 1)
+            sharpness = FIRST_SHARPNESS * (LAST_SHARPNESS / FIRST_SHARPNESS) ** share
+            after = self._each(state, lambda run: self._updated(state, run, sharpness))
+            return replace(after, runs=tuple(replace(run, moved=math.inf) for run in after.runs))
+        if state.classes is None:
+            state = replace(state, classes=self._classes(state.problem))
+        classes = state.classes or ()
+        return self._each(state, lambda run: in_turn(state.problem, run, classes, math.inf))
+
+    def _classes(self, problem: Problem) -> tuple[AtomClass, ...]:
+        """Classes for the last improvements; whole predicates where there would be too many."""
+        try:
+            found = colouring(problem, budget(self.memory))
+        except BudgetError:
+            found = ()
+        if 0 < len(found) <= SMALL_ENOUGH:
+            return found
+        return tuple(AtomClass(name, None) for name in problem.unknowns.tables)
+
+    def _each(self, state: State, update: Callable[[Run], Run]) -> State:
+        return replace(state, runs=tuple(map(update, state.runs)), steps=state.steps + 1)
+
+    def residual(self, state: State) -> float:
+        return max(run.moved for run in state.runs)
+
+    def read(self, state: State, status: Status) -> Marginals:
+        problem, question, run = state.problem, state.question, state.best
+        likeliest = question.most_probable
+        return Marginals(
+            self.name,
+            Guarantee.APPROXIMATION,
+            status,
+            tuple(tables_asked_for(problem, run.marginals, question, likeliest)),
+            formula_rows(problem, run.marginals, question),
+            None if likeliest else bound(problem, run),
+            None if likeliest else PartitionGuarantee.LOWER,
+            likeliest,
+            bound(problem, run) if likeliest else None,
+        )
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        """The groundings that move the asked atom, each with what it adds to the atom's log-odds."""
+        return explained(state.problem, state.best.marginals, state.question, self.name)
+
+
+def bound(problem: Problem, run: Run) -> float:
+    """The expected log-weight plus the entropy: at most log Z; of a world, its log-weight."""
+    value, _ = problem.messages(run.marginals, problem.weights)
+    return (
+        value + problem.unknowns.opinions(run.marginals) + problem.unknowns.entropy(run.logits, run.marginals)
+    )

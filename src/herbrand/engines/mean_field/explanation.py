@@ -1,0 +1,287 @@
+"""Why an atom has its marginal: the groundings of statements that speak of it, and what each says.
+
+A grounding contributes its weight times how much likelier its pieces are when the atom is true than when it
+is false, under the marginals of all other atoms. Soft evidence is the base; together they are the atom's
+log-odds. For a many-valued atom they are those of its most probable value over the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
+from herbrand.engines.mean_field.grounded import Places, events, merged_rows
+from herbrand.engines.mean_field.problem import Problem
+from herbrand.engines.mean_field.reading import by_number
+from herbrand.errors import UnsupportedError
+from herbrand.language.names import shown_constant
+from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Value, WeightedFormula
+from herbrand.program.evidence import LATENT, arguments_of, codes_of
+from herbrand.program.ground import GroundTemplate, LatentAtoms, ground_template
+from herbrand.program.question import Question
+from herbrand.program.rewrites.expand_values import value_variables
+from herbrand.program.template import Argument, Literal, Template, literals_of, substituted
+
+MOST_REASONS = 1000
+"""Groundings that are listed; what all others say is the remainder."""
+
+
+def explained(
+    problem: Problem, marginals: Mapping[str, Tensor], question: Question, engine: str
+) -> Explanation:
+    """The asked atom's log-odds as soft evidence plus what each grounding says."""
+    predicate, code = _asked(problem, question)
+    text = problem.evidence.atom_text(predicate, np.array([code]))[0]
+    settled = int(problem.evidence.known(predicate).lookup(np.array([code]))[0])
+    if settled != LATENT:
+        return _settled(problem, predicate, text, settled, engine)
+    case = _Case(problem, marginals, predicate, code)
+    if case.is_forced:
+        value = math.inf if case.value == 1 or case.valued else -math.inf
+        reason = Reason("(the hard statements settle it)", {}, value)
+        return Explanation(text, "log-odds", value, engine, Guarantee.APPROXIMATION, (reason,))
+    found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
+    reasons = tuple(Reason(*case.told(*key), said) for key, said in found[:MOST_REASONS])
+    rest = math.fsum(said for _, said in found[MOST_REASONS:])
+    total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
+    subject, quantity = case.wording(text)
+    return Explanation(
+        subject, quantity, total, engine, Guarantee.APPROXIMATION, reasons, base=case.base, remainder=rest
+    )
+
+
+def _asked(problem: Problem, question: Question) -> tuple[str, int]:
+    """The one ground atom of a question."""
+    if len(question.atoms) != 1 or question.formulas:
+        raise UnsupportedError("an explanation is of one atom", hint='such as smokes("anna")')
+    pattern = question.atoms[0]
+    if pattern.latent or any(isinstance(argument, str) for argument in pattern.arguments):
+        raise UnsupportedError("an explanation is of one ground atom", hint="put constants for its variables")
+    row = np.array([pattern.arguments], dtype=np.int64).reshape(1, len(pattern.arguments))
+    return pattern.predicate, int(codes_of(row, problem.evidence.sizes(pattern.predicate))[0])
+
+
+def _settled(problem: Problem, predicate: str, text: str, value: int, engine: str) -> Explanation:
+    """An atom that evidence settles."""
+    value_type = problem.program.signature.predicates[predicate].value_type
+    odds = math.inf if value or value_type else -math.inf
+    if value_type is not None:
+        text = f"{text} = {shown_constant(problem.program.domain(value_type).value(value))}"
+    fact = text if odds > 0 else f"not {text}"
+    return Explanation(text, "log-odds", odds, engine, Guarantee.EXACT, (Reason(fact, {}, odds),))
+
+
+Key = tuple[int, tuple[tuple[str, int, str], ...]]
+"""A statement, and its variables with their constants and types."""
+
+
+@dataclass(eq=False)
+class _Case:
+    """One latent atom: its likelier ``value`` against ``other``."""
+
+    problem: Problem
+    marginals: Mapping[str, Tensor]
+    predicate: str
+    code: int
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.atoms = LatentAtoms(problem.evidence, problem.memory)
+        self.leaders = problem.leaders(self.atoms)
+        self.valued = problem.evidence.is_valued(self.predicate)
+        own = int(self.atoms.numbers(self.predicate, np.array([self.code]))[0])
+        self.number, self.flipped = int(self.leaders.leader[own]), bool(self.leaders.opposite[own])
+        self.probabilities = by_number(problem, self.marginals, self.atoms)[own]
+        self.value, self.other = self._values()
+        self.places = Places(problem.unknowns.tables, self.atoms)
+        self.flat = self.places.flat(self.marginals)
+
+    def _values(self) -> tuple[int, int]:
+        if not self.valued:
+            return 1, 0
+        order = np.argsort(-self.probabilities, kind="stable")
+        return int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether hard statements leave one value only."""
+        allowed = self.problem.settled.get(self.number)
+        if allowed is None or len(allowed) > 1:
+            return False
+        self.value = int(self.probabilities.argmax())
+        return True
+
+    def wording(self, text: str) -> tuple[str, str]:
+        value_type = self.problem.program.signature.predicates[self.predicate].value_type
+        if value_type is None:
+            return text, "log-odds"
+        domain = self.problem.program.domain(value_type)
+        first, second = (shown_constant(domain.value(v)) for v in (self.value, self.other))
+        return f"{text} = {first}", f"log-odds over {second}"
+
+    @cached_property
+    def base(self) -> float:
+        """What soft evidence says."""
+        return math.fsum(self._opinion(name, code, flipped) for name, code, flipped in self.members)
+
+    def _opinion(self, name: str, code: int, flipped: bool) -> float:
+        unary = self.problem.unknowns.unary.get(name)
+        if unary is None:
+            return 0.0
+        table = self.problem.unknowns.tables[name]
+        place = int(table.positions(np.array([code]))[0])
+        if table.true_or_false:
+            told = float(unary.reshape(-1)[place])
+            return -told if flipped else told
+        row = unary.reshape(-1, table.shape[-1])[place]
+        return float(row[self.value] - row[self.other])
+
+    @cached_property
+    def members(self) -> list[tuple[str, int, bool]]:
+        """The atom and those that are one with it, and whether each has the opposite value of this one."""
+        numbers = np.flatnonzero(self.leaders.leader == self.number)
+        found = []
+        for name, codes in self.atoms.codes.items():
+            first = self.atoms.start[name]
+            for number in numbers[(numbers >= first) & (numbers < first + len(codes))].tolist():
+                flipped = bool(self.leaders.opposite[number]) ^ self.flipped
+                found.append((name, int(codes[number - first]), flipped))
+        return found
+
+    def contributions(self) -> dict[Key, float]:
+        """What each ground statement says, its pieces put together."""
+        said: dict[Key, float] = defaultdict(float)
+        for template in self.problem.program.templates:
+            if template.weight is None:
+                continue
+            for key, amount in self._of_template(template):
+                said[key] += amount
+        return {key: amount for key, amount in said.items() if amount != 0}
+
+    def _of_template(self, template: Template) -> Iterator[tuple[Key, float]]:
+        seen: set[tuple[int, ...]] = set()
+        for name, code, _ in self.members:
+            for literal in literals_of(template.conjunction):
+                if literal.predicate == name:
+                    yield from self._of_literal(template, literal, code, seen)
+
+    def _of_literal(
+        self, template: Template, literal: Literal, code: int, seen: set[tuple[int, ...]]
+    ) -> Iterator[tuple[Key, float]]:
+        """The groundings in which a literal is about the atom."""
+        bound = self._bound(template, literal, code)
+        if bound is None:
+            return
+        narrowed, values = bound
+        ground = ground_template(narrowed, self.problem.evidence, self.atoms, self.problem.memory)
+        if not len(ground.conjunction):
+            return
+        worths = self._worths(ground)
+        for row, change in self._changes(ground):
+            binding = values | {name: int(column[row]) for name, column in ground.bindings.columns.items()}
+            identity = tuple(binding.get(name, -1) for name, _ in template.conjunction.variables)
+            if identity not in seen:
+                seen.add(identity)
+                yield self._key(template, binding), change * float(worths[row])
+
+    def _bound(
+        self, template: Template, literal: Literal, code: int
+    ) -> tuple[Template, dict[str, int]] | None:
+        """The template with the variables of the literal put to the atom's constants."""
+        constants = [
+            int(c[0]) for c in arguments_of(np.array([code]), self.problem.evidence.sizes(literal.predicate))
+        ]
+        values: dict[str, int] = {}
+        for argument, constant in zip(literal.arguments, constants, strict=True):
+            known = values.get(argument) if isinstance(argument, str) else argument
+            if known is not None and known != constant:
+                return None
+            if isinstance(argument, str) and argument in template.conjunction.types:
+                values[argument] = constant
+        conjunction = template.conjunction
+        for name, constant in values.items():
+            narrowed = substituted(conjunction, name, constant)
+            if narrowed is None:
+                return None
+            conjunction = narrowed
+        by: tuple[Argument, ...] = tuple(
+            values.get(a, a) if isinstance(a, str) else a for a in template.weight_arguments
+        )
+        return replace(template, conjunction=conjunction, weight_arguments=by), values
+
+    def _worths(self, ground: GroundTemplate) -> np.ndarray:
+        weight = self.problem.weights[ground.template.weight or 0]
+        numbers = torch.as_tensor(weight, dtype=torch.float64).reshape(-1).numpy()
+        return ground.template.sign * ground.multiplicity * numbers[ground.weight_rows]
+
+    def _changes(self, ground: GroundTemplate) -> Iterator[tuple[int, float]]:
+        """Rows that speak of the atom, and how much likelier its value makes each."""
+        if ground.conjunction.blocks:
+            yield from self._changes_of_events(ground)
+            return
+        for rows, atoms, allowed in merged_rows(ground.conjunction, self.leaders, self.atoms.value_counts):
+            told = np.zeros(len(rows))
+            for column, values in enumerate(allowed):
+                product = torch.ones((), dtype=torch.float64)
+                for other, others in enumerate(allowed):
+                    if other != column:
+                        product = product * self._probability(torch.from_numpy(atoms[:, other]), others)
+                sign = (self._own(self.value) in values) - (self._own(self.other) in values)
+                told += sign * np.where(atoms[:, column] == self.number, product.numpy(), 0.0)
+            yield from zip(rows.tolist(), told.tolist(), strict=True)
+
+    def _changes_of_events(self, ground: GroundTemplate) -> Iterator[tuple[int, float]]:
+        circuit, rows, roots = Circuit(self.atoms.value_counts), [], []
+        for row, event in events(ground.conjunction, self.leaders):
+            if self.number in event.atoms:
+                rows.append(row)
+                roots += [self._node(circuit, event, self.value), self._node(circuit, event, self.other)]
+        if rows:
+            found = circuit.finished(roots).run(self._probability)
+            yield from zip(rows, (found[0::2] - found[1::2]).tolist(), strict=True)
+
+    def _node(self, circuit: Circuit, event: Event, value: int) -> int:
+        """The event once the atom has a value: literals of several values are told apart first."""
+        own = self._own(value)
+        left = event.given(self.number, frozenset({own}))
+        return (ONE if left else ZERO) if isinstance(left, bool) else circuit.node(left)
+
+    def _own(self, value: int) -> int:
+        """The leader's value when the atom has this one."""
+        return 1 - value if self.flipped else value
+
+    def _probability(self, atoms: Tensor, allowed: tuple[int, ...]) -> Tensor:
+        return self.places.probabilities(self.flat, atoms, allowed)
+
+    def _key(self, template: Template, binding: Mapping[str, int]) -> Key:
+        """The ground statement of a row: its own variables where all pieces tell what became of them."""
+        program = self.problem.program
+        statement = program.statements[template.statement]
+        assert isinstance(statement, WeightedFormula)
+        formula = Renaming().formula(statement.formula)
+        parts = [formula, *statement.where]
+        expanded = value_variables(formula)
+        names = [n for n in dict.fromkeys(n for p in parts for n in free_variables(p)) if n not in expanded]
+        kinds, became = (
+            variable_types(parts, program.signature),
+            dict(zip(names, template.instance, strict=True)),
+        )
+        constants = {n: binding.get(a) if isinstance(a, str) else a for n, a in became.items()}
+        return template.statement, tuple((n, c, kinds[n]) for n, c in constants.items() if c is not None)
+
+    def told(self, statement: int, typed: tuple[tuple[str, int, str], ...]) -> tuple[str, dict[str, Value]]:
+        program = self.problem.program
+        text = next(iter(show_statement(program.statements[statement])))
+        return text, {name: program.domain(kind).value(constant) for name, constant, kind in typed}

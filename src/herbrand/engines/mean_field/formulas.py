@@ -1,0 +1,49 @@
+"""The probability of queried formulas under the product distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.answers.marginals import Row
+from herbrand.engines.mean_field.circuit import Circuit
+from herbrand.engines.mean_field.grounded import Places, events
+from herbrand.engines.mean_field.problem import Problem
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import Formula
+from herbrand.program.ground import LatentAtoms, ground_template
+from herbrand.program.instances import instances
+from herbrand.program.lower import forbidding
+from herbrand.program.question import Question
+
+
+def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Question) -> tuple[Row, ...]:
+    """Every instance of the queried formulas."""
+    if not question.formulas:
+        return ()
+    atoms = LatentAtoms(problem.evidence, problem.memory)
+    asked = [one for formula in question.formulas for one in instances(formula, problem.program)]
+    return tuple(
+        Row(show_formula(formula), None, (), probability(problem, marginals, atoms, formula))
+        for formula in asked
+    )
+
+
+def probability(
+    problem: Problem, marginals: Mapping[str, Tensor], atoms: LatentAtoms, formula: Formula
+) -> float:
+    """1 minus the probabilities of the disjoint cases in which the formula is false."""
+    leaders = problem.leaders(atoms)
+    circuit, roots = Circuit(atoms.value_counts), []
+    for template in forbidding(problem.program, formula):
+        rows = ground_template(template, problem.evidence, atoms, problem.memory)
+        roots += [circuit.node(event) for _, event in events(rows.conjunction, leaders)] * rows.multiplicity
+    if not roots:
+        return 1.0
+    places = Places(problem.unknowns.tables, atoms)
+    flat = places.flat(marginals) if places.names else torch.zeros(0, dtype=torch.float64)
+    found = circuit.finished(roots).run(lambda numbers, allowed: places.probabilities(flat, numbers, allowed))
+    return float(np.clip(1 - float(found.sum()), 0.0, 1.0))

@@ -1,0 +1,238 @@
+"""What hard statements settle before any message: values of single atoms, and atoms that are one.
+
+A product distribution keeps a hard statement only where each grounding of it is kept by what single atoms
+are. So units are propagated, atoms that imply each other are made one, and what remains is refused by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from herbrand.engines.mean_field.circuit import Event, Values
+from herbrand.engines.mean_field.grounded import Leaders, events
+from herbrand.errors import ContradictionError, Mistake, UnsupportedError
+from herbrand.language.show import show_statement
+from herbrand.program.ground import GroundTemplate, LatentAtoms
+from herbrand.program.program import Program
+
+MOST_CHOICES = 256
+"""A forbidden "no piece holds" is one clause for each way to break every piece; up to this many are tried."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """Atoms with values that they must not all have together."""
+
+    statement: int
+    literals: Mapping[int, Values]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """``allowed``: the values left to atoms that have lost some; ``leaders``: atoms that are one."""
+
+    allowed: Mapping[int, Values]
+    leaders: Leaders
+
+
+def settled(program: Program, atoms: LatentAtoms, templates: Sequence[GroundTemplate]) -> Settled:
+    """Everything that the forbidden templates settle.
+
+    Raises ``UnsupportedError`` where a statement is not settled by that, ``ContradictionError`` where the
+    statements exclude each other.
+    """
+    work = _Work(program, atoms)
+    clauses = [clause for template in templates for clause in work.clauses(template)]
+    while True:
+        clauses, moved = work.propagated(clauses)
+        tied = work.tie(clauses)
+        if tied:
+            clauses = work.rewritten(clauses)
+        if not moved and not tied:
+            break
+    if clauses:
+        raise _refusal(program, clauses[0].statement)
+    return Settled(work.everywhere(), work.leaders)
+
+
+@dataclass
+class _Work:
+    program: Program
+    atoms: LatentAtoms
+    allowed: dict[int, Values] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.leaders = Leaders.nobody(self.atoms.count)
+        valued = [self.atoms.evidence.is_valued(name) for name in self.atoms.codes]
+        counts = [len(codes) for codes in self.atoms.codes.values()]
+        self.true_or_false = ~np.repeat(np.array(valued, dtype=bool), np.array(counts, dtype=np.int64))
+
+    def every(self, atom: int) -> Values:
+        return frozenset(range(int(self.atoms.value_counts[atom])))
+
+    def clauses(self, ground: GroundTemplate) -> Iterator[Clause]:
+        if not ground.multiplicity:
+            return
+        for _, event in events(ground.conjunction, self.leaders):
+            for literals in self._broken(ground.template.statement, event):
+                yield Clause(ground.template.statement, literals)
+
+    def _broken(self, statement: int, event: Event) -> Iterator[dict[int, Values]]:
+        """The conjunctions that are forbidden together with an event."""
+        if not event.blocks:
+            yield dict(event.literals)
+            return
+        (some, pieces), rest = event.blocks[0], event.blocks[1:]
+        if some:
+            for piece in pieces:
+                yield from self._with(statement, event.literals, piece.literals, (*piece.blocks, *rest))
+            return
+        if any(piece.blocks for piece in pieces) or math.prod(len(p.literals) for p in pieces) > MOST_CHOICES:
+            raise _refusal(self.program, statement)
+        for chosen in product(*(piece.literals.items() for piece in pieces)):
+            opposite: dict[int, Values] = {}
+            for atom, values in chosen:
+                opposite[atom] = opposite.get(atom, self.every(atom)) - values
+            yield from self._with(statement, event.literals, opposite, rest)
+
+    def _with(
+        self, statement: int, literals: Mapping[int, Values], more: Mapping[int, Values], blocks: tuple
+    ) -> Iterator[dict[int, Values]]:
+        joint = dict(literals)
+        for atom, values in more.items():
+            joint[atom] = joint.get(atom, values) & values
+        if all(joint.values()):
+            yield from self._broken(statement, Event(joint, blocks))
+
+    def propagated(self, clauses: Sequence[Clause]) -> tuple[list[Clause], bool]:
+        """What is left of the clauses once single atoms have lost the values that these forbid."""
+        moved = False
+        while True:
+            left, again = [], False
+            for clause in clauses:
+                literals = self._open(clause)
+                if literals is None:
+                    continue
+                if len(literals) > 1:
+                    left.append(Clause(clause.statement, literals))
+                    continue
+                self._forbid(clause.statement, literals)
+                moved = again = True
+            clauses = left
+            if not again:
+                return left, moved
+
+    def _open(self, clause: Clause) -> dict[int, Values] | None:
+        """The literals that may still be false; ``None`` where one is."""
+        literals = {}
+        for atom, values in clause.literals.items():
+            left = self.allowed.get(atom)
+            if left is not None and not left & values:
+                return None
+            if (left is None and len(values) == self.atoms.value_counts[atom]) or (
+                left is not None and left <= values
+            ):
+                continue
+            literals[atom] = values
+        return literals
+
+    def _forbid(self, statement: int, literals: Mapping[int, Values]) -> None:
+        for atom, values in literals.items():
+            self.allowed[atom] = self.allowed.get(atom, self.every(atom)) - values
+            if self.allowed[atom]:
+                return
+        raise _contradiction(self.program, statement)
+
+    def tie(self, clauses: Sequence[Clause]) -> bool:
+        """Make atoms one that imply each other, by the strong components of the implications."""
+        pairs = [
+            [(atom, next(iter(values))) for atom, values in clause.literals.items()]
+            for clause in clauses
+            if len(clause.literals) == 2 and all(self.true_or_false[atom] for atom in clause.literals)
+        ]
+        if not pairs:
+            return False
+        ends = np.array(pairs, dtype=np.int64)
+        names, place = np.unique(ends[:, :, 0], return_inverse=True)
+        place = place.reshape(-1, 2)
+        value = ends[:, :, 1]
+        here, there = 2 * place + value, 2 * place + 1 - value
+        start = np.concatenate([here[:, 0], here[:, 1]])
+        goal = np.concatenate([there[:, 1], there[:, 0]])
+        size = 2 * len(names)
+        graph = coo_array((np.ones(len(start)), (start, goal)), shape=(size, size))
+        component = connected_components(graph, directed=True, connection="strong")[1]
+        if (component[0::2] == component[1::2]).any():
+            raise _contradiction(self.program, clauses[0].statement)
+        first = np.full(component.max() + 1, size)
+        np.minimum.at(first, component, np.arange(size))
+        head = first[component[1::2]]
+        leader, opposite = names[head // 2], head % 2 == 0
+        if (leader == names).all():
+            return False
+        self._follow(
+            dict(zip(names.tolist(), zip(leader.tolist(), opposite.tolist(), strict=True), strict=True))
+        )
+        return True
+
+    def _follow(self, new: Mapping[int, tuple[int, bool]]) -> None:
+        leader, opposite = self.leaders.leader.copy(), self.leaders.opposite.copy()
+        for atom in np.flatnonzero(np.isin(leader, list(new))).tolist():
+            to, flipped = new[int(leader[atom])]
+            leader[atom], opposite[atom] = to, bool(opposite[atom]) ^ flipped
+        before, self.leaders = self.allowed, Leaders(leader, opposite)
+        self.allowed = {}
+        for atom, values in before.items():
+            to, flipped = new.get(atom, (atom, False))
+            values = frozenset(1 - value for value in values) if flipped else values
+            self.allowed[to] = self.allowed.get(to, values) & values
+
+    def rewritten(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """The clauses in terms of leaders; one that can no longer be broken is dropped."""
+        found = []
+        for clause in clauses:
+            literals: dict[int, Values] = {}
+            for atom, allowed in clause.literals.items():
+                leader, values = self.leaders.literal(atom, allowed)
+                literals[leader] = literals.get(leader, values) & values
+            if all(literals.values()):
+                found.append(Clause(clause.statement, literals))
+        return found
+
+    def everywhere(self) -> dict[int, Values]:
+        """The values left, followers included."""
+        found = dict(self.allowed)
+        leading = np.isin(self.leaders.leader, list(self.allowed))
+        for atom in np.flatnonzero(leading).tolist():
+            values = self.allowed[int(self.leaders.leader[atom])]
+            found[atom] = frozenset(1 - v for v in values) if self.leaders.opposite[atom] else values
+        return found
+
+
+def _refusal(program: Program, number: int) -> UnsupportedError:
+    statement = program.statements[number]
+    text = next(iter(show_statement(statement)))
+    return UnsupportedError(
+        f"mean field cannot keep this hard statement: {text}",
+        span=statement.span,
+        hint="it keeps those that settle single atoms or make atoms equal; give this one a large weight, "
+        "or use another engine",
+    )
+
+
+def _contradiction(program: Program, number: int) -> ContradictionError:
+    statement = program.statements[number]
+    text = next(iter(show_statement(statement)))
+    return ContradictionError(
+        Mistake(
+            f"with the facts and the other hard statements, no world satisfies this one: {text}",
+            statement.span,
+        )
+    )

@@ -1,0 +1,76 @@
+"""Which large predicates need only their exceptions listed: where all other atoms get one and the same
+message.
+
+``likes(x, y) and ... => buys(x, y)`` over an observed ``likes`` moves ``buys`` at the listed pairs; ``0.3:
+buys(x, y)`` moves all alike. So the pairs that known relations single out are listed, and one entry stands
+for the others. Where a message may differ from atom to atom, the whole table is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from herbrand.contraction import Contraction, Sparse, contract
+from herbrand.contraction.expression import Sizes
+from herbrand.engines.mean_field.products import Observed, Product, Quantified, is_relation
+from herbrand.engines.mean_field.relations import KnownRelations
+from herbrand.engines.mean_field.score import readings
+from herbrand.engines.mean_field.tables import Reading
+from herbrand.errors import BudgetError
+from herbrand.program.evidence import Evidence, codes_of
+
+SMALLEST = 4096
+"""Tables of fewer atoms are kept whole."""
+SHARE = 4
+"""Listing pays where at most one atom in so many is an exception."""
+
+
+def exceptions(
+    predicate: str, products: Iterable[Product], evidence: Evidence, relations: KnownRelations
+) -> np.ndarray | None:
+    """The codes to list, sorted; ``None`` where the whole table is needed or cheaper."""
+    sizes = evidence.sizes(predicate)
+    total = math.prod(sizes)
+    if evidence.is_valued(predicate) or total < SMALLEST:
+        return None
+    found = [evidence.known(predicate).codes, evidence.opinions(predicate)[0]]
+    for product in products:
+        for reading in readings(product.operands):
+            if reading.source == predicate:
+                codes = _singled_out(reading, product, evidence, relations)
+                if codes is None:
+                    return None
+                found.append(codes)
+    codes = np.unique(np.concatenate(found))
+    return codes if len(codes) * SHARE <= total else None
+
+
+def _singled_out(
+    reading: Reading, product: Product, evidence: Evidence, relations: KnownRelations
+) -> np.ndarray | None:
+    """The atoms that a product moves; none where it moves all alike."""
+    axes = reading.axes
+    if len(axes) < len(reading.arguments) or reading not in product.operands:
+        return None
+    others = list(product.operands)
+    others.remove(reading)
+    if not any(set(operand.axes) & set(axes) for operand in others):
+        return np.empty(0, np.int64)
+    if any(isinstance(operand, Quantified) for operand in others):
+        return None
+    known = [x for x in others if isinstance(x, Observed) and is_relation(x.literal, evidence)]
+    bound = {axis for operand in known for axis in operand.axes}
+    if not set(axes) <= bound:
+        return None
+    inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
+    contraction = Contraction(tuple(x.axes for x in known), axes, inside)
+    try:
+        made = contract(contraction, [relations.relation(x) for x in known], relations.memory)
+    except BudgetError:
+        return None
+    if not isinstance(made, Sparse):
+        return np.flatnonzero(made.to_dense().numpy().ravel())
+    return codes_of(made.indices, made.shape)

@@ -1,0 +1,108 @@
+"""One table moved towards what its atoms are told.
+
+Large tables are moved block by block, so that the several operations of a move find their entries in the
+cache, and into memory that is no longer needed: fresh pages cost more than the arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from herbrand.contraction.blocks import FEWEST_IN_PARALLEL, OneThread
+from herbrand.engines.mean_field.tables import Table
+
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """``slope``: of the bound along the last move, where this one starts; ``far``: the most a marginal
+    moved."""
+
+    logits: Tensor
+    marginals: Tensor
+    slope: float
+    far: float
+
+
+def moved(
+    table: Table,
+    logits: Tensor,
+    target: Tensor,
+    marginals: Tensor,
+    before: Tensor,
+    stride: float,
+    free: Tensor | None,
+) -> Move:
+    """From ``logits`` and ``marginals`` towards ``target``; ``before`` are the marginals a step earlier.
+
+    ``free``: which atoms move, flattened; all if None. ``target`` and ``before`` may be written over.
+    """
+    if (
+        logits.numel()
+        and free is None
+        and table.true_or_false
+        and logits.is_contiguous()
+        and target.is_contiguous()
+    ):
+        return _in_blocks(logits, target, marginals, before, stride)
+    with OneThread():
+        return _whole(table, logits, target, marginals, before, stride, free)
+
+
+def _whole(
+    table: Table,
+    logits: Tensor,
+    target: Tensor,
+    marginals: Tensor,
+    before: Tensor,
+    stride: float,
+    free: Tensor | None,
+) -> Move:
+    """Tables with evidence, ties or many values."""
+    difference = (target - logits) * (marginals - before)
+    after = torch.lerp(logits, target, stride)
+    found = table.probabilities(after)
+    distance = (found - marginals).abs()
+    if free is not None:
+        difference, distance = (one.reshape(len(free), -1)[free] for one in (difference, distance))
+    slope, far = float(difference.sum()), float(distance.max()) if distance.numel() else 0.0
+    return Move(after, found, slope, far)
+
+
+def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor, stride: float) -> Move:
+    """Blocks share nothing, so threads take them in turn without waiting for each other."""
+    pieces = list(
+        zip(*(one.view(-1).split(BLOCK) for one in (logits, target, marginals, before)), strict=True)
+    )
+    threads = torch.get_num_threads()
+
+    def work(piece: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[float, float]:
+        with torch.no_grad(), OneThread():
+            return _block_moved(*piece, stride)
+
+    if threads == 1 or len(pieces) < FEWEST_IN_PARALLEL:
+        found = list(map(work, pieces))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(work, pieces))
+    return Move(
+        target, before, math.fsum(slope for slope, _ in found), max((far for _, far in found), default=0.0)
+    )
+
+
+def _block_moved(
+    old: Tensor, target: Tensor, now: Tensor, before: Tensor, stride: float
+) -> tuple[float, float]:
+    """The new logits into ``target`` and the new marginals into ``before``; the slope, and the most moved."""
+    target.sub_(old)
+    slope = float(torch.dot(target, now)) - float(torch.dot(target, before))
+    torch.add(old, target, alpha=stride, out=target)
+    torch.sigmoid(target, out=before)
+    least, most = torch.aminmax(before - now)
+    return slope, max(-float(least), float(most))

@@ -1,0 +1,166 @@
+"""When a quantifier's probability is a product over its assignments: where they share no ground atom.
+
+``none[f(x, y)]`` has probability ∏ over y of 1 - Q(f(x, y)) because different y are different atoms. That
+fails where an assignment's atoms occur in another one, or outside the quantifier; such templates are left
+to :mod:`herbrand.engines.mean_field.circuit`. Everything here is decided on variables, without data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from herbrand.program.evidence import Evidence
+from herbrand.program.template import (
+    Argument,
+    Block,
+    Conjunction,
+    Literal,
+    Pair,
+    differing,
+    literals_of,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pieces over the same variables that exclude each other for every assignment."""
+
+    variables: tuple[tuple[str, str], ...]
+    pieces: tuple[Conjunction, ...]
+
+
+def groups(block: Block) -> tuple[Group, ...]:
+    """The pieces of a block, those together that exclude each other under every assignment."""
+    found: list[list[Conjunction]] = []
+    for piece in block.pieces:
+        for group in found:
+            if all(_exclusive(piece, other) for other in group):
+                group.append(piece)
+                break
+        else:
+            found.append([piece])
+    return tuple(Group(group[0].variables, tuple(group)) for group in found)
+
+
+def _exclusive(left: Conjunction, right: Conjunction) -> bool:
+    if left.variables != right.variables:
+        return False
+    return any(
+        one.atom == other.atom and not set(one.allowed) & set(other.allowed)
+        for one, other in product(left.literals, right.literals)
+    ) or any(
+        one.pieces == other.pieces and one.some != other.some
+        for one, other in product(left.blocks, right.blocks)
+    )
+
+
+def independent(conjunction: Conjunction, evidence: Evidence) -> bool:
+    """Whether all blocks, at every depth, can be multiplied: no ground atom occurs in two factors."""
+    return _independent(conjunction, frozenset(), evidence)
+
+
+def _independent(conjunction: Conjunction, around: frozenset[Pair], evidence: Evidence) -> bool:
+    distinct = around | conjunction.distinct
+    own = _latent(conjunction.literals, evidence)
+    inside = [group for block in conjunction.blocks for group in groups(block)]
+    for group in inside:
+        if any(_meet(a, b, distinct | pairs) for a in own for b, pairs in _members(group, evidence)):
+            return False
+        if not _separate(group, distinct, evidence):
+            return False
+        if not all(_independent(piece, distinct, evidence) for piece in group.pieces):
+            return False
+    return not any(
+        _meet(a, b, distinct | first | second)
+        for left, right in combinations(inside, 2)
+        for a, first in _members(left, evidence)
+        for b, second in _members(_apart(right), evidence)
+    )
+
+
+def _members(group: Group, evidence: Evidence) -> Iterator[tuple[Literal, frozenset[Pair]]]:
+    """The latent literals of a group, with the pairs that differ around each."""
+    for piece in group.pieces:
+        pairs = frozenset(differing(piece))
+        for literal in _latent(literals_of(piece), evidence):
+            yield literal, pairs
+
+
+def _latent(literals: Iterable[Literal], evidence: Evidence) -> list[Literal]:
+    return [x for x in literals if evidence.known(x.predicate).latent_count()]
+
+
+def _separate(group: Group, distinct: frozenset[Pair], evidence: Evidence) -> bool:
+    """Whether two different assignments of the group's variables never share an atom."""
+    for (a, first), (b, second) in product(_members(group, evidence), _members(_apart(group), evidence)):
+        classes = _unified(a, b, distinct | first | second)
+        if classes is None:
+            continue
+        if any(classes.find(name) != classes.find(_primed(name)) for name, _ in group.variables):
+            return False
+    return True
+
+
+def _meet(left: Literal, right: Literal, distinct: frozenset[Pair]) -> bool:
+    return _unified(left, right, distinct) is not None
+
+
+class _Classes:
+    """Arguments that must be equal."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Argument, Argument] = {}
+
+    def find(self, argument: Argument) -> Argument:
+        while argument in self.parent:
+            argument = self.parent[argument]
+        return argument
+
+    def join(self, left: Argument, right: Argument) -> bool:
+        """Make two arguments equal; whether that is possible."""
+        one, other = self.find(left), self.find(right)
+        if one == other:
+            return True
+        if isinstance(one, int) and isinstance(other, int):
+            return False
+        name, by = (one, other) if isinstance(one, str) else (other, one)
+        self.parent[name] = by
+        return True
+
+
+def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> _Classes | None:
+    """What must be equal for two literals to speak of one atom; ``None`` where they never do."""
+    if left.predicate != right.predicate:
+        return None
+    classes = _Classes()
+    if not all(classes.join(a, b) for a, b in zip(left.arguments, right.arguments, strict=True)):
+        return None
+    if any(classes.find(a) == classes.find(b) for a, b in distinct):
+        return None
+    return classes
+
+
+def _apart(group: Group) -> Group:
+    """The group with names of its own for all variables inside it."""
+    pieces = tuple(_renamed(piece, frozenset()) for piece in group.pieces)
+    return Group(tuple((_primed(name), kind) for name, kind in group.variables), pieces)
+
+
+def _renamed(piece: Conjunction, inside: frozenset[str]) -> Conjunction:
+    inside = inside | {name for name, _ in piece.variables}
+
+    def image(argument: Argument) -> Argument:
+        return _primed(argument) if isinstance(argument, str) and argument in inside else argument
+
+    return Conjunction(
+        tuple((_primed(name), kind) for name, kind in piece.variables),
+        tuple(Literal(x.predicate, tuple(map(image, x.arguments)), x.allowed) for x in piece.literals),
+        frozenset((image(a), image(b)) for a, b in piece.distinct),
+        tuple(Block(tuple(_renamed(p, inside) for p in b.pieces), b.some) for b in piece.blocks),
+    )
+
+
+def _primed(name: str) -> str:
+    return f"{name}'"

@@ -1,0 +1,99 @@
+"""One run of updates from one start: where it stands, and the next place it goes to.
+
+The parallel update moves all atoms at once by a stride; the sequential one moves class after class of atoms
+that share no grounding, each to exactly what it is told, so that the bound on log Z never falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from herbrand.engines.mean_field.colouring import AtomClass
+from herbrand.engines.mean_field.moves import moved
+from herbrand.engines.mean_field.problem import FLOAT, Problem
+from herbrand.engines.mean_field.stride import after_slope
+
+Tables = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Logits and marginals by predicate; ``before`` are the marginals a step earlier.
+
+    ``moved``: the most that any marginal moved, by the stride: what a whole step would come to near a fixed
+    point. A step may write over the tables of the run it starts from.
+    """
+
+    logits: Tables
+    marginals: Tables
+    before: Tables
+    stride: float
+    moved: float = math.inf
+
+
+def started(problem: Problem, stride: float, seed: int | None = None) -> Run:
+    """From the soft evidence alone, or from random logits."""
+    logits = {}
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    for name, table in problem.unknowns.tables.items():
+        unary = problem.unknowns.unary.get(name)
+        logits[name] = torch.zeros(table.shape, dtype=FLOAT) if unary is None else unary.clone()
+        if generator is not None:
+            logits[name] += 2 * torch.randn(table.shape, generator=generator, dtype=FLOAT)
+    marginals = problem.unknowns.marginals(logits)
+    return Run(logits, marginals, {name: table.clone() for name, table in marginals.items()}, stride)
+
+
+def told(problem: Problem, marginals: Tables) -> dict[str, Tensor]:
+    """The logits that the marginals call for; the tables are the caller's own."""
+    _, messages = problem.messages(marginals, problem.weights)
+    for name, unary in problem.unknowns.unary.items():
+        messages[name] = messages[name] + unary
+    return problem.unknowns.gathered(messages)
+
+
+def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1.0) -> Run:
+    """All atoms moved at once; ``sharpness`` multiplies what they are told."""
+    targets = told(problem, run.marginals)
+    moves = {}
+    for name, table in problem.unknowns.tables.items():
+        target = targets[name] if sharpness == 1 else targets[name] * sharpness
+        moves[name] = moved(
+            table,
+            run.logits[name],
+            target,
+            run.marginals[name],
+            run.before[name],
+            run.stride,
+            problem.unknowns.free(name),
+        )
+    marginals = problem.unknowns.followed({name: move.marginals for name, move in moves.items()})
+    slope = sum(move.slope for move in moves.values())
+    far = max((move.far for move in moves.values()), default=0.0)
+    stride = after_slope(run.stride, slope) if adaptive else run.stride
+    logits = {name: move.logits for name, move in moves.items()}
+    return Run(logits, marginals, run.marginals, stride, min(1.0, far / run.stride))
+
+
+def in_turn(problem: Problem, run: Run, classes: Sequence[AtomClass], sharpness: float = 1.0) -> Run:
+    """Class after class moved to what it is told; an infinite ``sharpness`` takes the best value of each
+    atom."""
+    logits = {name: table.clone() for name, table in run.logits.items()}
+    marginals: Tables = run.marginals
+    for one in classes:
+        target = told(problem, marginals)[one.predicate]
+        table = problem.unknowns.tables[one.predicate]
+        target = target * sharpness if math.isfinite(sharpness) else table.certain(target)
+        if one.positions is None:
+            logits[one.predicate] = target
+        else:
+            rows = (-1,) if table.true_or_false else (-1, table.shape[-1])
+            logits[one.predicate].view(rows)[one.positions] = target.reshape(rows)[one.positions]
+        marginals = problem.unknowns.marginals(logits)
+    far = [float((marginals[n] - run.marginals[n]).abs().max()) for n in marginals if marginals[n].numel()]
+    return Run(logits, marginals, run.marginals, 1.0, max(far, default=0.0))

@@ -1,0 +1,328 @@
+"""The expected log-weight of a world under a product distribution, and its derivatives: the messages.
+
+The expected log-weight is multilinear in the marginals, so its derivative by one of them is the expected
+change of log-weight when that atom becomes true: exactly the mean-field message. One backward pass through a
+product gives the messages to all its literals, which share what they have in common.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from herbrand.contraction import Contraction, Dense, Plan, Relation, Statistics, plan, run, statistics
+from herbrand.contraction.algebra import algebra_named
+from herbrand.contraction.blocks import OneThread
+from herbrand.contraction.expression import Sizes
+from herbrand.engines.mean_field.folding import folded
+from herbrand.engines.mean_field.nothing import none_of
+from herbrand.engines.mean_field.products import (
+    Observed,
+    Operand,
+    PerConstant,
+    Piece,
+    Product,
+    Quantified,
+    Together,
+    Unequal,
+)
+from herbrand.engines.mean_field.relations import CPU, KnownRelations
+from herbrand.engines.mean_field.tables import Reading, Table
+
+BATCH = "batch"
+WORTH_THREADS = 4e7
+"""Operations of one product below which threads cost more than they save."""
+
+KEPT_BYTES = 1 << 26
+"""Derivatives are taken of several products at once while these intermediate results are few."""
+
+Weights = Sequence[Tensor | float]
+Key = tuple[str, tuple[object, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A product and what it counts times each weight."""
+
+    product: Product
+    worth: Counter[int]
+
+
+class Leaves:
+    """The tensors that products read, one for each way of reading a table, and relations made of them.
+
+    ``detached``: derivatives stop there, and are added up into tables by hand.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, Table],
+        marginals: Mapping[str, Tensor],
+        batch: int | None = None,
+        detached: bool = False,
+    ) -> None:
+        self.tables, self.marginals, self.batch, self.detached = tables, marginals, batch, detached
+        self.tensors: dict[Key, list[Tensor]] = {}
+        self.readings: dict[Key, Reading] = {}
+        self.like = next(iter(marginals.values()), torch.zeros((), dtype=torch.float64))
+
+    def relation(self, reading: Reading) -> Relation:
+        key = self.key(reading)
+        if key not in self.tensors:
+            table = self.tables[reading.source]
+            made = table.leaf(self.marginals[reading.source], reading, self.batch is not None)
+            self.tensors[key] = [one.detach().requires_grad_() for one in made] if self.detached else made
+            self.readings[key] = reading
+        return self.tables[reading.source].relation(self.tensors[key], reading)
+
+    def key(self, reading: Reading) -> Key:
+        """Opposite readings of true-or-false atoms are one leaf."""
+        true_or_false = self.tables[reading.source].true_or_false
+        return reading.source, reading.arguments, () if true_or_false else reading.allowed
+
+
+class Score:
+    """Planned once for the products of a program; run for any marginals and weights."""
+
+    def __init__(
+        self,
+        relations: KnownRelations,
+        tables: Mapping[str, Table],
+        products: Mapping[Product, Counter[int]],
+    ) -> None:
+        self.relations, self.tables, self.memory = relations, tables, relations.memory
+        self._plans: dict[object, Plan] = {}
+        self.constants: dict[int, float] = {}
+        self.parts: list[Part] = []
+        for product, worth in products.items():
+            self._add(product, worth)
+
+    def _add(self, product: Product, worth: Counter[int]) -> None:
+        """A product without latent literals is a number; known relations of others are multiplied now."""
+        if not all(isinstance(operand, Observed) for operand in product.operands):
+            self.parts.append(Part(folded(product, self.relations), worth))
+            return
+        value = float(self._total(Part(product, worth), Leaves(self.tables, {}), ()))
+        for weight, count in worth.items():
+            self.constants[weight] = self.constants.get(weight, 0.0) + count * value
+
+    @cached_property
+    def plans(self) -> list[Plan]:
+        """How each product is computed for one world; raises ``BudgetError`` where that does not fit."""
+        return [
+            self._plan(p.product.operands, (), p.product.sizes, frozenset(), None, torch.float64)
+            for p in self.parts
+        ]
+
+    @property
+    def operations(self) -> float:
+        """Of one run and its derivatives, roughly."""
+        return 3 * sum(plan.operations for plan in self.plans)
+
+    @property
+    def bytes(self) -> int:
+        return max((plan.bytes for plan in self.plans), default=0)
+
+    def value(self, marginals: Mapping[str, Tensor], weights: Weights, batch: int | None = None) -> Tensor:
+        """The expected log-weight [batch], differentiable in marginals and weights."""
+        leaves = Leaves(self.tables, marginals, batch)
+        total: Tensor | float = 0.0
+        for weight, count in self.constants.items():
+            total = total + weights[weight] * count
+        for part in self.parts:
+            worth = self.worth(part, weights)
+            if worth is not None:
+                total = total + worth * self._total(part, leaves, weights)
+        found = torch.as_tensor(total, dtype=leaves.like.dtype, device=leaves.like.device)
+        return found if batch is None else found.expand(batch)
+
+    def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
+        """The expected log-weight and its derivative by every marginal, as tables; no graph is kept."""
+        leaves = Leaves(self.tables, marginals, detached=True)
+        gradients: dict[Key, list[Tensor]] = {}
+        total = math.fsum(float(weights[weight]) * count for weight, count in self.constants.items())
+        for batch in self._batches(weights):
+            used = {leaves.key(x) for part, _, _ in batch for x in readings(part.product.operands)}
+            with _threads(max(planned.operations for _, _, planned in batch)):
+                with torch.enable_grad():
+                    terms = [worth * self._total(part, leaves, weights) for part, worth, _ in batch]
+                    value = torch.stack(terms).sum()
+                _accumulate(gradients, leaves, used, value)
+            total += value.item()
+        return total, self._as_tables(gradients, leaves)
+
+    def _batches(self, weights: Weights) -> Iterator[list[tuple[Part, Tensor | float, Plan]]]:
+        """Products that count: small ones together, as many as may be kept at a time, large ones alone."""
+        batch: list[tuple[Part, Tensor | float, Plan]] = []
+        kept = 0
+        for part, planned in zip(self.parts, self.plans, strict=True):
+            worth = self.worth(part, weights)
+            if worth is None:
+                continue
+            if planned.operations >= WORTH_THREADS:
+                yield [(part, worth, planned)]
+                continue
+            if batch and kept + planned.bytes > KEPT_BYTES:
+                yield batch
+                batch, kept = [], 0
+            batch.append((part, worth, planned))
+            kept += planned.bytes
+        if batch:
+            yield batch
+
+    def _as_tables(self, gradients: Mapping[Key, list[Tensor]], leaves: Leaves) -> dict[str, Tensor]:
+        """Derivatives by what is read, added up into derivatives by the marginals."""
+        messages: dict[str, Tensor] = {}
+        waiting = dict(gradients)
+        times = Counter(one.untyped_storage().data_ptr() for found in gradients.values() for one in found)
+        for key, found in gradients.items():
+            whole = self.tables[key[0]].whole(found, leaves.readings[key])
+            if whole is not None and key[0] not in messages and _is_own(whole, times):
+                messages[key[0]] = whole
+                del waiting[key]
+        for key, found in waiting.items():
+            if key[0] not in messages:
+                messages[key[0]] = torch.zeros_like(leaves.marginals[key[0]])
+            self.tables[key[0]].add(messages[key[0]], found, leaves.readings[key], False)
+        return messages
+
+    def worth(self, part: Part, weights: Weights) -> Tensor | float | None:
+        """What a product counts; ``None`` for nothing."""
+        total: Tensor | float = 0.0
+        by_constant = any(isinstance(operand, PerConstant) for operand in part.product.operands)
+        for weight, count in part.worth.items():
+            value = weights[weight]
+            if by_constant:
+                counts = isinstance(value, Tensor) and (value.requires_grad or bool(value.any()))
+                return float(count) if counts else None
+            total = total + value * count
+        return total if isinstance(total, Tensor) or total else None
+
+    def _total(self, part: Part, leaves: Leaves, weights: Weights) -> Tensor:
+        """The value [batch] of one product."""
+        product = part.product
+        relations = [self._relation(operand, leaves, weights) for operand in product.operands]
+        return self._run(product.operands, (), product.sizes, frozenset(), relations, leaves).to_dense()
+
+    def _run(
+        self,
+        operands: Sequence[Operand],
+        output: tuple[str, ...],
+        sizes: Mapping[str, int],
+        distinct: frozenset[tuple[str, str]],
+        relations: Sequence[Relation],
+        leaves: Leaves,
+    ) -> Relation:
+        made = self._plan(
+            operands, output, sizes, distinct, leaves.batch, leaves.like.dtype, leaves.like.device
+        )
+        return run(made, relations)
+
+    def _plan(
+        self,
+        operands: Sequence[Operand],
+        output: tuple[str, ...],
+        sizes: Mapping[str, int],
+        distinct: frozenset[tuple[str, str]],
+        batch: int | None,
+        dtype: torch.dtype,
+        device: torch.device = CPU,
+    ) -> Plan:
+        key = (tuple(operands), output, sizes, distinct, batch, dtype, device.type)
+        if key not in self._plans:
+            lead = () if batch is None else (BATCH,)
+            axes = [(*(lead if _varies(x) else ()), *x.axes) for x in operands]
+            everything = Sizes({**sizes, **dict.fromkeys(lead, batch or 0)})
+            contraction = Contraction(tuple(axes), (*lead, *output), everything, distinct)
+            known = [self._statistics(operand, dtype, device) for operand in operands]
+            self._plans[key] = plan(contraction, known, self.memory, True)
+        return self._plans[key]
+
+    def _statistics(self, operand: Operand, dtype: torch.dtype, device: torch.device) -> Statistics:
+        """What planning may know of an operand before there are any values."""
+        if isinstance(operand, Observed | Together):
+            return statistics(self.relations.relation(operand, dtype, device), algebra_named("real"))
+        if isinstance(operand, Reading) and (listed := self.tables[operand.source].listed) is not None:
+            return Statistics(listed, True, dtype.itemsize)
+        return Statistics(itemsize=dtype.itemsize)
+
+    def _relation(self, operand: Operand, leaves: Leaves, weights: Weights) -> Relation:
+        like = leaves.like
+        match operand:
+            case Reading():
+                return leaves.relation(operand)
+            case Observed() | Together():
+                return self.relations.relation(operand, like.dtype, like.device)
+            case PerConstant(weight=weight):
+                table = torch.as_tensor(weights[weight]).to(like)
+                return Dense(operand.reading.region(table, False))
+            case Unequal(constant=constant, size=size):
+                ones = torch.ones(size, dtype=like.dtype, device=like.device)
+                ones[constant] = 0
+                return Dense(ones)
+            case Quantified():
+                return Dense(self._quantified(operand, leaves))
+
+    def _quantified(self, block: Quantified, leaves: Leaves) -> Tensor:
+        """The probability [batch, axes] that no piece holds for any assignment, or that one does."""
+        lead = () if leaves.batch is None else (leaves.batch,)
+        none = torch.ones((*lead, *block.shape), dtype=leaves.like.dtype, device=leaves.like.device)
+        for group in block.groups:
+            pieces = [self._piece(piece, leaves) for piece in group]
+            table = pieces[0] if len(pieces) == 1 else Dense(sum(piece.to_dense() for piece in pieces))  # type: ignore[arg-type]
+            none = none * none_of(table, len(lead) + len(block.axes))
+        return 1 - none if block.some else none
+
+    def _piece(self, piece: Piece, leaves: Leaves) -> Relation:
+        relations = [self._relation(operand, leaves, ()) for operand in piece.operands]
+        return self._run(piece.operands, piece.axes, piece.sizes, piece.distinct, relations, leaves)
+
+
+def readings(operands: Iterable[Operand]) -> Iterator[Reading]:
+    """Everything that operands read of open predicates, quantifiers included."""
+    for operand in operands:
+        if isinstance(operand, Reading):
+            yield operand
+        elif isinstance(operand, Quantified):
+            for group in operand.groups:
+                for piece in group:
+                    yield from readings(piece.operands)
+
+
+def _varies(operand: Operand) -> bool:
+    """Whether an operand has a value for each world of a batch."""
+    return isinstance(operand, Reading | Quantified)
+
+
+def _threads(operations: float) -> AbstractContextManager[object]:
+    """Torch's own threads for large products only: in small ones they mostly wait for each other."""
+    return nullcontext() if operations >= WORTH_THREADS else OneThread()
+
+
+def _is_own(gradient: Tensor, times: Counter[int]) -> bool:
+    """Whether nothing else lives in its memory: torch gives one tensor to the terms of a sum."""
+    storage = gradient.untyped_storage()
+    return times[storage.data_ptr()] == 1 and storage.nbytes() == gradient.numel() * gradient.itemsize
+
+
+def _accumulate(
+    gradients: dict[Key, list[Tensor]], leaves: Leaves, keys: Iterable[Key], value: Tensor
+) -> None:
+    """Add the derivatives of a value by the leaves it is made of."""
+    keys = [key for key in keys if key in leaves.tensors]
+    flat = [tensor for key in keys for tensor in leaves.tensors[key]]
+    if not flat or not value.requires_grad:
+        return
+    found = iter(torch.autograd.grad(value, flat, allow_unused=True))
+    for key in keys:
+        new = [torch.zeros_like(leaf) if (g := next(found)) is None else g for leaf in leaves.tensors[key]]
+        if key in gradients:
+            new = [old + more for old, more in zip(gradients[key], new, strict=True)]
+        gradients[key] = new

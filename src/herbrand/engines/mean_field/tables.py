@@ -1,0 +1,329 @@
+"""The marginals of one open predicate as a table: every atom in it, or the atoms that differ and a default.
+
+A table owns no numbers but says how they are read: ``logits`` hold log-odds of true-or-false atoms, or a
+score for each value of many-valued ones along a last axis; ``probabilities`` are their sigmoid or softmax
+with evidence put in. Leading axes are batches.
+
+>>> table = DenseTable("smokes", (3,), None, known=np.array([0]), known_values=np.array([1]))
+>>> table.probabilities(torch.zeros(3))
+tensor([1.0000, 0.5000, 0.5000])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.contraction import Dense, Relation, Sparse, Support
+from herbrand.program.evidence import arguments_of
+from herbrand.program.template import FALSE, TRUE, Argument
+
+NONE = np.empty(0, dtype=np.int64)
+
+CERTAIN = 1e4
+"""Log-odds of an atom that has one value for sure."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a literal reads of a table: which atoms, by its arguments, and which of their values count.
+
+    ``axes``: the distinct variables among ``arguments``, in the order in which the reading has them.
+    """
+
+    source: str
+    arguments: tuple[Argument, ...]
+    allowed: tuple[int, ...] = TRUE
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Distinct variables, those that repeat last, as taking diagonals leaves them."""
+        return self._diagonals[1]
+
+    @cached_property
+    def _diagonals(self) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
+        """Pairs of dimensions to take diagonals of, one after another, and what the dimensions are then."""
+        names = [a for a in self.arguments if isinstance(a, str)]
+        pairs = []
+        while len(set(names)) < len(names):
+            repeated = next(name for name in names if names.count(name) > 1)
+            first = names.index(repeated)
+            second = names.index(repeated, first + 1)
+            pairs.append((first, second))
+            names = [name for place, name in enumerate(names) if place not in (first, second)] + [repeated]
+        return tuple(pairs), tuple(names)
+
+    def region(self, table: Tensor, batched: bool, values: bool = False) -> Tensor:
+        """The part of a table that is read: a view without a copy; ``values``: its last axis is values."""
+        lead = int(batched)
+        for place, argument in reversed(list(enumerate(self.arguments))):
+            if isinstance(argument, int):
+                table = table.select(lead + place, argument)
+        for first, second in self._diagonals[0]:
+            table = table.diagonal(dim1=lead + first, dim2=lead + second)
+            if values:
+                table = table.movedim(-2, -1)
+        return table
+
+
+class Table(Protocol):
+    """One open predicate's atoms."""
+
+    @property
+    def predicate(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the logits, batches left out."""
+        ...
+
+    @property
+    def true_or_false(self) -> bool: ...
+
+    @property
+    def listed(self) -> int | None:
+        """How many atoms are listed, where the others share one entry."""
+        ...
+
+    @property
+    def fixed(self) -> np.ndarray:
+        """Positions, in the flattened atoms, that no message moves."""
+        ...
+
+    def probabilities(self, logits: Tensor) -> Tensor: ...
+
+    def certain(self, target: Tensor) -> Tensor:
+        """Logits under which every atom has the value that it is told most."""
+        ...
+
+    def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
+        """Of every atom, flattened; 0 where evidence settles it."""
+        ...
+
+    def positions(self, codes: np.ndarray) -> np.ndarray:
+        """Where these atoms stand among the flattened ones."""
+        ...
+
+    def counts(self) -> np.ndarray | None:
+        """How many atoms each flattened one stands for; ``None``: one each."""
+        ...
+
+    def read(self, probabilities: Tensor, reading: Reading, batched: bool) -> Relation:
+        """The probability that each atom read has an allowed value."""
+        ...
+
+    def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
+        """The tensors that :meth:`relation` makes a reading of, to be differentiated by."""
+        ...
+
+    def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation: ...
+
+    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading, batched: bool) -> None:
+        """Add derivatives by a leaf to the messages to the atoms, in place."""
+        ...
+
+    def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
+        """The derivatives as a new table of messages, where they are one; they may be overwritten."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTable:
+    """Every atom. ``values``: how many values a many-valued atom has; ``None``: true or false.
+
+    ``known`` codes have ``known_values``; ``excluded`` are the flat (code, value) places that are impossible.
+    """
+
+    predicate: str
+    sizes: tuple[int, ...]
+    values: int | None = None
+    known: np.ndarray = field(default_factory=lambda: NONE)
+    known_values: np.ndarray = field(default_factory=lambda: NONE)
+    excluded: np.ndarray = field(default_factory=lambda: NONE)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.sizes if self.values is None else (*self.sizes, self.values)
+
+    @property
+    def true_or_false(self) -> bool:
+        return self.values is None
+
+    @property
+    def listed(self) -> int | None:
+        return None
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.sizes)
+
+    @property
+    def fixed(self) -> np.ndarray:
+        return self.known
+
+    def positions(self, codes: np.ndarray) -> np.ndarray:
+        return codes
+
+    def counts(self) -> np.ndarray | None:
+        return None
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        if self.values is not None:
+            return torch.softmax(logits.masked_fill(self._impossible.to(logits.device), -math.inf), -1)
+        found = torch.sigmoid(logits)
+        if not len(self.known):
+            return found
+        codes = torch.from_numpy(self.known).to(logits.device)
+        settled = torch.from_numpy(self.known_values).to(logits)
+        lead = logits.shape[: logits.dim() - len(self.sizes)]
+        flat = found.reshape(*lead, self.count)
+        settled = settled.expand(*lead, len(codes))
+        if torch.is_grad_enabled() and found.requires_grad:
+            return flat.index_copy(-1, codes, settled).reshape(logits.shape)
+        return flat.index_copy_(-1, codes, settled).reshape(logits.shape)
+
+    def certain(self, target: Tensor) -> Tensor:
+        if self.values is None:
+            return _certain(target)
+        best = target.masked_fill(self._impossible, -math.inf).argmax(-1)
+        return CERTAIN * torch.nn.functional.one_hot(best, self.values).to(target)
+
+    @cached_property
+    def _impossible(self) -> Tensor:
+        assert self.values is not None
+        excluded = torch.zeros(self.count, self.values, dtype=torch.bool)
+        if len(self.known):
+            excluded[self.known] = True
+            excluded[self.known, self.known_values] = False
+        excluded.view(-1)[self.excluded] = True
+        return excluded.view(self.shape)
+
+    def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
+        if self.values is not None:
+            return -torch.special.xlogy(probabilities, probabilities).sum(-1).reshape(-1)
+        found = torch.nn.functional.softplus(logits).addcmul_(logits, probabilities, value=-1).reshape(-1)
+        found[torch.from_numpy(self.known)] = 0
+        return found
+
+    def read(self, probabilities: Tensor, reading: Reading, batched: bool) -> Relation:
+        return self.relation(self.leaf(probabilities, reading, batched), reading)
+
+    def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
+        region = reading.region(probabilities, batched, self.values is not None)
+        if self.values is not None:
+            return [region[..., list(reading.allowed)].sum(-1)]
+        return [region]
+
+    def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation:
+        return Dense(1 - leaf[0] if self.values is None and reading.allowed == FALSE else leaf[0])
+
+    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading, batched: bool) -> None:
+        region = reading.region(message, batched, self.values is not None)
+        if self.values is None:
+            region.add_(gradients[0])
+            return
+        for value in reading.allowed:
+            region[..., value].add_(gradients[0])
+
+    def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
+        full = self.values is None and reading.axes == reading.arguments
+        return gradients[0] if full and gradients[0].is_contiguous() else None
+
+
+@dataclass(frozen=True, eq=False)
+class ListedTable:
+    """True-or-false atoms of which only ``codes`` (sorted) may differ; one more entry stands for all others.
+
+    That is exact where every other atom gets the same messages, which
+    :mod:`herbrand.engines.mean_field.listing` makes sure of.
+    """
+
+    predicate: str
+    sizes: tuple[int, ...]
+    codes: np.ndarray
+    known: np.ndarray = field(default_factory=lambda: NONE)
+    known_values: np.ndarray = field(default_factory=lambda: NONE)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.codes) + 1,)
+
+    @property
+    def true_or_false(self) -> bool:
+        return True
+
+    @property
+    def listed(self) -> int | None:
+        return len(self.codes)
+
+    @cached_property
+    def others(self) -> int:
+        """How many atoms the last entry stands for."""
+        return math.prod(self.sizes) - len(self.codes)
+
+    @property
+    def fixed(self) -> np.ndarray:
+        return self.positions(self.known)
+
+    @cached_property
+    def support(self) -> Support:
+        columns = arguments_of(self.codes, self.sizes)
+        return Support(np.stack(columns, axis=1), self.sizes)
+
+    def positions(self, codes: np.ndarray) -> np.ndarray:
+        at = np.searchsorted(self.codes, codes)
+        listed = np.append(self.codes, -1)[at] == codes
+        return np.where(listed, at, len(self.codes))
+
+    def counts(self) -> np.ndarray | None:
+        counts = np.ones(len(self.codes) + 1)
+        counts[-1] = self.others
+        return counts
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        found = torch.sigmoid(logits)
+        if not len(self.known):
+            return found
+        settled = torch.from_numpy(self.known_values).to(logits)
+        return found.index_copy(-1, torch.from_numpy(self.fixed), settled)
+
+    def certain(self, target: Tensor) -> Tensor:
+        return _certain(target)
+
+    def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
+        found = torch.nn.functional.softplus(logits) - logits * probabilities
+        found[torch.from_numpy(self.fixed)] = 0
+        found[-1] *= self.others
+        return found
+
+    def read(self, probabilities: Tensor, reading: Reading, batched: bool) -> Relation:
+        return self.relation(self.leaf(probabilities, reading, batched), reading)
+
+    def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
+        assert not batched
+        return [probabilities[:-1], probabilities[-1]]
+
+    def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation:
+        values, default = leaf
+        if reading.allowed == FALSE:
+            values, default = 1 - values, 1 - default
+        return Sparse(self.support, values, default)
+
+    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading, batched: bool) -> None:
+        message[:-1] += gradients[0]
+        if self.others:
+            message[-1] += gradients[1] / self.others
+
+    def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
+        return None
+
+
+def _certain(target: Tensor) -> Tensor:
+    return torch.where(target > 0, CERTAIN, -CERTAIN).to(target)

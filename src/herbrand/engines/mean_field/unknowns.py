@@ -1,0 +1,106 @@
+"""All atoms a run of mean field is about: a table a predicate, the evidence in them, and atoms that are one.
+
+Takes a program and what its hard statements settle; gives starting logits, marginals, the entropy of the
+product distribution, and what the messages to atoms that always agree come to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from herbrand.engines.mean_field.tables import Table
+
+Logits = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """Atoms of one predicate that always have the value of an atom of another, or the opposite one.
+
+    Flat positions: ``tied`` in ``predicate`` follow ``leading`` in ``leader``; ``opposite`` says which
+    negated.
+    """
+
+    predicate: str
+    leader: str
+    tied: Tensor
+    leading: Tensor
+    opposite: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """``tables`` by predicate; ``unary`` log-weights of soft evidence (log-odds, or one a value)."""
+
+    tables: Mapping[str, Table]
+    unary: Mapping[str, Tensor]
+    ties: tuple[Ties, ...] = field(default=())
+
+    def marginals(self, logits: Logits) -> dict[str, Tensor]:
+        """Probabilities of all atoms, evidence and ties put in."""
+        return self.followed({name: table.probabilities(logits[name]) for name, table in self.tables.items()})
+
+    def followed(self, marginals: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The marginals of tied atoms taken from those of their leaders."""
+        for tie in self.ties:
+            leading = _flat(marginals[tie.leader], self.tables[tie.leader])[..., tie.leading]
+            values = torch.where(tie.opposite, 1 - leading, leading)
+            flat = _flat(marginals[tie.predicate], self.tables[tie.predicate])
+            copied = flat.index_copy(-1, tie.tied, values)
+            marginals = {**marginals, tie.predicate: copied.view(marginals[tie.predicate].shape)}
+        return marginals
+
+    def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What atoms are told (log-odds), that of tied ones added to their leaders'."""
+        for tie in self.ties:
+            told = _flat(fields[tie.predicate], self.tables[tie.predicate])[..., tie.tied]
+            told = torch.where(tie.opposite, -told, told)
+            flat = _flat(fields[tie.leader], self.tables[tie.leader])
+            added = flat.index_add(-1, tie.leading, told)
+            fields = {**fields, tie.leader: added.view(fields[tie.leader].shape)}
+        return fields
+
+    def entropy(self, logits: Logits, marginals: Mapping[str, Tensor]) -> float:
+        """Of the product distribution."""
+        total = 0.0
+        for name, table in self.tables.items():
+            entropies = table.entropies(logits[name], marginals[name])
+            for tie in self.ties:
+                if tie.predicate == name:
+                    entropies[tie.tied] = 0
+            total += float(entropies.sum())
+        return total
+
+    def opinions(self, marginals: Mapping[str, Tensor]) -> float:
+        """The expected log-weight of the soft evidence."""
+        return sum(float((unary * marginals[name]).sum()) for name, unary in self.unary.items())
+
+    def free(self, predicate: str) -> Tensor | None:
+        """Which atoms of a predicate messages move, flattened; ``None`` for all of them."""
+        return self._free[predicate]
+
+    @cached_property
+    def _free(self) -> dict[str, Tensor | None]:
+        return {name: self._free_atoms(name, table) for name, table in self.tables.items()}
+
+    def _free_atoms(self, name: str, table: Table) -> Tensor | None:
+        tied = [tie.tied for tie in self.ties if tie.predicate == name]
+        if not len(table.fixed) and not tied:
+            return None
+        atoms = table.shape if table.true_or_false else table.shape[:-1]
+        free = torch.ones(math.prod(atoms), dtype=torch.bool)
+        for fixed in (torch.from_numpy(table.fixed), *tied):
+            free[fixed] = False
+        return free
+
+
+def _flat(tensor: Tensor, table: Table) -> Tensor:
+    """The atoms of a true-or-false table along one last axis."""
+    rank = len(table.shape)
+    return tensor.flatten(-rank) if rank else tensor.unsqueeze(-1)

@@ -1,0 +1,139 @@
+"""What a Horn clause is to the engine: atoms and tests over variables, in which constants have names too.
+
+>>> print(Clause("p", ("x", "y"), (Lookup("q", ("x", "z")), Lookup("r", ("z", "y"))), {}))
+p(x, y) :- q(x, z), r(z, y)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from herbrand.language.scope import written
+from herbrand.language.syntax import Rule
+
+ORDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "!=": operator.ne,
+    "=": operator.eq,
+}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+OPPOSITES = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """An atom that must have a proof; ``stated``: among the facts only, whatever rules derive."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+    stated: bool = False
+
+
+@dataclass(frozen=True)
+class Absence:
+    """An atom that must have no proof, whatever stands for the variables that only it has."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two variables of one type, compared by their constants."""
+
+    operator: str
+    left: str
+    right: str
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return self.left, self.right
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The variable stands for one of these constants."""
+
+    variable: str
+    allowed: tuple[int, ...]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.variable,)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The number that the variable stands for, compared with one that need not be among the constants."""
+
+    variable: str
+    operator: str
+    number: float
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.variable,)
+
+
+@dataclass(frozen=True)
+class Never:
+    """What no row passes."""
+
+    arguments: tuple[str, ...] = ()
+
+
+Test = Compared | OneOf | Measured | Never
+Literal = Lookup | Absence | Test
+
+
+@dataclass(frozen=True)
+class Clause:
+    """``head`` and ``body`` over variables; ``constants`` gives the index of those that stand for one.
+
+    ``weight`` is the place of the rule's weight among the program's, ``None`` where it has none. A clause
+    without a ``rule`` is the engine's own: the facts of a derived predicate, or a part of another clause.
+    """
+
+    predicate: str
+    head: tuple[str, ...]
+    body: tuple[Literal, ...]
+    types: Mapping[str, str] = field(compare=False, hash=False)
+    constants: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
+    weight: int | None = None
+    rule: Rule | None = field(default=None, compare=False, hash=False)
+
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the head and of what must hold, without those that stand for a constant."""
+        held = (part for part in self.body if not isinstance(part, Absence))
+        names = [*self.head, *(name for part in held for name in part.arguments)]
+        return tuple(name for name in dict.fromkeys(names) if name not in self.constants)
+
+    def __str__(self) -> str:
+        body = ", ".join(_shown(part) for part in self.body) or "true"
+        return f"{_atom(self.predicate, self.head)} :- {body}"
+
+
+def _atom(predicate: str, arguments: Sequence[str]) -> str:
+    return f"{predicate}({', '.join(map(written, arguments))})" if arguments else predicate
+
+
+def _shown(part: Literal) -> str:
+    match part:
+        case Lookup(predicate=name, arguments=arguments):
+            return _atom(name, arguments)
+        case Absence(predicate=name, arguments=arguments):
+            return f"not {_atom(name, arguments)}"
+        case Compared(operator=sign, left=left, right=right):
+            return f"{written(left)} {sign} {written(right)}"
+        case OneOf(variable=name, allowed=allowed):
+            return f"{written(name)} in {set(allowed)}"
+        case Measured(variable=name, operator=sign, number=number):
+            return f"{written(name)} {sign} {number:g}"
+        case Never():
+            return "false"

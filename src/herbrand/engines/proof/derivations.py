@@ -1,0 +1,215 @@
+"""Ground proofs as a graph: which instances of clauses give an atom, and which atoms and facts each rests on.
+
+A node is an atom with the calls it has left (``None`` where no bound is felt); an instance is one clause for
+one choice of constants. Instances are found by running the clauses with every variable kept, all atoms of a
+predicate at once. Made for what looks at single proofs: the heaviest ones, and exact probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.engines.proof.absence import Absences
+from herbrand.engines.proof.branches import is_part
+from herbrand.engines.proof.clauses import Clause, Lookup
+from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
+from herbrand.engines.proof.planning import Plans
+from herbrand.engines.proof.questions import Answers
+from herbrand.engines.proof.steps import Runner
+from herbrand.engines.proof.table import ROW, State, Table
+from herbrand.errors import BudgetError
+
+MOST_INSTANCES = 300_000
+Row = tuple[int, ...]
+Provider = Callable[[str, Mode, list[np.ndarray], int, int | None], Answers]
+"""The provable answers of a predicate in a mode, for inputs (columns, how many), with so many calls left."""
+
+
+@dataclass(frozen=True)
+class Node:
+    predicate: str
+    row: Row
+    left: int | None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A stated fact: its place in the predicate's relation."""
+
+    predicate: str
+    row: Row
+    place: int
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A clause for one choice of constants; ``parts`` in the order of its body's atoms."""
+
+    clause: Clause
+    binding: tuple[tuple[str, int], ...]
+    parts: tuple[Node | Fact, ...]
+
+
+@dataclass(eq=False)
+class Derivations:
+    """``instances`` of each node; a node without any has no proof."""
+
+    instances: dict[Node, list[Instance]] = field(default_factory=dict)
+
+    def reachable(self, root: Node) -> list[Node]:
+        """The nodes that a root rests on, each after those that it rests on where no cycle prevents it."""
+        order: list[Node] = []
+        seen = {root}
+        stack = [(root, iter(self._below(root)))]
+        while stack:
+            node, below = stack[-1]
+            for other in below:
+                if other not in seen:
+                    seen.add(other)
+                    stack.append((other, iter(self._below(other))))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+        return order
+
+    def _below(self, node: Node) -> list[Node]:
+        return [part for made in self.instances[node] for part in made.parts if isinstance(part, Node)]
+
+
+def derivations(
+    runner: Runner,
+    absences: Absences,
+    provider: Provider,
+    predicate: str,
+    rows: Sequence[Row],
+    left: int | None,
+) -> Derivations:
+    """All ground proofs of these atoms. Raises ``BudgetError`` where there are too many instances."""
+    search = _Search(runner, absences, provider)
+    search.wanted([Node(predicate, row, search.calls(predicate, left)) for row in rows])
+    return search.found
+
+
+class _Search:
+    def __init__(self, runner: Runner, absences: Absences, provider: Provider) -> None:
+        self._runner, self._absences, self._provider = runner, absences, provider
+        self._plans: Plans = runner.plans
+        self._whole: dict[int, ClausePlan] = {}
+        self._count = 0
+        self.found = Derivations()
+
+    def calls(self, predicate: str, left: int | None) -> int | None:
+        height = self._plans.height(predicate)
+        return None if left is None or (height is not None and left > height) else left
+
+    def wanted(self, nodes: Sequence[Node]) -> None:
+        """Instances of these nodes and all they rest on, the atoms of one predicate together."""
+        waiting = list(nodes)
+        while waiting:
+            groups: dict[tuple[str, int | None], list[Node]] = {}
+            for node in dict.fromkeys(waiting):
+                if node not in self.found.instances:
+                    self.found.instances[node] = []
+                    groups.setdefault((node.predicate, node.left), []).append(node)
+            waiting = [part for same in groups.values() for part in self._expand(same)]
+
+    def _expand(self, nodes: list[Node]) -> list[Node]:
+        """Find the instances of nodes of one predicate; what they rest on."""
+        self._runner.check_time()
+        predicate, left = nodes[0].predicate, nodes[0].left
+        if left == 0:
+            return []
+        found: list[Node] = []
+        for clause in self._plans.clauses(predicate):
+            for number, made in self._instances(clause, nodes, left):
+                self.found.instances[nodes[number]].append(made)
+                found += [part for part in made.parts if isinstance(part, Node)]
+        return found
+
+    def _instances(self, clause: Clause, nodes: list[Node], left: int | None) -> list[tuple[int, Instance]]:
+        plan = self._plan(clause)
+        kept = [number for number, node in enumerate(nodes) if _fits(clause, node.row)]
+        if not kept:
+            return []
+        values = {
+            name: np.array([nodes[number].row[place] for number in kept], np.int64)
+            for place, name in enumerate(clause.head)
+        }
+        columns = (np.array(kept), *(values[name] for name in plan.inputs))
+        start = Table((ROW, *plan.inputs), columns, self._runner.arithmetic.ones(len(kept)))
+        table = self._run(plan, start, left, len(nodes))
+        self._count += len(table)
+        if self._count > MOST_INSTANCES:
+            raise BudgetError(
+                f"there are more than {MOST_INSTANCES:,} steps of proofs to look at one by one",
+                hint="ask for fewer answers, or take a smaller --depth",
+            )
+        return self._told(clause, table, left) if len(table) else []
+
+    def _plan(self, clause: Clause) -> ClausePlan:
+        if id(clause) not in self._whole:
+            self._whole[id(clause)] = self._plans.whole(clause, tuple(range(len(clause.head))))
+        return self._whole[id(clause)]
+
+    def _run(self, plan: ClausePlan, state: State, left: int | None, rows: int) -> Table:
+        position = 0
+        while True:
+            position, state = self._runner.advance(plan, position, state, rows)
+            table = state.sparse()
+            if position == len(plan.steps) or not len(table):
+                return table
+            step = plan.steps[position]
+            if isinstance(step, Exclude):
+                state = self._absences.kept(step, plan, table)
+            else:
+                assert isinstance(step, Ask)
+                columns = [table.column(name) for name in step.inputs]
+                below = self._below(step.predicate, left, step.deeper)
+                answers = self._provider(step.predicate, step.bound, columns, len(table), below)
+                state = self._runner.with_answers(step, plan, table, answers, rows)
+            position += 1
+
+    def _below(self, predicate: str, left: int | None, deeper: bool) -> int | None:
+        return self.calls(predicate, left if left is None or not deeper else left - 1)
+
+    def _told(self, clause: Clause, table: Table, left: int | None) -> list[tuple[int, Instance]]:
+        names = [name for name in table.names if name != ROW]
+        columns = {name: table.column(name).tolist() for name in names}
+        columns |= {name: [index] * len(table) for name, index in clause.constants.items()}
+        lookups = [part for part in clause.body if isinstance(part, Lookup)]
+        parts = [self._parts(part, columns, left, len(table)) for part in lookups]
+        variables = clause.variables()
+        bindings = zip(*([(name, value) for value in columns[name]] for name in variables), strict=True)
+        bindings = list(bindings) if variables else [()] * len(table)
+        rests = list(zip(*parts, strict=True)) if parts else [()] * len(table)
+        return [
+            (number, Instance(clause, binding, rest))
+            for number, binding, rest in zip(table.columns[0].tolist(), bindings, rests, strict=True)
+        ]
+
+    def _parts(
+        self, literal: Lookup, columns: dict[str, list[int]], left: int | None, count: int
+    ) -> list[Node] | list[Fact]:
+        """What an atom of the body is, for each row."""
+        name = literal.predicate
+        if literal.arguments:
+            rows = list(zip(*(columns[argument] for argument in literal.arguments), strict=True))
+        else:
+            rows = [()] * count
+        if literal.stated or not self._plans.is_asked(name):
+            index = self._plans.program.relation(name).index(tuple(range(len(literal.arguments))))
+            keys = [np.array(columns[argument], np.int64) for argument in literal.arguments]
+            places = index.entries(index.ranges(keys, count)[0]).tolist()
+            return [Fact(name, row, place) for row, place in zip(rows, places, strict=True)]
+        below = self._below(name, left, not is_part(name))
+        return [Node(name, row, below) for row in rows]
+
+
+def _fits(clause: Clause, row: Row) -> bool:
+    """Whether a row agrees with the head's constants and repeated variables."""
+    known = dict(clause.constants)
+    return all(known.setdefault(name, value) == value for name, value in zip(clause.head, row, strict=True))

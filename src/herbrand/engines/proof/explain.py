@@ -1,0 +1,82 @@
+"""Why an answer has its weight: its heaviest proofs as trees, which add up to it with the remainder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.proof.arithmetic import rule_number
+from herbrand.engines.proof.branches import PART_MARK
+from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.engines.proof.heaviest import ProofTree, heaviest
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.language.names import shown_number
+from herbrand.language.show import show_atom, show_statement
+from herbrand.language.syntax import Value
+
+PROOFS = 10
+"""So many proofs are listed unless more are asked for."""
+
+
+def explanation(
+    program: HornProgram, goal: str, graph: Derivations, root: Node, weight: float, count: int, note: str
+) -> Explanation:
+    """The ``count`` heaviest proofs of a goal without variables that has this weight."""
+    telling = _Telling(program)
+    proofs = heaviest(graph, root, count, telling.fact_weight, telling.clause_weight)
+    reasons = tuple(telling.reason(proof) for proof in proofs)
+    remainder = math.fsum([weight, *(-reason.contribution for reason in reasons)])
+    if abs(remainder) <= 1e-12 * abs(weight):
+        remainder = 0.0
+    return Explanation(
+        goal, "weight", weight, "proof", Guarantee.EXACT, reasons, remainder=remainder, note=note
+    )
+
+
+class _Telling:
+    def __init__(self, program: HornProgram) -> None:
+        self._program = program
+
+    def fact_weight(self, fact: Fact) -> float:
+        weights = self._program.relation(fact.predicate).weights
+        return 1.0 if weights is None else float(weights[fact.place])
+
+    def clause_weight(self, made: Instance) -> float:
+        return (
+            1.0 if made.clause.weight is None or made.clause.rule is None else rule_number(made.clause.rule)
+        )
+
+    def reason(self, proof: ProofTree) -> Reason:
+        """A proof; the goal's own clause, and the facts of a derived predicate, are told by their parts."""
+        made = proof.instance
+        parts = tuple(self._part(part) for part in proof.parts)
+        if made.clause.rule is None or PART_MARK in made.clause.predicate:
+            if len(parts) == 1:
+                return Reason(parts[0].statement, parts[0].grounding, proof.weight, parts[0].parts)
+            return Reason(str(made.clause).partition(" :- ")[2], self._grounding(made), proof.weight, parts)
+        text = next(iter(show_statement(made.clause.rule)))
+        return Reason(text, self._grounding(made), proof.weight, parts)
+
+    def _part(self, part: ProofTree | Fact) -> Reason:
+        if isinstance(part, ProofTree):
+            return self.reason(part)
+        weight = self.fact_weight(part)
+        values = self._values(part)
+        text = show_atom(part.predicate, values)
+        return Reason(text if weight == 1 else f"{text} @ {shown_number(weight)}", {}, weight)
+
+    def _values(self, fact: Fact) -> tuple[Value, ...]:
+        types = self._program.column_types(fact.predicate)
+        domains = self._program.facts.domains
+        return tuple(domains[name].value(index) for name, index in zip(types, fact.row, strict=True))
+
+    def _grounding(self, made: Instance) -> Mapping[str, Value]:
+        domains = self._program.facts.domains
+        return dict(self._named(made, domains))
+
+    def _named(self, made: Instance, domains: Mapping[str, object]) -> Iterator[tuple[str, Value]]:
+        for name, index in made.binding:
+            if "`" not in name and not name.startswith("?"):
+                yield name, self._program.facts.domains[made.clause.types[name]].value(index)

@@ -1,0 +1,232 @@
+"""All answers of a predicate, at any depth: semi-naive evaluation from the question on.
+
+Every predicate and mode that is asked is an owner of questions and answers. A clause that asks in its middle
+waits there with its rows; when the owner learns an answer, the waiting rows go on with that answer alone, and
+when a row comes to wait, it goes on with all answers so far. So each pair of a row and an answer is taken
+exactly once, which is what makes sums right and not only sets. A call at the end of a clause is run in its
+owner's place, so that reachability from one constant never becomes reachability between all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.engines.proof.absence import Absences
+from herbrand.engines.proof.accumulated import Accumulated
+from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
+from herbrand.engines.proof.questions import Answers, Questions
+from herbrand.engines.proof.steps import Runner, outputs_named
+from herbrand.engines.proof.table import ROW, State, Table, merged, without_zeros
+
+MOST_ROUNDS = 1000
+"""A sum whose terms shrink by 3 % a round or more is done by then."""
+
+Place = tuple[str, Mode]
+
+
+@dataclass(eq=False)
+class _Owner:
+    """A predicate in a mode: its questions, the answers so far, and who waits for more of them."""
+
+    place: Place
+    questions: Questions
+    answers: Accumulated
+    reached: dict[Place, Accumulated] = field(default_factory=dict)
+    waiting: list[_Site] = field(default_factory=list)
+    news: list[Table] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Site:
+    """Where a clause asks: the rows that wait there."""
+
+    owner: _Owner
+    plan: ClausePlan
+    position: int
+    rows: Accumulated
+
+
+class Fixpoint:
+    """``converged`` is false where sums were still growing when the rounds were over."""
+
+    def __init__(self, runner: Runner, absences: Absences) -> None:
+        self._runner, self._absences = runner, absences
+        self._plans, self._arithmetic = runner.plans, runner.arithmetic
+        self._owners: dict[Place, _Owner] = {}
+        self._sites: dict[tuple[int, int, int], _Site] = {}
+        self._frontiers: dict[tuple[int, Place], tuple[_Owner, list[State]]] = {}
+        self.converged = True
+        self.rounds = 0
+
+    def answers(self, predicate: str, mode: Mode, columns: list[np.ndarray], count: int) -> Answers:
+        """The answers to each distinct row of inputs."""
+        owner = self._owner((predicate, mode))
+        self._ask(owner, columns)
+        while self._frontiers or any(other.news for other in self._owners.values()):
+            self.rounds += 1
+            self._runner.check_time()
+            if self._is_hopeless():
+                self.converged = False
+                self._frontiers.clear()
+                break
+            self._run_frontiers()
+            self._tell_news()
+        return Answers(owner.questions, without_zeros(owner.answers.table, self._arithmetic))
+
+    def _is_hopeless(self) -> bool:
+        """Best proofs without a cycle are no deeper than there are rows; sums are given their rounds."""
+        if self._arithmetic.name == Truth.name:
+            return False
+        if self.rounds % 64 == 0 and not all(
+            np.isfinite(owner.answers.table.values).all() for owner in self._owners.values()
+        ):
+            return True
+        if not self._arithmetic.best:
+            return self.rounds > MOST_ROUNDS
+        rows = (
+            sum(
+                len(rows)
+                for owner in self._owners.values()
+                for rows in (owner.answers, *owner.reached.values())
+            )
+            if self.rounds % 64 == 0
+            else self.rounds
+        )
+        return self.rounds > rows + 2
+
+    def _owner(self, place: Place) -> _Owner:
+        if place not in self._owners:
+            predicate, mode = place
+            sizes = self._plans.sizes(predicate)
+            free = [size for position, size in enumerate(sizes) if position not in mode]
+            self._owners[place] = _Owner(
+                place,
+                Questions([sizes[position] for position in mode]),
+                self._accumulated(outputs_named(len(free)), [1, *free]),
+            )
+        return self._owners[place]
+
+    def _accumulated(self, names: tuple[str, ...], sizes: list[int]) -> Accumulated:
+        return Accumulated(names, sizes, self._arithmetic, self._runner.memory)
+
+    def _ask(self, owner: _Owner, columns: list[np.ndarray]) -> None:
+        """Questions that are new begin a frontier of their own."""
+        new = owner.questions.add(columns)
+        if len(new):
+            inputs = tuple(column[new] for column in owner.questions.columns)
+            names = (ROW, *(f"i{place}" for place in owner.place[1]))
+            self._reach(owner, owner.place, Table(names, (new, *inputs), self._arithmetic.ones(len(new))))
+
+    def _reach(self, owner: _Owner, place: Place, frontier: State) -> None:
+        self._frontiers.setdefault((id(owner), place), (owner, []))[1].append(frontier)
+
+    def _run_frontiers(self) -> None:
+        """What came to each predicate since the last round, without what had come before."""
+        taken, self._frontiers = self._frontiers, {}
+        for (_, place), (owner, states) in taken.items():
+            predicate, mode = place
+            sizes = self._plans.sizes(predicate)
+            sizes_in = [len(owner.questions), *(sizes[position] for position in mode)]
+            names = (ROW, *(f"i{position}" for position in mode))
+            if place not in owner.reached:
+                owner.reached[place] = self._accumulated(names, sizes_in)
+            frontier = merged(states, names, sizes_in, self._arithmetic).sparse()
+            new = owner.reached[place].add(frontier)
+            if len(new):
+                for plan in self._plans.plan(predicate, mode).clauses:
+                    self._go_on(owner, plan, 0, self._runner.started(plan, new, len(owner.questions)))
+
+    def _tell_news(self) -> None:
+        """Each owner's new answers go to the rows that wait for them."""
+        for owner in list(self._owners.values()):
+            if not owner.news:
+                continue
+            free = self._free_sizes(owner)
+            news, owner.news = owner.news, []
+            told = merged(
+                news, outputs_named(len(free)), [len(owner.questions), *free], self._arithmetic
+            ).sparse()
+            new = owner.answers.add(told)
+            if not len(new):
+                continue
+            self._runner.check_size(len(owner.answers), len(new.names) + 1)
+            answers = Answers(owner.questions, new)
+            for site, rows in [(site, site.rows.table) for site in owner.waiting]:
+                self._continue(site, rows, answers)
+
+    def _free_sizes(self, owner: _Owner) -> list[int]:
+        predicate, mode = owner.place
+        return [size for place, size in enumerate(self._plans.sizes(predicate)) if place not in mode]
+
+    def _go_on(self, owner: _Owner, plan: ClausePlan, position: int, state: State) -> None:
+        """Run a clause until it is done, hands on at its end, or waits for answers."""
+        while True:
+            rows = len(owner.questions)
+            position, state = self._runner.advance(plan, position, state, rows)
+            if not state:
+                return
+            if position == len(plan.steps):
+                owner.news.append(self._runner.finished(plan, state, rows).sparse())
+                return
+            step = plan.steps[position]
+            if isinstance(step, Exclude):
+                kept = self._absences.kept(step, plan, state.sparse())
+                state = self._runner.narrowed(kept, step.live, plan, rows)
+                position += 1
+                continue
+            assert isinstance(step, Ask)
+            if step is plan.tail:
+                self._hand_on(owner, plan, step, state.sparse())
+                return
+            self._wait(owner, plan, position, step, state.sparse())
+            return
+
+    def _hand_on(self, owner: _Owner, plan: ClausePlan, step: Ask, table: Table) -> None:
+        """The predicate at the end of a clause answers in this owner's place."""
+        columns = (table.columns[0], *(table.column(name) for name in step.inputs))
+        passed = Table((ROW, *(f"i{place}" for place in step.bound)), columns, table.values)
+        if plan.clause.weight is not None and plan.clause.rule is not None:
+            passed = passed.scaled(self._arithmetic.rule_weight(plan.clause.weight, plan.clause.rule))
+        self._reach(owner, (step.predicate, step.bound), passed)
+
+    def _wait(self, owner: _Owner, plan: ClausePlan, position: int, step: Ask, table: Table) -> None:
+        asked = self._owner((step.predicate, step.bound))
+        site = self._site(owner, plan, position, asked, table.names)
+        new = site.rows.add(table)
+        if not len(new):
+            return
+        self._ask(asked, [new.column(name) for name in step.inputs])
+        self._continue(site, new, Answers(asked.questions, asked.answers.table))
+
+    def _site(
+        self, owner: _Owner, plan: ClausePlan, position: int, asked: _Owner, names: tuple[str, ...]
+    ) -> _Site:
+        key = (id(owner), id(plan), position)
+        if key not in self._sites:
+            sizes = self._runner.sizes(names, plan, max(1, len(owner.questions)))
+            self._sites[key] = _Site(owner, plan, position, self._accumulated(names, sizes))
+            asked.waiting.append(self._sites[key])
+        return self._sites[key]
+
+    def _continue(self, site: _Site, rows: Table, answers: Answers) -> None:
+        step = site.plan.steps[site.position]
+        assert isinstance(step, Ask)
+        table = rows
+        made = self._runner.with_answers(step, site.plan, table, answers, len(site.owner.questions))
+        if len(made):
+            self._go_on(site.owner, site.plan, site.position + 1, made)
+
+
+def completion(runner: Runner) -> Absences:
+    """What ``not`` needs: derived predicates run to their boolean fixpoint, kept for the whole evaluation."""
+    truth = Runner(runner.plans, Truth(), runner.memory, runner.seconds_left)
+    fixpoints: list[Fixpoint] = []
+
+    def complete(predicate: str, mode: Mode, columns: list[np.ndarray], count: int) -> Answers:
+        return fixpoints[0].answers(predicate, mode, columns, count)
+
+    fixpoints.append(Fixpoint(truth, Absences(truth, complete)))
+    return Absences(runner, complete)

@@ -1,0 +1,252 @@
+"""What is asked: an atom, or atoms joined by ``and``, read against the vocabulary and the facts.
+
+Constants become inputs, so that goals of one shape share one plan and can be answered in one pass.
+
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("uncle(x, y) :- parent(x, z), brother(z, y)")
+>>> facts = fact_sources({"parent": [("liam", "ann")], "brother": [("ann", "bob")]})
+>>> program = HornProgram.of(theory.rules, *load_facts((), check(theory), facts))
+>>> goal = read_goal('uncle("liam", y)', program)
+>>> print(goal.shape.clause, goal.shape.variables, goal.inputs)
+?`(?0, y) :- uncle(?0, y) ('y',) (0,)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from herbrand.engines.proof.branches import PART_MARK
+from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.rules import HornProgram, body_of
+from herbrand.errors import LanguageError, Mistake, nearest
+from herbrand.language.names import shown_constant, shown_name
+from herbrand.language.parse import parse_formula
+from herbrand.language.scope import Renaming, written
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    Formula,
+    Not,
+    Rule,
+    Term,
+    Truth,
+    Value,
+    ValueIn,
+    ValueIs,
+    Variable,
+)
+
+GOAL = f"?{PART_MARK}"
+"""The predicate that a goal's clause derives; as a part of no rule, asking it takes no depth."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A goal without its constants. ``head`` names the inputs and then what is found, as the goal wrote them,
+    place by place with the clause's head; ``variables`` are all that the goal names."""
+
+    clause: Clause
+    inputs: tuple[str, ...]
+    variables: tuple[str, ...]
+    head: tuple[str, ...]
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        return self.head[len(self.inputs) :]
+
+    @property
+    def mode(self) -> tuple[int, ...]:
+        return tuple(range(len(self.inputs)))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """``inputs``: the index of each input's constant."""
+
+    shape: Shape
+    inputs: tuple[int, ...]
+
+
+class UnseenError(Exception):
+    """A constant that is known, but not to its type: the program must be made with it."""
+
+    def __init__(self, type_name: str, value: Value) -> None:
+        super().__init__(type_name, value)
+        self.type_name, self.value = type_name, value
+
+
+def read_goal(text: str, program: HornProgram, inputs: Sequence[str] = ()) -> Goal:
+    """The goal a text asks. ``inputs`` name variables whose constants come later, as a table of bindings.
+
+    Raises ``LanguageError`` where a name is unknown, and :class:`UnseenError` for a constant of other types.
+    """
+    return _Reading(_parsed(text, program.signature.valued_names), program, inputs).goal()
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str, valued: frozenset[str]) -> Formula:
+    return parse_formula(text, "<query>", valued)
+
+
+class _Reading:
+    def __init__(self, formula: Formula, program: HornProgram, inputs: Sequence[str]) -> None:
+        renaming = Renaming()
+        self._program = program
+        self._literals = [renaming.formula(part) for part in _literals(formula)]
+        self._named = tuple(inputs)
+        self._constants: list[Constant] = []
+        self._whole = formula
+
+    def goal(self) -> Goal:
+        self._check()
+        body = [self._without_constants(literal) for literal in self._literals]
+        constants = [f"?{number}" for number in range(len(self._constants))]
+        variables = tuple(
+            name
+            for literal in self._literals
+            if not isinstance(literal, Not)
+            for name in _names(literal)
+            if name == written(name)
+        )
+        variables = tuple(dict.fromkeys(variables))
+        unknown = [name for name in self._named if name not in variables]
+        if unknown:
+            raise LanguageError(
+                f"the query has no variable '{unknown[0]}'", hint=nearest(unknown[0], variables)
+            )
+        head = (*constants, *self._named, *(name for name in variables if name not in self._named))
+        rule = Rule(Atom(GOAL, tuple(map(Variable, head))), tuple(body), span=self._whole.span)
+        clause = body_of(rule, self._program.signature, self._program.facts)
+        inputs = head[: len(constants) + len(self._named)]
+        indices = tuple(
+            self._index(constant, clause.types[name])
+            for constant, name in zip(self._constants, constants, strict=True)
+        )
+        return Goal(Shape(clause, inputs, variables, head), indices)
+
+    def _without_constants(self, literal: Formula) -> BodyLiteral:
+        match literal:
+            case Atom():
+                return self._atom(literal)
+            case ValueIs(atom=atom, value=value, span=span):
+                return ValueIs(self._atom(atom), self._term(value), span)
+            case ValueIn(atom=atom, values=values, span=span):
+                return ValueIn(self._atom(atom), values, span)
+            case Not(operand=operand, span=span):
+                return Not(self._without_constants(operand), span)
+            case Comparison() | Truth():
+                return literal
+        raise AssertionError(literal)
+
+    def _atom(self, atom: Atom) -> Atom:
+        return Atom(atom.predicate, tuple(map(self._term, atom.arguments)), atom.span)
+
+    def _term(self, term: Term) -> Term:
+        if not isinstance(term, Constant):
+            return term
+        self._constants.append(term)
+        return Variable(f"?{len(self._constants) - 1}", term.span)
+
+    def _index(self, constant: Constant, type_name: str) -> int:
+        domains = self._program.facts.domains
+        index = domains[type_name].index_of(constant.value)
+        if index is not None:
+            return index
+        if self._is_told(type_name) or not self._is_seen(constant):
+            near = nearest(str(constant.value), map(str, domains[type_name])) if len(domains) else ""
+            raise LanguageError(
+                f"{shown_constant(constant.value)} is no constant of type {type_name}",
+                span=constant.span,
+                hint=near or ("" if len(domains[type_name]) else f"type {type_name} has no constants at all"),
+            )
+        raise UnseenError(type_name, constant.value)
+
+    def _is_told(self, type_name: str) -> bool:
+        known = self._program.signature.types.get(type_name)
+        return self._program.signature.strict or (known is not None and known.declared)
+
+    def _is_seen(self, constant: Constant) -> bool:
+        return any(
+            domain.index_of(constant.value) is not None for domain in self._program.facts.domains.values()
+        )
+
+    # What can be asked
+
+    def _check(self) -> None:
+        mistakes: list[Mistake] = []
+        for literal in self._literals:
+            for atom in _atoms(literal):
+                mistakes += self._wrong(atom, literal)
+        if mistakes:
+            raise LanguageError(mistakes)
+
+    def _wrong(self, atom: Atom, literal: Formula) -> Iterator[Mistake]:
+        known: Mapping[str, object] = self._program.signature.predicates
+        name, count = atom.predicate, len(atom.arguments)
+        if name not in known:
+            if name in self._program.facts.domains and not count:
+                yield Mistake(f"'{name}' is a type, not a predicate", atom.span)
+                return
+            yield Mistake(f"there is no predicate '{name}'", atom.span, nearest(name, known))
+            return
+        predicate = self._program.signature.predicates[name]
+        if predicate.arity != count:
+            arguments = "1 argument" if predicate.arity == 1 else f"{predicate.arity or 'no'} arguments"
+            shown = ", ".join("xyzuvw"[place] for place in range(min(6, predicate.arity)))
+            yield Mistake(
+                f"{shown_name(name)} takes {arguments}, not {count}",
+                atom.span,
+                f"ask {shown_name(name)}({shown})" if shown else "",
+            )
+        elif (predicate.value_type is not None) != isinstance(_positive(literal), ValueIs | ValueIn):
+            hint = f"ask {shown_name(name)}(...) = value" if predicate.value_type else ""
+            what = "is many-valued" if predicate.value_type else "is true or false and has no other value"
+            yield Mistake(f"{shown_name(name)} {what}", atom.span, hint)
+
+
+def _literals(formula: Formula) -> Iterator[Formula]:
+    if isinstance(formula, And):
+        for part in formula.operands:
+            yield from _literals(part)
+        return
+    inner = _positive(formula)
+    if not isinstance(inner, Atom | ValueIs | ValueIn | Comparison | Truth):
+        raise LanguageError(
+            "a query is an atom, or atoms, negated atoms and comparisons joined by 'and'",
+            span=formula.span,
+            hint="define a predicate by a rule and ask for it",
+        )
+    yield formula
+
+
+def _positive(literal: Formula) -> Formula:
+    return literal.operand if isinstance(literal, Not) else literal
+
+
+def _atoms(literal: Formula) -> Iterator[Atom]:
+    inner = _positive(literal)
+    if isinstance(inner, Atom):
+        yield inner
+    elif isinstance(inner, ValueIs | ValueIn):
+        yield inner.atom
+
+
+def _names(literal: Formula) -> Iterator[str]:
+    terms: Sequence[Term] = ()
+    match literal:
+        case Atom(arguments=arguments):
+            terms = arguments
+        case ValueIs(atom=atom, value=value):
+            terms = (*atom.arguments, value)
+        case ValueIn(atom=atom):
+            terms = atom.arguments
+        case Comparison(left=left, right=right):
+            terms = (left, right)
+    yield from (term.name for term in terms if isinstance(term, Variable))

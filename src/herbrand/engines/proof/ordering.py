@@ -1,0 +1,128 @@
+"""In which order a clause's literals are joined: the cheapest by estimate, over all orders.
+
+The estimate after a set of literals depends on the set alone, so the best order is found set by set. Rows
+are expanded by a literal and then summed down to the variables that are still needed.
+
+>>> sizes = {"x": 100, "z": 100, "y": 100}
+>>> edge, far = Candidate(("z", "y"), 300.0), Candidate(("x", "z"), 200.0)
+>>> best_order([edge, far], {"x"}, {"y"}, sizes)
+[1, 0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+KEPT = 4.0
+"""Rows that keep the variable they were joined on are written out; those that sum it at once are not."""
+
+CROSSED = 1e3
+"""How much worse a join over no variable is than its number of rows tells."""
+
+SORTED = 5.0
+"""What it takes to sort a row of a relation that is loaded whole, but not in the order of what is kept."""
+
+MOST_EXACT = 11
+"""Above so many literals the order is greedy."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The variables of a literal and about how many rows it has; ``asked``: a call, better made bound."""
+
+    variables: tuple[str, ...]
+    rows: float
+    asked: bool = False
+
+
+@dataclass(frozen=True)
+class _Partial:
+    cost: float
+    order: tuple[int, ...]
+
+
+def best_order(
+    candidates: Sequence[Candidate],
+    bound: Collection[str],
+    outputs: Collection[str],
+    sizes: Mapping[str, int],
+) -> list[int]:
+    """The candidates' places in the order to join them; ``bound`` are known before, ``outputs`` are kept."""
+    search = _Search(candidates, frozenset(bound), frozenset(outputs), sizes)
+    return list(search.exact() if len(candidates) <= MOST_EXACT else search.greedy())
+
+
+@dataclass(frozen=True)
+class _Search:
+    candidates: Sequence[Candidate]
+    bound: frozenset[str]
+    outputs: frozenset[str]
+    sizes: Mapping[str, int]
+
+    def exact(self) -> tuple[int, ...]:
+        best = {frozenset[int](): _Partial(0.0, ())}
+        for _ in self.candidates:
+            longer: dict[frozenset[int], _Partial] = {}
+            for done, partial in best.items():
+                for place in range(len(self.candidates)):
+                    if place in done:
+                        continue
+                    cost = partial.cost + self._cost(done, place)
+                    now = done | {place}
+                    if now not in longer or cost < longer[now].cost:
+                        longer[now] = _Partial(cost, (*partial.order, place))
+            best = longer
+        return next(iter(best.values())).order
+
+    def greedy(self) -> tuple[int, ...]:
+        done: frozenset[int] = frozenset()
+        order: list[int] = []
+        while len(order) < len(self.candidates):
+            left = [place for place in range(len(self.candidates)) if place not in done]
+            order.append(min(left, key=lambda place: self._cost(done, place)))
+            done |= {order[-1]}
+        return tuple(order)
+
+    def _cost(self, done: frozenset[int], place: int) -> float:
+        """What joining one more literal takes."""
+        candidate = self.candidates[place]
+        known = self.bound | {name for other in done for name in self.candidates[other].variables}
+        names = set(candidate.variables)
+        rows = self._rows(done)
+        made = rows * self._matches(candidate, known)
+        live_before, live_after = self._live(done), self._live(done | {place})
+        wide = (live_before | names) - self.bound
+        cost = rows + made * (KEPT if len(wide) > 2 and wide <= live_after | self.outputs else 1.0)
+        if names and not names & known and (known or done):
+            cost *= CROSSED
+        if candidate.asked and not names <= known:
+            cost *= 2.0 if names & known else CROSSED
+        if not done and not names & known and names and candidate.variables[0] not in self.outputs:
+            cost += SORTED * made
+        return cost
+
+    def _matches(self, candidate: Candidate, known: Collection[str]) -> float:
+        rows = candidate.rows
+        for name in set(candidate.variables) & set(known):
+            rows /= max(1, self.sizes[name])
+        return rows
+
+    def _rows(self, done: frozenset[int]) -> float:
+        """About how many rows are left after a set of literals, for one choice of the bound variables."""
+        known = set(self.bound)
+        rows = 1.0
+        for place in sorted(done):
+            rows *= self._matches(self.candidates[place], known)
+            known |= set(self.candidates[place].variables)
+        most = math.prod(max(1, self.sizes[name]) for name in self._live(done) - self.bound)
+        return min(rows, float(most))
+
+    def _live(self, done: frozenset[int]) -> frozenset[str]:
+        """The variables that are known after a set of literals and still needed."""
+        known = self.bound.union(*(self.candidates[place].variables for place in done))
+        left = (
+            self.candidates[place].variables for place in range(len(self.candidates)) if place not in done
+        )
+        return known & self.outputs.union(*left)

@@ -1,0 +1,198 @@
+"""What a plan is: for each clause of a predicate in one mode, an ordered list of steps.
+
+A mode says which arguments are known. Plans hold names and places only, no arrays; ``print`` shows what one
+does. They are made by :mod:`herbrand.engines.proof.planning`.
+
+>>> print(Join("edge", ("x", "y"), (0,), ("y",)).relation_key)
+('edge', (0,))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.clauses import Test as Condition
+from herbrand.language.scope import written
+
+Mode = tuple[int, ...]
+"""The places of the arguments that are known, ascending."""
+
+
+@dataclass(frozen=True)
+class Bind:
+    """A variable that stands for a constant gets its column."""
+
+    variable: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Rows in which the variable stands for this constant."""
+
+    variable: str
+    index: int
+    live: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Test:
+    """Rows that pass a comparison."""
+
+    literal: Condition
+    live: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Rows with the facts that match them; ``bound`` are the places of known arguments."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+    bound: Mode
+    live: tuple[str, ...]
+
+    @property
+    def relation_key(self) -> tuple[str, Mode]:
+        return self.predicate, self.bound
+
+    def signature(self, names: tuple[str, ...]) -> tuple[object, ...]:
+        """The same for joins that do the same to columns in these places, whatever they are called."""
+        if names not in self._signatures:
+            numbers = {name: place for place, name in enumerate(names)}
+            for name in self.arguments:
+                numbers.setdefault(name, len(numbers))
+            shape = tuple(numbers[name] for name in self.arguments)
+            kept = tuple(numbers[name] for name in self.live)
+            self._signatures[names] = (self.predicate, self.bound, shape, kept)
+        return self._signatures[names]
+
+    @cached_property
+    def _signatures(self) -> dict[tuple[str, ...], tuple[object, ...]]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Rows with the answers of a derived predicate. ``deeper``: it counts as a call."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+    bound: Mode
+    live: tuple[str, ...]
+    deeper: bool = True
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(self.arguments[place] for place in self.bound)
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """What stands in the free places."""
+        return tuple(name for place, name in enumerate(self.arguments) if place not in self.bound)
+
+
+@dataclass(frozen=True)
+class Exclude:
+    """Rows for which an atom has no proof."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+    bound: Mode
+    live: tuple[str, ...]
+
+
+Step = Bind | Fix | Test | Join | Ask | Exclude
+
+
+@dataclass(frozen=True, eq=False)
+class ClausePlan:
+    """``inputs`` name the known head arguments, ``outputs`` the others; both may repeat a name."""
+
+    clause: Clause
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        """The known arguments that a step or the outputs use."""
+        used = {*self.outputs, *(name for step in self.steps for name in _used(step))}
+        return tuple(name for name in dict.fromkeys(self.inputs) if name in used)
+
+    @cached_property
+    def chain(self) -> tuple[Join, ...] | None:
+        """The steps, if each leads from the one live variable to the next, and the last one is the output or
+        what the tail is asked with; ``None`` for other clauses."""
+        steps = self.steps[:-1] if self.tail is not None else self.steps
+        last = self.tail.inputs if self.tail is not None else self.outputs
+        live = self.inputs
+        for step in steps:
+            if (
+                not isinstance(step, Join)
+                or len(live) != 1
+                or len(step.bound) != 1
+                or len(step.arguments) != 2
+            ):
+                return None
+            if step.arguments[step.bound[0]] != live[0] or step.arguments[1 - step.bound[0]] == live[0]:
+                return None
+            if step.live != (step.arguments[1 - step.bound[0]],):
+                return None
+            live = step.live
+        return tuple(step for step in steps if isinstance(step, Join)) if live == last else None
+
+    @cached_property
+    def tail(self) -> Ask | None:
+        """The last step, if its answers are the clause's own as they come: then it may run in its place."""
+        last = self.steps[-1] if self.steps else None
+        if not isinstance(last, Ask) or last.found != self.outputs:
+            return None
+        distinct = len(set(self.outputs)) == len(self.outputs)
+        return last if distinct and not set(self.outputs) & set(last.inputs) else None
+
+    def __str__(self) -> str:
+        lines = [f"  {self.clause}", *(f"    {_shown(step)}" for step in self.steps)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class PredicatePlan:
+    predicate: str
+    mode: Mode
+    clauses: tuple[ClausePlan, ...]
+
+    def __str__(self) -> str:
+        arity = len(self.mode) if not self.clauses else len(self.clauses[0].clause.head)
+        words = ", ".join("bound" if place in self.mode else "free" for place in range(arity))
+        return "\n".join([f"{self.predicate}({words})", *map(str, self.clauses)])
+
+
+def _used(step: Step) -> tuple[str, ...]:
+    match step:
+        case Bind(variable=name) | Fix(variable=name):
+            return (name,)
+        case Test(literal=literal):
+            return literal.arguments
+    return step.arguments
+
+
+def _shown(step: Step) -> str:
+    match step:
+        case Bind(variable=name):
+            return f"put {written(name)}"
+        case Fix(variable=name):
+            return f"keep rows with {written(name)}"
+        case Test(literal=literal):
+            return f"test {', '.join(map(written, literal.arguments))}"
+        case Exclude(predicate=predicate, arguments=arguments):
+            return f"exclude {predicate}({', '.join(map(written, arguments))})"
+        case Join(predicate=name, arguments=arguments, bound=bound, live=live):
+            word = "join"
+        case Ask(predicate=name, arguments=arguments, bound=bound, live=live):
+            word = "ask"
+    by = ", ".join(written(arguments[place]) for place in bound) or "nothing"
+    kept = ", ".join(map(written, live)) or "nothing"
+    return f"{word} {name}({', '.join(map(written, arguments))}) by {by}, keep {kept}"

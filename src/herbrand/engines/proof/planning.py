@@ -1,0 +1,241 @@
+"""Plans are made once for each predicate and mode, and kept: branches split off, literals put in order.
+
+>>> from herbrand.engines.proof.rules import HornProgram
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("path(x, y) :- edge(x, y)\\npath(x, y) :- edge(x, z), path(z, y)")
+>>> facts = fact_sources({"edge": [("a", "b"), ("b", "c")]})
+>>> plans = Plans(HornProgram.of(theory.rules, *load_facts((), check(theory), facts)))
+>>> print(plans.plan("path", (0,)))
+path(bound, free)
+  path(x, y) :- edge(x, y)
+    join edge(x, y) by x, keep y
+  path(x, y) :- edge(x, z), path(z, y)
+    join edge(x, z) by x, keep z
+    ask path(z, y) by z, keep y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from herbrand.engines.proof.branches import is_part, positive, split
+from herbrand.engines.proof.clauses import Absence, Clause, Literal, Lookup
+from herbrand.engines.proof.clauses import Test as Condition
+from herbrand.engines.proof.ordering import Candidate, best_order
+from herbrand.engines.proof.plan import (
+    Ask,
+    Bind,
+    ClausePlan,
+    Exclude,
+    Fix,
+    Join,
+    Mode,
+    PredicatePlan,
+    Step,
+    Test,
+)
+from herbrand.engines.proof.rules import HornProgram, stated_clause
+from herbrand.engines.proof.workspace import Workspace
+from herbrand.errors import LanguageError
+from herbrand.language.scope import written
+
+ASKED_SHARE = 0.05
+"""A derived predicate is taken to hold for this share of all rows, when orders are compared."""
+
+
+class Plans:
+    """The plans of a program, made when first asked for."""
+
+    def __init__(self, program: HornProgram) -> None:
+        self.program = program
+        self._made: dict[tuple[str, Mode], PredicatePlan] = {}
+        self._parts: dict[str, Clause] = {}
+        self._goals: dict[Clause, str] = {}
+        self._heights: dict[str, int | None] = {}
+        self._sizes: dict[str, tuple[int, ...]] = {}
+        self.workspace = Workspace()
+
+    def plan(self, predicate: str, mode: Mode) -> PredicatePlan:
+        """Raises ``LanguageError`` where nothing binds a variable that must be bound in this mode."""
+        if (predicate, mode) not in self._made:
+            clauses = [
+                self._planned(clause, mode, f"{predicate}`{''.join(map(str, mode))}`{number}")
+                for number, clause in enumerate(self.clauses(predicate))
+            ]
+            self._made[predicate, mode] = PredicatePlan(predicate, mode, tuple(clauses))
+        return self._made[predicate, mode]
+
+    def clauses(self, predicate: str) -> tuple[Clause, ...]:
+        """What derives a predicate; of one that is only stated, its facts."""
+        if predicate in self._parts:
+            return (self._parts[predicate],)
+        if predicate in self.program.clauses:
+            return self.program.clauses[predicate]
+        return (stated_clause(predicate, self.program.signature),)
+
+    def column_types(self, predicate: str) -> tuple[str, ...]:
+        if predicate in self._parts:
+            part = self._parts[predicate]
+            return tuple(part.types[name] for name in part.head)
+        return self.program.column_types(predicate)
+
+    def sizes(self, predicate: str) -> tuple[int, ...]:
+        """How many constants each argument ranges over."""
+        if predicate not in self._sizes:
+            self._sizes[predicate] = tuple(self.program.sizes[name] for name in self.column_types(predicate))
+        return self._sizes[predicate]
+
+    def is_asked(self, predicate: str) -> bool:
+        """Whether a predicate has rules, so that looking it up is a call."""
+        return predicate in self._parts or self.program.is_derived(predicate)
+
+    def with_goal(self, clause: Clause) -> str:
+        """A name for what a goal's clause derives, so that it can be planned like a part of a clause."""
+        if clause not in self._goals:
+            name = f"{clause.predicate}{len(self._goals)}"
+            self._goals[clause] = name
+            self._parts[name] = replace(clause, predicate=name)
+        return self._goals[clause]
+
+    def height(self, predicate: str) -> int | None:
+        """How many calls deep its proofs can be; ``None`` where it rests on itself."""
+        if predicate not in self._heights:
+            self._heights[predicate] = None  # what is met again on the way rests on itself
+            self._heights[predicate] = self._height(predicate)
+        return self._heights[predicate]
+
+    def _height(self, predicate: str) -> int | None:
+        deepest = 0
+        for clause in self.clauses(predicate):
+            for literal in clause.body:
+                if isinstance(literal, Lookup) and not literal.stated and self.is_asked(literal.predicate):
+                    below = self.height(literal.predicate)
+                    if below is None:
+                        return None
+                    deepest = max(deepest, below + (not is_part(literal.predicate)))
+        return deepest
+
+    def whole(self, clause: Clause, mode: Mode) -> ClausePlan:
+        """A plan that keeps every variable: its rows are the clause's ground instances."""
+        names = clause.variables()
+        every = Clause(clause.predicate, names, clause.body, clause.types, clause.constants)
+        known = tuple(dict.fromkeys(clause.head[place] for place in mode if clause.head[place] in names))
+        bound = tuple(place for place, name in enumerate(names) if name in known)
+        return ClausePlan(every, known, names, tuple(self._steps(every, bound, names)))
+
+    def _planned(self, clause: Clause, mode: Mode, name: str) -> ClausePlan:
+        inputs = tuple(clause.head[place] for place in mode)
+        outputs = tuple(name for place, name in enumerate(clause.head) if place not in mode)
+        _check_safe(clause, inputs)
+        clause, made = split(clause, inputs, name)
+        self._parts |= {part.predicate: part for part in made}
+        return ClausePlan(clause, inputs, outputs, tuple(self._steps(clause, mode, outputs)))
+
+    def _steps(self, clause: Clause, mode: Mode, outputs: Sequence[str]) -> Iterator[Step]:
+        """The literals in their order, each test as soon as its variables are known."""
+        bound = dict.fromkeys(clause.head[place] for place in mode)
+        waiting: list[Literal] = [part for part in clause.body if not isinstance(part, Lookup)]
+        lookups = self._ordered(clause, bound, outputs)
+        fixed = [name for name in bound if name in clause.constants]
+        for place, name in enumerate(fixed):
+            live = _live(bound, [*waiting, *lookups], (*outputs, *fixed[place + 1 :]))
+            yield Fix(name, clause.constants[name], tuple(live))
+        tests = [*waiting]
+        while True:
+            ready = [part for part in tests if _is_ready(part, bound, clause)]
+            for part in ready:
+                tests = [other for other in tests if other is not part]
+                yield from _bound_constants(part, bound, clause)
+                yield self._test(part, bound, [*tests, *lookups], outputs)
+            if not lookups:
+                break
+            literal = lookups.pop(0)
+            yield from _bound_constants(literal, bound, clause)
+            yield self._lookup(literal, bound, [*tests, *lookups], outputs)
+        assert not tests, "safe clauses leave no test"
+        for name in dict.fromkeys(outputs):
+            if name not in bound:
+                bound[name] = None
+                yield Bind(name, clause.constants[name])
+
+    def _test(
+        self, part: Literal, bound: dict[str, None], left: Sequence[Literal], outputs: Sequence[str]
+    ) -> Step:
+        live = tuple(_live(bound, left, outputs))
+        if isinstance(part, Absence):
+            places = tuple(place for place, name in enumerate(part.arguments) if name in bound)
+            return Exclude(part.predicate, part.arguments, places, live)
+        assert isinstance(part, Condition)
+        return Test(part, live)
+
+    def _lookup(
+        self, literal: Lookup, bound: dict[str, None], left: Sequence[Literal], outputs: Sequence[str]
+    ) -> Step:
+        places = tuple(place for place, name in enumerate(literal.arguments) if name in bound)
+        bound.update(dict.fromkeys(literal.arguments))
+        live = tuple(_live(bound, left, outputs))
+        if literal.stated or not self.is_asked(literal.predicate):
+            return Join(literal.predicate, literal.arguments, places, live)
+        return Ask(literal.predicate, literal.arguments, places, live, not is_part(literal.predicate))
+
+    def _ordered(self, clause: Clause, bound: Collection[str], outputs: Collection[str]) -> list[Lookup]:
+        lookups = [part for part in clause.body if isinstance(part, Lookup)]
+        tests = [part for part in clause.body if not isinstance(part, Lookup)]
+        kept = {*outputs, *(name for part in tests for name in part.arguments)}
+        known = {*bound, *clause.constants}
+        order = best_order(
+            [self._candidate(part, clause) for part in lookups],
+            {name for name in known if name not in clause.constants},
+            kept,
+            {name: self.program.sizes[type_name] for name, type_name in clause.types.items()},
+        )
+        return [lookups[place] for place in order]
+
+    def _candidate(self, literal: Lookup, clause: Clause) -> Candidate:
+        variables = tuple(dict.fromkeys(name for name in literal.arguments if name not in clause.constants))
+        if literal.stated or not self.is_asked(literal.predicate):
+            relation = self.program.relation(literal.predicate)
+            fixed = [place for place, name in enumerate(literal.arguments) if name in clause.constants]
+            return Candidate(variables, relation.fanout(fixed))
+        rows = ASKED_SHARE
+        for name in variables:
+            rows *= max(1, self.program.sizes[clause.types[name]])
+        return Candidate(variables, max(rows, 1.0), True)
+
+
+def _live(bound: Collection[str], left: Sequence[Literal], outputs: Sequence[str]) -> list[str]:
+    needed = {*outputs, *(name for part in left for name in part.arguments)}
+    return [name for name in bound if name in needed]
+
+
+def _is_ready(part: Literal, bound: Collection[str], clause: Clause) -> bool:
+    names = set(part.arguments) - set(clause.constants)
+    if isinstance(part, Absence):
+        names &= positive(clause.body, clause)
+    return names <= set(bound)
+
+
+def _bound_constants(literal: Literal, bound: dict[str, None], clause: Clause) -> Iterator[Bind]:
+    for name in dict.fromkeys(literal.arguments):
+        if name in clause.constants and name not in bound:
+            bound[name] = None
+            yield Bind(name, clause.constants[name])
+
+
+def _check_safe(clause: Clause, inputs: Collection[str]) -> None:
+    """Raise where a variable of the head or of a test stands in no atom of the body and is not given."""
+    known = {*inputs, *clause.constants}
+    known.update(name for part in clause.body if isinstance(part, Lookup) for name in part.arguments)
+    tested = [name for part in clause.body if isinstance(part, Condition) for name in part.arguments]
+    for name in (*clause.head, *tested):
+        if name not in known:
+            where = "the head" if name in clause.head else "a comparison"
+            raise LanguageError(
+                f"nothing in the body binds {written(name)}, which stands in {where}",
+                span=clause.rule.span if clause.rule else None,
+                hint=f"put {written(name)} into an atom of the body"
+                + (", or give it in the query" if name in clause.head else ""),
+            )

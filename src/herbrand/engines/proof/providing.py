@@ -1,0 +1,42 @@
+"""Which answers a ground search may rest on: those within the depth, or all of them at the fixpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.derivations import Derivations, Node, Provider, Row, derivations
+from herbrand.engines.proof.fixpoint import Fixpoint, completion
+from herbrand.engines.proof.plan import Mode
+from herbrand.engines.proof.planning import Plans
+from herbrand.engines.proof.questions import Answers
+from herbrand.engines.proof.steps import Runner
+from herbrand.engines.proof.unrolled import Unrolled
+
+
+class GroundProofs:
+    """The ground proofs of a program: within ``left`` calls, or all (``None``)."""
+
+    def __init__(self, plans: Plans, memory: int, seconds: float | None, left: int | None) -> None:
+        self._runner = Runner(plans, Truth(), memory, seconds)
+        self._absences = completion(self._runner)
+        self._left = left
+        self._unrolled = Unrolled(self._runner, self._absences)
+        self._fixpoint = Fixpoint(self._runner, self._absences)
+
+    def of(self, predicate: str, rows: list[Row]) -> tuple[Derivations, list[Node]]:
+        """The graph that the atoms' proofs make, and the node of each atom."""
+        provider: Provider = self._within if self._left is not None else self._complete
+        graph = derivations(self._runner, self._absences, provider, predicate, rows, self._left)
+        roots = {node.row: node for node in graph.instances if node.predicate == predicate}
+        return graph, [roots[row] for row in rows]
+
+    def _within(
+        self, predicate: str, mode: Mode, columns: list[np.ndarray], count: int, left: int | None
+    ) -> Answers:
+        return self._unrolled.by_input(self._unrolled.goal(predicate, mode, left), columns)
+
+    def _complete(
+        self, predicate: str, mode: Mode, columns: list[np.ndarray], count: int, left: int | None
+    ) -> Answers:
+        return self._fixpoint.answers(predicate, mode, columns, count)

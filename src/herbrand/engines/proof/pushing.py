@@ -1,0 +1,241 @@
+"""Joins that sum out the variable they were joined on, without writing the joined rows down.
+
+The state's other live columns make groups; each group's constants are pushed through compressed rows at
+once. The last results are remembered, because the clauses of a predicate often begin alike.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from herbrand.engines.proof import kernels
+from herbrand.engines.proof.arithmetic import Arithmetic, Values
+from herbrand.engines.proof.plan import Join
+from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.table import ROW, Grid, State, Table
+from herbrand.engines.proof.workspace import Workspace
+
+CHUNK = 2**20
+REMEMBERED = 4
+"""States that were pushed last. They are held, so that their arrays stay what they are."""
+NO_WEIGHTS = np.empty(0)
+
+
+class Pushing:
+    """One run's pushes, and the last of them."""
+
+    def __init__(
+        self, arithmetic: Arithmetic, check_size: Callable[[float, int], None], workspace: Workspace
+    ) -> None:
+        self._arithmetic, self._check_size, self._workspace = arithmetic, check_size, workspace
+        self._recent: deque[tuple[object, State, State]] = deque(maxlen=REMEMBERED)
+        self._along: deque[tuple[object, np.ndarray, Grid]] = deque(maxlen=REMEMBERED)
+
+    def pushed(self, step: Join, index: Index, weights: Values | None, state: State) -> State | None:
+        """The next state, or ``None`` where the step does not have this shape."""
+        if not self._arithmetic.compiled or not index.is_unary or len(step.arguments) > 2:
+            return None
+        key = (step.signature(state.names), state.identity)
+        for known, _, made in self._recent:
+            if known == key:
+                return made.named((ROW, *step.live))
+        made = self._made(step, index, weights, state)
+        if made is not None:
+            self._recent.append((key, state, made))
+        return made
+
+    def _made(self, step: Join, index: Index, weights: Values | None, state: State) -> State | None:
+        pivot = step.arguments[step.bound[0]]
+        free = [name for place, name in enumerate(step.arguments) if place not in step.bound]
+        if isinstance(state, Grid):
+            return self._from_grid(step, index, weights, state, pivot, free)
+        if free == [] or free[0] == pivot:
+            return None
+        if pivot in step.live or free[0] not in step.live:
+            return None
+        return self._from_table(step, index, weights, state, pivot, free[0])
+
+    # Sparse
+
+    def _from_table(
+        self, step: Join, index: Index, weights: Values | None, state: Table, pivot: str, new: str
+    ) -> Table:
+        kept = tuple(name for name in (ROW, *step.live) if name != new)
+        state_groups = _Groups.of_rows(state) if len(kept) == 1 else _Groups.of(state, kept)
+        place = 1 - step.bound[0]
+        counts, found, totals = self._push(
+            state_groups,
+            state_groups.column(pivot),
+            state_groups.values,
+            index,
+            index.column(place),
+            self._ordered(index, weights),
+            index.relation.sizes[place],
+        )
+        columns = tuple(np.repeat(column, counts) for column in state_groups.keys)
+        made = Table((*kept, new), (*columns, found), totals)
+        return made if (*kept, new) == (ROW, *step.live) else made.arranged((ROW, *step.live))
+
+    def pushed_where(
+        self, step: Join, index: Index, weights: Values | None, mask: Join, masks: Relation,
+        mask_weights: Values | None, state: State,
+    ) -> Table | None:  # fmt: skip
+        """Two joins as one: a push, kept only where a second relation has a row between what a group is known
+        by and what was found. ``None`` where the steps do not have this shape."""
+        shape = self._mask_shape(step, index, mask, state)
+        if shape is None:
+            return None
+        pivot, new, known = shape
+        kept = tuple(name for name in (ROW, *step.live) if name != new)
+        groups = _Groups.of(state.sparse(), kept)
+        allowed = masks.index((mask.arguments.index(known),))
+        first, length = allowed.ranges([groups.keys[kept.index(known)]], len(groups.pointers) - 1)
+        place = 1 - step.bound[0]
+        sums, marks = self._workspace.of(index.relation.sizes[place])
+        self._check_size(int(length.sum()), 4)
+        counts = np.zeros(len(first), np.int64)
+        found, totals = np.empty(int(length.sum()), np.int64), np.empty(int(length.sum()))
+        _, filled = kernels.push_where(
+            groups.pointers, groups.column(pivot), groups.values, index.pointers, index.column(place),
+            self._ordered(index, weights), sums, marks, self._workspace.reserve(len(first)),
+            self._arithmetic.best, first, length, allowed.column(mask.arguments.index(new)),
+            self._ordered(allowed, mask_weights), counts, found, totals,
+        )  # fmt: skip
+        columns = tuple(np.repeat(column, counts) for column in groups.keys)
+        return Table((*kept, new), (*columns, found[:filled]), totals[:filled])
+
+    def _mask_shape(self, step: Join, index: Index, mask: Join, state: State) -> tuple[str, str, str] | None:
+        """The variable that is pushed, the one that is found, and the one that a group is known by."""
+        if not self._arithmetic.compiled or not index.is_unary or len(step.arguments) != 2:
+            return None
+        pivot, new = step.arguments[step.bound[0]], step.arguments[1 - step.bound[0]]
+        if len(mask.bound) != 2 or len(mask.arguments) != 2 or new not in mask.arguments or new == pivot:
+            return None
+        known = mask.arguments[1 - mask.arguments.index(new)]
+        if known in (new, pivot) or pivot in step.live or known not in state.names:
+            return None
+        return pivot, new, known
+
+    def _push(
+        self,
+        groups: _Groups,
+        pivots: np.ndarray,
+        values: np.ndarray,
+        index: Index,
+        columns: np.ndarray,
+        weights: np.ndarray,
+        width: int,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        sums, marks = self._workspace.of(width)
+        number = len(groups.pointers) - 1
+        counts = np.zeros(number, np.int64)
+        bound = int((index.pointers[pivots + 1] - index.pointers[pivots]).sum()) if len(pivots) else 0
+        capacity = max(1, min(bound, max(CHUNK, width)))
+        parts: list[tuple[np.ndarray, np.ndarray]] = []
+        group, total = 0, 0
+        stamp = self._workspace.reserve(number)
+        while group < number:
+            found, totals = np.empty(capacity, np.int64), np.empty(capacity)
+            stamp, group, filled = kernels.push(
+                groups.pointers, pivots, values, index.pointers, columns, weights, sums, marks,
+                stamp, self._arithmetic.best, group, counts, found, totals,
+            )  # fmt: skip
+            parts.append((found[:filled], totals[:filled]))
+            total += filled
+            self._check_size(total, 4)
+        if not parts:
+            return counts, np.empty(0, np.int64), np.empty(0)
+        if len(parts) == 1:
+            return counts, *parts[0]
+        return counts, np.concatenate([f for f, _ in parts]), np.concatenate([t for _, t in parts])
+
+    def _ordered(self, index: Index, weights: Values | None) -> np.ndarray:
+        ordered = index.in_order(None if weights is None else id(weights), weights)
+        return NO_WEIGHTS if ordered is None else ordered
+
+    # Dense
+
+    def _from_grid(
+        self, step: Join, index: Index, weights: Values | None, state: Grid, pivot: str, free: list[str]
+    ) -> State | None:
+        if free == [] and step.live == (pivot,):
+            return Grid(state.names, state.matrix * self._totals(index, weights)[:, None])
+        if free and free[0] not in step.live and step.live == (pivot,) and free[0] != pivot:
+            return Grid(state.names, state.matrix * self._totals(index, weights)[:, None])
+        if not free or free[0] == pivot or step.live != (free[0],):
+            return None
+        return self._pulled(step, index, weights, state)
+
+    def along(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
+        """The grid pushed through one relation of a chain, from its variable to the next."""
+        for known, of, made in self._along:
+            if of is state.matrix and known == step.relation_key:
+                return made
+        made = self._pulled(step, index, weights, state)
+        self._along.append((step.relation_key, state.matrix, made))
+        return made
+
+    def _pulled(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
+        place = step.bound[0]
+        other = index.relation.index((1 - place,))
+        made = np.empty((index.relation.sizes[1 - place], state.rows))
+        one = state.rows == 1
+        filled = (kernels.pull_one if one else kernels.pull)(
+            other.pointers, other.column(place), self._ordered(other, weights),
+            state.matrix.ravel() if one else state.matrix, self._arithmetic.best,
+            made.ravel() if one else made,
+        )  # fmt: skip
+        return Grid((ROW, step.arguments[1 - place]), made, bool(filled))
+
+    def _totals(self, index: Index, weights: Values | None) -> np.ndarray:
+        """⊕ of the weights of each constant's rows, [constants]."""
+        size = len(index.pointers) - 1
+        ordered = self._ordered(index, weights)
+        entries = np.ones(index.relation.count) if len(ordered) == 0 else ordered
+        groups = np.repeat(np.arange(size), np.diff(index.pointers))
+        return self._arithmetic.group(entries, groups, size)
+
+
+class _Groups:
+    """A table's rows by the columns that a push keeps."""
+
+    def __init__(self, keys: tuple[np.ndarray, ...], pointers: np.ndarray, table: Table) -> None:
+        self.keys, self.pointers, self.table = keys, pointers, table
+        self.values = table.values
+
+    def column(self, name: str) -> np.ndarray:
+        return self.table.column(name)
+
+    @classmethod
+    def of_rows(cls, table: Table) -> _Groups:
+        rows = table.columns[0]
+        starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, np.int64)
+        return cls((rows[starts],), np.append(starts, len(rows)), table)
+
+    @classmethod
+    def of(cls, table: Table, kept: tuple[str, ...]) -> _Groups:
+        columns = [table.column(name) for name in kept]
+        if not _is_sorted(columns):
+            order = np.lexsort(columns[::-1])
+            table = Table(table.names, tuple(c[order] for c in table.columns), table.values[order])
+            columns = [table.column(name) for name in kept]
+        changed = np.zeros(len(table), bool)
+        for column in columns:
+            changed[1:] |= column[1:] != column[:-1]
+        changed[:1] = True
+        starts = np.flatnonzero(changed)
+        return cls(tuple(c[starts] for c in columns), np.append(starts, len(table)), table)
+
+
+def _is_sorted(columns: list[np.ndarray]) -> bool:
+    """Whether rows ascend by these columns."""
+    equal = np.ones(max(0, len(columns[0]) - 1), bool)
+    for column in columns:
+        step = np.diff(column)
+        if (step[equal] < 0).any():
+            return False
+        equal &= step == 0
+    return True

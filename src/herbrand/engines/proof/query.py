@@ -1,0 +1,331 @@
+"""The engine ``proof``: goals in, weighted answers out.
+
+:class:`Proof` is made once for a theory and its facts and keeps its plans; :meth:`Proof.ask` answers goals of
+one shape in one pass.
+
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("uncle(x, y) :- parent(x, z), brother(z, y)")
+>>> facts = fact_sources({"parent": [("liam", "ann")], "brother": [("ann", "bob")]})
+>>> proof = Proof.of(theory.rules, *load_facts((), check(theory), facts))
+>>> proof.ask('uncle("liam", y)', Request())["bob"]
+1.0
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from herbrand.answers.bindings import Bindings
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget
+from herbrand.engines.proof.arithmetic import Arithmetic, Real
+from herbrand.engines.proof.explain import PROOFS, explanation
+from herbrand.engines.proof.fixpoint import Fixpoint, completion
+from herbrand.engines.proof.goals import Goal, Shape, UnseenError, read_goal
+from herbrand.engines.proof.planning import Plans
+from herbrand.engines.proof.probability import check_probabilities, probabilities
+from herbrand.engines.proof.providing import GroundProofs
+from herbrand.engines.proof.request import DEPTH, FIXPOINT, INDEPENDENT, PROBABILITY, Request
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.steps import Runner
+from herbrand.engines.proof.table import ROW, Table, without_zeros
+from herbrand.engines.proof.truncation import is_cut_off
+from herbrand.engines.proof.unrolled import Asked, Unrolled
+from herbrand.errors import LanguageError, UnsupportedError, nearest
+from herbrand.facts.domain import Domain
+from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_constant
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Rule, Value
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Answers of one pass: columns (goal, variables' indices...), and how it went."""
+
+    table: Table
+    guarantee: Guarantee
+    status: Status
+    truncated: bool
+
+
+class Proof:
+    """A theory's rules over its facts, with the plans made so far."""
+
+    def __init__(self, program: HornProgram) -> None:
+        self.plans = Plans(program)
+        self._wider: dict[tuple[tuple[str, Value], ...], Proof] = {}
+        self._goals: dict[tuple[str, tuple[str, ...]], Goal] = {}
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], signature: Signature, facts: Facts) -> Proof:
+        return cls(HornProgram.of(rules, signature, facts))
+
+    @property
+    def program(self) -> HornProgram:
+        return self.plans.program
+
+    def answered(
+        self,
+        goal: str | Sequence[str],
+        bindings: Mapping[str, Sequence[Value]] | None,
+        options: Mapping[str, Any],
+    ) -> Bindings | tuple[Bindings, ...]:
+        """What ``Model.query`` gives for these options."""
+        request = Request.of(options)
+        if isinstance(goal, str):
+            return self.ask(goal, request, bindings)
+        if bindings is not None:
+            raise UnsupportedError("bindings go with one goal, not with a list of goals")
+        return self.ask_all(list(goal), request)
+
+    def explained(self, goal: str, options: Mapping[str, Any]) -> Explanation:
+        """What ``Model.explain`` gives for these options."""
+        return self.explain(goal, Request.of(options))
+
+    def ask(
+        self, goal: str, request: Request, bindings: Mapping[str, Sequence[Value]] | None = None
+    ) -> Bindings:
+        """The answers of one goal; ``bindings``: constants for some of its variables, a list each."""
+        try:
+            read = self.read(goal, tuple(bindings or ()))
+            rows = [read.inputs] if bindings is None else self._bound(read, bindings)
+        except UnseenError as unseen:
+            return self._with(unseen).ask(goal, request, bindings)
+        found = self.found(read.shape, rows, request)
+        if bindings is None:
+            return self._told(read.shape, found, request)
+        return self._told_bound(read.shape, found, rows, tuple(bindings), request)
+
+    def ask_all(self, goals: Sequence[str], request: Request) -> tuple[Bindings, ...]:
+        """The answers of each goal; goals of one shape are answered in one pass."""
+        try:
+            read = [self.read(goal, ()) for goal in goals]
+        except UnseenError as unseen:
+            return self._with(unseen).ask_all(goals, request)
+        places: dict[Any, list[int]] = {}
+        for place, goal in enumerate(read):
+            places.setdefault((self.plans.with_goal(goal.shape.clause), goal.shape.variables), []).append(
+                place
+            )
+        answers: list[Bindings | None] = [None] * len(goals)
+        for same in places.values():
+            shape = read[same[0]].shape
+            found = self.found(shape, [read[place].inputs for place in same], request)
+            ends = np.searchsorted(found.table.columns[0], np.arange(len(same) + 1))
+            for number, place in enumerate(same):
+                part = slice(ends[number], ends[number + 1])
+                table = Table(
+                    found.table.names, tuple(c[part] for c in found.table.columns), found.table.values[part]
+                )
+                answers[place] = self._told(shape, replace(found, table=table), request)
+        return tuple(answer for answer in answers if answer is not None)
+
+    def explain(self, goal: str, request: Request) -> Explanation:
+        """The heaviest proofs of a goal without variables; as many as ``request.top`` says."""
+        if request.algebra != "count" or request.depth == FIXPOINT:
+            raise UnsupportedError("proofs are explained in the count algebra and within a depth")
+        try:
+            read = self.read(goal, ())
+        except UnseenError as unseen:
+            return self._with(unseen).explain(goal, request)
+        if read.shape.variables:
+            first = read.shape.variables[0]
+            raise UnsupportedError(
+                f"one answer is explained at a time, and {first} is a variable",
+                hint=f"put a constant for {first}, or _ if it does not matter",
+            )
+        found = self.found(read.shape, [read.inputs], request)
+        weight = float(found.table.values[0]) if len(found.table) else 0.0
+        ground = GroundProofs(self.plans, budget(request.memory), request.seconds, int(request.depth) + 2)
+        graph, (root,) = ground.of(self.plans.with_goal(read.shape.clause), [read.inputs])
+        note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
+        count = PROOFS if request.top is None else request.top
+        return explanation(self.program, goal.strip(), graph, root, weight, count, note)
+
+    def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
+        """The answers to goals of one shape, as indices."""
+        if request.algebra == PROBABILITY:
+            return self._probable(shape, inputs, request)
+        if request.algebra == INDEPENDENT:
+            check_probabilities(self.program)
+        began = time.perf_counter()
+        runner = Runner(self.plans, request.arithmetic(), budget(request.memory), request.seconds)
+        if request.depth == FIXPOINT:
+            return self._to_fixpoint(shape, inputs, runner, request, began)
+        absences = completion(runner)
+        unrolled = Unrolled(runner, absences)
+        question = self._question(shape, inputs, runner.arithmetic)
+        table = unrolled.answers(question, int(request.depth) + 1)
+        truncated = is_cut_off(runner, absences, unrolled, question, int(request.depth) + 1)
+        status = Status(True, int(request.depth), time.perf_counter() - began)
+        return Found(table, request.guarantee(truncated), status, truncated)
+
+    def scores(
+        self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic, depth: int = DEPTH
+    ) -> Table:
+        """The answers as :meth:`found` has them, with values of any arithmetic.
+
+        With :class:`~herbrand.engines.proof.arithmetic.Differentiable` they are a tensor with a gradient, one
+        for each row (goal, variables...).
+        """
+        runner = Runner(self.plans, arithmetic, budget(None))
+        question = self._question(shape, inputs, arithmetic)
+        return Unrolled(runner, completion(runner)).answers(question, depth + 1)
+
+    def _question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> Asked:
+        columns = _columns(shape, inputs)
+        names = (ROW, *shape.inputs)
+        frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))
+        return Asked(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
+
+    def _probable(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
+        """The exact probability of every answer that has a proof."""
+        began = time.perf_counter()
+        check_probabilities(self.program)
+        possible = self.found(shape, inputs, replace(request, algebra="boolean"))
+        columns = [column.tolist() for column in possible.table.columns]
+        rows = [(*inputs[number], *rest) for number, *rest in zip(*columns, strict=True)]
+        left = None if request.depth == FIXPOINT else int(request.depth) + 2
+        ground = GroundProofs(self.plans, budget(request.memory), request.seconds, left)
+        graph, roots = ground.of(self.plans.with_goal(shape.clause), rows)
+        values = np.array(probabilities(self.plans, graph, roots), np.float64)
+        table = without_zeros(Table(possible.table.names, possible.table.columns, values), Real())
+        status = replace(possible.status, seconds=time.perf_counter() - began)
+        return Found(table, request.guarantee(possible.truncated), status, possible.truncated)
+
+    def _to_fixpoint(
+        self,
+        shape: Shape,
+        inputs: Sequence[Sequence[int]],
+        runner: Runner,
+        request: Request,
+        began: float,
+    ) -> Found:
+        if not runner.arithmetic.compiled:
+            raise UnsupportedError(
+                f"{runner.arithmetic.name} takes a depth",
+                hint="boolean, max, count and probability have a fixpoint",
+            )
+        fixpoint = Fixpoint(runner, completion(runner))
+        columns = _columns(shape, inputs)
+        answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns, len(inputs))
+        table = _by_goal(answers.table, answers.questions.places(columns, len(inputs)))
+        advice = "" if fixpoint.converged else _advice(request.algebra)
+        guarantee = Guarantee.EXACT if fixpoint.converged else Guarantee.APPROXIMATION
+        status = Status(fixpoint.converged, fixpoint.rounds, time.perf_counter() - began, advice)
+        return Found(table, guarantee, status, False)
+
+    # Reading and telling
+
+    def read(self, goal: str, inputs: tuple[str, ...] = ()) -> Goal:
+        """A goal's shape and the constants it asks with; its plan is kept under its text."""
+        if (goal, inputs) not in self._goals:
+            self._goals[goal, inputs] = read_goal(goal, self.program, inputs)
+        return self._goals[goal, inputs]
+
+    def _bound(self, goal: Goal, bindings: Mapping[str, Sequence[Value]]) -> list[tuple[int, ...]]:
+        counts = {len(column) for column in bindings.values()}
+        if len(counts) > 1:
+            raise LanguageError("the columns of the bindings differ in length")
+        columns = []
+        for name, values in bindings.items():
+            domain = self.program.facts.domains[goal.shape.clause.types[name]]
+            indices = domain.indices_of(list(values))
+            if len(indices) and indices.min() < 0:
+                value = list(values)[int(np.flatnonzero(indices < 0)[0])]
+                near = nearest(str(value), map(str, domain)) if len(domain) <= 100_000 else ""
+                raise LanguageError(
+                    f"{shown_constant(value)} is no constant of type {domain.name}", hint=near
+                )
+            columns.append(indices)
+        return [(*goal.inputs, *row) for row in zip(*columns, strict=True)]
+
+    def _with(self, unseen: UnseenError) -> Proof:
+        """The same rules over a type with one more constant, behind the others."""
+        key = ((unseen.type_name, unseen.value),)
+        if key not in self._wider:
+            program = self.program
+            domain = program.facts.domains[unseen.type_name]
+            kind = {isinstance(value, str) for value in (*list(domain)[:1], unseen.value)}
+            if len(kind) > 1:
+                raise LanguageError(
+                    f"{shown_constant(unseen.value)} is no constant of type {domain.name}, which holds "
+                    f"{'numbers' if domain.kind == 'number' else 'text'}"
+                )
+            wider = Domain.of(domain.name, [*domain, unseen.value], declared=True)
+            facts = Facts({**program.facts.domains, domain.name: wider}, program.facts.tables)
+            self._wider[key] = Proof(HornProgram.of(program.rules, program.signature, facts))
+        return self._wider[key]
+
+    def _told(self, shape: Shape, found: Found, request: Request) -> Bindings:
+        indices = {name: found.table.columns[1 + i] for i, name in enumerate(shape.found)}
+        return self._bindings(shape, indices, found, request)
+
+    def _told_bound(
+        self,
+        shape: Shape,
+        found: Found,
+        rows: Sequence[Sequence[int]],
+        bound: tuple[str, ...],
+        request: Request,
+    ) -> Bindings:
+        numbers = found.table.columns[0]
+        start = len(shape.inputs) - len(bound)
+        inputs = np.array(rows, np.int64).reshape(len(rows), len(shape.inputs))
+        indices = {name: inputs[numbers, start + i] for i, name in enumerate(bound)}
+        indices |= {name: found.table.columns[1 + i] for i, name in enumerate(shape.found)}
+        return self._bindings(shape, indices, found, request)
+
+    def _bindings(
+        self, shape: Shape, indices: Mapping[str, np.ndarray], found: Found, request: Request
+    ) -> Bindings:
+        weights = np.asarray(found.table.values)
+        if weights.dtype != object and not np.isfinite(weights).all() and found.status.converged:
+            raise UnsupportedError(
+                "a weight is larger than any float",
+                hint="count in integers of any size by --exact, or take a smaller --depth",
+            )
+        order = np.lexsort([*(indices[name] for name in reversed(shape.variables)), _descending(weights)])
+        order = order if request.top is None or request.normalize != "none" else order[: request.top]
+        domains = self.program.facts.domains
+        columns = tuple(
+            tuple(domains[shape.clause.types[name]].values_at(indices[name][order]))
+            for name in shape.variables
+        )
+        answer = Bindings(
+            "proof", found.guarantee, found.status, shape.variables, columns, weights[order], found.truncated
+        )
+        return answer.normalized(request.normalize).top(request.top)
+
+
+def _columns(shape: Shape, inputs: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    return [np.array([row[place] for row in inputs], np.int64) for place in range(len(shape.inputs))]
+
+
+def _descending(weights: np.ndarray) -> np.ndarray:
+    return -weights if weights.dtype != object else -np.unique(weights, return_inverse=True)[1]
+
+
+def _by_goal(table: Table, questions: np.ndarray) -> Table:
+    """The answers of each question for each goal that asks it."""
+    ends = np.searchsorted(table.columns[0], np.arange(int(questions.max(initial=-1)) + 2))
+    first, counts = ends[questions], ends[questions + 1] - ends[questions]
+    rows = np.repeat(np.arange(len(questions)), counts)
+    places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+    return Table(table.names, (rows, *(c[places] for c in table.columns[1:])), table.values[places])
+
+
+def _advice(algebra: str) -> str:
+    if algebra == "max":
+        return "a cycle of rules multiplies to more than 1, so there is no best proof; give a depth"
+    return "the sum over all proofs grows without end or too slowly; give a depth"

@@ -1,0 +1,260 @@
+"""Running the steps of a plan that ask nothing: joins with facts, tests and constants.
+
+:class:`Runner` holds what running needs (facts, arithmetic, memory, workspace). A step takes a state and
+gives the next one: few entries go through the push kernels, many through dense ones, and what neither fits
+through a general join.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from herbrand.contraction.memory import readable
+from herbrand.engines.proof.arithmetic import Arithmetic, Values
+from herbrand.engines.proof.clauses import ORDERS, Compared, Measured, OneOf
+from herbrand.engines.proof.clauses import Test as Condition
+from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Fix, Join, Step, Test
+from herbrand.engines.proof.planning import Plans
+from herbrand.engines.proof.pushing import Pushing
+from herbrand.engines.proof.questions import Answers
+from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.table import ROW, Grid, State, Table, as_state, empty, grouped
+from herbrand.errors import BudgetError
+
+BYTES = 8
+
+
+def outputs_named(count: int) -> tuple[str, ...]:
+    """The columns of a predicate's answers: the row of the question, and what stands in each free place."""
+    return (ROW, *(f"o{place}" for place in range(count)))
+
+
+class Runner:
+    """``rows`` bounds the numbers in column :data:`~herbrand.engines.proof.table.ROW` of a state."""
+
+    def __init__(
+        self, plans: Plans, arithmetic: Arithmetic, memory: int, seconds: float | None = None
+    ) -> None:
+        self.plans, self.arithmetic, self.memory = plans, arithmetic, memory
+        self.program = plans.program
+        self._deadline = None if seconds is None else time.perf_counter() + seconds
+        self._seconds = seconds
+        self._weights: dict[str, Values | None] = {}
+        self.pushing = Pushing(arithmetic, self.check_size, plans.workspace)
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+
+    def check_time(self) -> None:
+        """Raise ``BudgetError`` once the time allowed is over."""
+        if self._deadline is not None and time.perf_counter() > self._deadline:
+            raise BudgetError(
+                f"not done after {self._seconds:g} s", hint="allow more by --time-limit, or a smaller --depth"
+            )
+
+    def check_size(self, rows: float, columns: int) -> None:
+        """Raise ``BudgetError`` where so many rows would not fit."""
+        if rows * columns * BYTES > self.memory:
+            raise BudgetError(
+                f"{rows:,.0f} rows on the way to the answer need about {readable(rows * columns * BYTES)}; "
+                f"{readable(self.memory)} are allowed",
+                hint="bind more arguments of the query, or allow more by --memory",
+            )
+
+    def sizes(self, names: Sequence[str], clause_plan: ClausePlan, rows: int) -> list[int]:
+        """The number of values in each column of a state."""
+        types = clause_plan.clause.types
+        return [rows if name == ROW else self.program.sizes[types[name]] for name in names]
+
+    def started(self, plan: ClausePlan, frontier: State, rows: int) -> State:
+        """The frontier under the names of a clause's known head arguments; equal names must agree."""
+        names = tuple(dict.fromkeys(plan.inputs))
+        if len(names) == len(plan.inputs):
+            state = frontier.named((ROW, *plan.inputs))
+            return state if plan.needed == names else self.narrowed(state.sparse(), plan.needed, plan, rows)
+        table = frontier.sparse()
+        kept = np.ones(len(table), bool)
+        first = {name: plan.inputs.index(name) for name in names}
+        for place, name in enumerate(plan.inputs):
+            kept &= table.columns[1 + place] == table.columns[1 + first[name]]
+        columns = (table.columns[0], *(table.columns[1 + first[name]] for name in names))
+        agreeing = Table((ROW, *names), columns, table.values).take(np.flatnonzero(kept), self.arithmetic)
+        return self.narrowed(agreeing, plan.needed, plan, rows)
+
+    def advance(self, plan: ClausePlan, position: int, state: State, rows: int) -> tuple[int, State]:
+        """Run the steps from ``position`` up to one that asks; where it stands and the state before it."""
+        place = position - 1
+        while (place := place + 1) < len(plan.steps):
+            step = plan.steps[place]
+            if not isinstance(step, Bind | Fix | Test | Join):
+                return place, state
+            if not state and not isinstance(step, Bind):
+                return len(plan.steps), empty((ROW, *dict.fromkeys(plan.outputs)), self.arithmetic)
+            masked = self._masked(plan, place, state, rows)
+            if masked is not None:
+                state, place = masked, place + 1
+            else:
+                state = self._run(step, plan, state, rows)
+        return len(plan.steps), state
+
+    def finished(self, plan: ClausePlan, state: State, rows: int) -> State:
+        """The state's rows as (row, outputs...), the rule's weight multiplied in."""
+        clause = plan.clause
+        if clause.weight is not None and clause.rule is not None:
+            state = state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule))
+        names = outputs_named(len(plan.outputs))
+        if isinstance(state, Grid) and state.names[1:] == plan.outputs:
+            return state.named(names)
+        table = self.narrowed(state.sparse(), tuple(dict.fromkeys(plan.outputs)), plan, rows)
+        columns = tuple(table.column(name) for name in plan.outputs)
+        return Table(names, (table.columns[0], *columns), table.values)
+
+    def along(self, steps: Sequence[Join], state: Grid) -> Grid:
+        """A grid pushed through the relations of a chain."""
+        for step in steps:
+            index = self.program.relation(step.predicate).index(step.bound)
+            state = self.pushing.along(step, index, self._known_weights(step.predicate), state)
+            if not state:
+                break
+        return state
+
+    # One step
+
+    def _run(self, step: Step, plan: ClausePlan, state: State, rows: int) -> State:
+        match step:
+            case Bind(variable=name, index=index):
+                table = state.sparse()
+                return table.with_column(name, np.full(len(table), index, np.int64))
+            case Fix(variable=name, index=index, live=live):
+                table = state.sparse()
+                return self._kept(table, table.column(name) == index, live, plan, rows)
+            case Test(literal=literal, live=live):
+                table = state.sparse()
+                return self._kept(table, self._passes(literal, table, plan), live, plan, rows)
+            case Join():
+                return self._joined(step, plan, state, rows)
+        raise AssertionError(step)
+
+    def _masked(self, plan: ClausePlan, place: int, state: State, rows: int) -> State | None:
+        """A join and the one after it together, where the second only keeps some of what the first finds."""
+        if place + 1 == len(plan.steps):
+            return None
+        step, mask = plan.steps[place], plan.steps[place + 1]
+        if not isinstance(step, Join) or not isinstance(mask, Join):
+            return None
+        index = self.program.relation(step.predicate).index(step.bound)
+        found = self.pushing.pushed_where(
+            step, index, self._known_weights(step.predicate), mask, self.program.relation(mask.predicate),
+            self._known_weights(mask.predicate), state,
+        )  # fmt: skip
+        return None if found is None else self.narrowed(found, mask.live, plan, rows)
+
+    def _passes(self, literal: Condition, table: Table, plan: ClausePlan) -> np.ndarray:
+        types = plan.clause.types
+        match literal:
+            case OneOf(variable=name, allowed=allowed):
+                return np.isin(table.column(name), allowed)
+            case Measured(variable=name, operator=sign, number=number):
+                return ORDERS[sign](self.program.values(types[name])[table.column(name)], number)
+            case Compared(operator="!=", left=left, right=right):
+                return table.column(left) != table.column(right)
+            case Compared(operator=sign, left=left, right=right):
+                values = self.program.values(types[left])
+                return ORDERS[sign](values[table.column(left)], values[table.column(right)])
+        return np.zeros(len(table), bool)
+
+    def _kept(
+        self, table: Table, passes: np.ndarray, live: tuple[str, ...], plan: ClausePlan, rows: int
+    ) -> Table:
+        if not passes.all():
+            table = table.take(np.flatnonzero(passes), self.arithmetic)
+        return self.narrowed(table, live, plan, rows)
+
+    def narrowed(self, table: Table, live: tuple[str, ...], plan: ClausePlan, rows: int) -> Table:
+        """Summed down to the row and the live variables, where the table has others."""
+        names = (ROW, *live)
+        if set(names) == set(table.names):
+            return table
+        return grouped(table, names, self.sizes(names, plan, rows), self.arithmetic)
+
+    def _joined(self, step: Join, plan: ClausePlan, state: State, rows: int) -> State:
+        relation = self.program.relation(step.predicate)
+        index = relation.index(step.bound)
+        pushed = self.pushing.pushed(step, index, self._known_weights(step.predicate), state)
+        if pushed is not None:
+            return (
+                as_state(pushed, self.sizes(pushed.names, plan, rows), self.arithmetic)
+                if isinstance(pushed, Table)
+                else pushed
+            )
+        table = state.sparse()
+        keys = [table.column(step.arguments[place]) for place in step.bound]
+        first, counts = index.ranges(keys, len(table))
+        free = [place for place in range(len(step.arguments)) if place not in step.bound]
+        names = [step.arguments[place] for place in free]
+        weights = self._index_weights(step.predicate, relation, index)
+        columns = [index.column(place) for place in free]
+        widened = self.widened(table, first, counts, names, columns, weights)
+        return self.narrowed(widened, step.live, plan, rows)
+
+    def widened(
+        self,
+        table: Table,
+        first: np.ndarray,
+        counts: np.ndarray,
+        names: Sequence[str],
+        columns: Sequence[np.ndarray],
+        weights: Values | None,
+        arithmetic: Arithmetic | None = None,
+    ) -> Table:
+        """Each row of the table with each of its matches, ``counts[i]`` rows of ``columns`` from
+        ``first[i]`` on; a repeated name keeps the matches that agree."""
+        total = int(counts.sum())
+        self.check_size(total, len(table.names) + len(names) + 2)
+        left = np.repeat(np.arange(len(table)), counts)
+        right = np.arange(total) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        new: dict[str, np.ndarray] = {}
+        kept = None
+        for name, column in zip(names, columns, strict=True):
+            matched = column[right]
+            if name in new:
+                agrees = new[name] == matched
+                kept = agrees if kept is None else kept & agrees
+            else:
+                new[name] = matched.astype(np.int64)
+        if kept is not None:
+            places = np.flatnonzero(kept)
+            left, right = left[places], right[places]
+            new = {name: column[places] for name, column in new.items()}
+        arithmetic = arithmetic or self.arithmetic
+        values = arithmetic.take(table.values, left)
+        if weights is not None:
+            values = arithmetic.multiply(values, arithmetic.take(weights, right))
+        return Table((*table.names, *new), (*(c[left] for c in table.columns), *new.values()), values)
+
+    def with_answers(self, step: Ask, plan: ClausePlan, table: Table, answers: Answers, rows: int) -> Table:
+        """The rows with the answers to each row's question, summed down to what is live."""
+        columns = [table.column(name) for name in step.inputs]
+        first, counts = answers.ranges(columns, len(table))
+        widened = self.widened(
+            table, first, counts, step.found, answers.table.columns[1:], answers.table.values
+        )
+        return self.narrowed(widened, step.live, plan, rows)
+
+    def _known_weights(self, predicate: str) -> Values | None:
+        if predicate not in self._weights:
+            relation = self.program.relation(predicate)
+            self._weights[predicate] = self.arithmetic.fact_weights(predicate, relation)
+        return self._weights[predicate]
+
+    def _index_weights(self, predicate: str, relation: Relation, index: Index) -> Values | None:
+        weights = self._known_weights(predicate)
+        if weights is None or index.order is None:
+            return weights
+        if self.arithmetic.compiled:
+            return index.in_order(id(weights), weights)
+        return self.arithmetic.take(weights, index.order)

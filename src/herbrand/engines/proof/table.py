@@ -1,0 +1,259 @@
+"""Weighted rows that a plan works on: a column of constants for each live variable, and a value a row.
+
+Column :data:`ROW` is the number of the question that the row belongs to. :class:`Grid` is the dense form for
+one live variable, chosen when most of its entries are filled anyway.
+
+>>> from herbrand.engines.proof.arithmetic import Real
+>>> table = Table((ROW, "x"), (np.array([0, 0]), np.array([4, 4])), np.array([1.0, 2.0]))
+>>> grouped(table, (ROW, "x"), (1, 5), Real()).values.tolist()
+[3.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.proof import kernels
+from herbrand.engines.proof.arithmetic import Arithmetic, Values
+from herbrand.engines.proof.keys import group_keys
+
+ROW = ""
+DENSE_SHARE = 0.02
+"""A grid is at least so full; below, listing the entries is cheaper than walking over all."""
+SMALL_GRID = 2**13
+"""Up to so many places are walked over faster than a few entries are listed."""
+LARGEST_GRID = 2**23
+FEW_KEYS = 4
+MOST_WAITING = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """``columns[i]`` holds the constants of ``names[i]``. Rows ascend by :data:`ROW`, the first."""
+
+    names: tuple[str, ...]
+    columns: tuple[np.ndarray, ...]
+    values: Values
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __bool__(self) -> bool:
+        return len(self.columns[0]) > 0
+
+    def column(self, name: str) -> np.ndarray:
+        return self.columns[self.names.index(name)]
+
+    def named(self, names: tuple[str, ...]) -> Table:
+        return Table(names, self.columns, self.values)
+
+    def take(self, places: np.ndarray, arithmetic: Arithmetic) -> Table:
+        return Table(self.names, tuple(c[places] for c in self.columns), arithmetic.take(self.values, places))
+
+    def arranged(self, names: tuple[str, ...]) -> Table:
+        """The same columns in another order; rows are then sorted by the first alone."""
+        return Table(names, tuple(self.column(name) for name in names), self.values)
+
+    def with_column(self, name: str, column: np.ndarray) -> Table:
+        return Table((*self.names, name), (*self.columns, column), self.values)
+
+    def scaled(self, factor: object) -> Table:
+        return Table(self.names, self.columns, self.values * factor)
+
+    def sparse(self) -> Table:
+        return self
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """The same for tables that share their arrays."""
+        return (id(self.values), *map(id, self.columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Rows (row, constant) whose values are ``matrix[constant, row]``; 0 where there is none.
+
+    ``filled`` may be true for a grid in which everything cancels.
+    """
+
+    names: tuple[str, str]
+    matrix: np.ndarray
+    filled: bool = True
+
+    def __bool__(self) -> bool:
+        return self.filled
+
+    @property
+    def rows(self) -> int:
+        return self.matrix.shape[1]
+
+    def named(self, names: tuple[str, ...]) -> Grid:
+        row, name = names
+        return Grid((row, name), self.matrix, self.filled)
+
+    def scaled(self, factor: float) -> Grid:
+        return Grid(self.names, self.matrix * factor, self.filled)
+
+    @cached_property
+    def _table(self) -> Table:
+        if self.rows == 1:
+            places = np.flatnonzero(self.matrix[:, 0])
+            return Table(self.names, (np.zeros(len(places), np.int64), places), self.matrix[places, 0])
+        rows, places, values = kernels.entries(self.matrix)
+        return Table(self.names, (rows, places), values)
+
+    def sparse(self) -> Table:
+        return self._table
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        return (id(self.matrix),)
+
+
+State = Table | Grid
+
+
+def empty(names: Sequence[str], arithmetic: Arithmetic) -> Table:
+    return Table(tuple(names), tuple(np.empty(0, np.int64) for _ in names), arithmetic.ones(0))
+
+
+def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
+    """Rows that agree on the live columns as one, values added up; sorted by these columns."""
+    columns = [table.column(name) for name in live]
+    keys, bound = group_keys(columns, sizes, len(table))
+    if bound <= FEW_KEYS * len(keys) and arithmetic.compiled and not arithmetic.best and columns:
+        return _by_counting(live, columns, keys, bound, table.values)
+    order = None if _ascends(keys) else np.argsort(keys, kind="stable")
+    ordered = keys if order is None else keys[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(keys) else np.empty(0, np.int64)
+    if len(starts) == len(keys):
+        return (
+            Table(live, tuple(columns), table.values)
+            if order is None
+            else (Table(live, tuple(c[order] for c in columns), arithmetic.take(table.values, order)))
+        )
+    values = table.values if order is None else arithmetic.take(table.values, order)
+    lengths = np.diff(np.append(starts, len(keys)))
+    added = arithmetic.group(values, np.repeat(np.arange(len(starts)), lengths), len(starts))
+    places = starts if order is None else order[starts]
+    return Table(live, tuple(c[places] for c in columns), added)
+
+
+def _by_counting(
+    live: tuple[str, ...], columns: Sequence[np.ndarray], keys: np.ndarray, bound: int, values: np.ndarray
+) -> Table:
+    """Without a sort, where there are few possible keys: the rows found are those that came last."""
+    sums = np.bincount(keys, values, bound)
+    last = np.full(bound, -1, np.int64)
+    last[keys] = np.arange(len(keys))
+    found = np.flatnonzero(last >= 0)
+    return Table(live, tuple(c[last[found]] for c in columns), sums[found])
+
+
+def _ascends(keys: np.ndarray) -> bool:
+    return bool((keys[1:] >= keys[:-1]).all())
+
+
+def without_zeros(table: Table, arithmetic: Arithmetic) -> Table:
+    kept = arithmetic.nonzero(table.values)
+    return table if kept.all() else table.take(np.flatnonzero(kept), arithmetic)
+
+
+def merged(
+    states: Sequence[State], names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic
+) -> State:
+    """All rows of states with the same columns, equal rows as one."""
+    states = [state for state in states if state]
+    if len(states) == 1:
+        only = states[0].named(names)
+        return as_state(only, sizes, arithmetic) if isinstance(only, Table) else only
+    total = Total(names, sizes, arithmetic)
+    for state in states:
+        total.add(state)
+    return total.state()
+
+
+def as_state(table: Table, sizes: Sequence[int], arithmetic: Arithmetic) -> State:
+    """The table, or a grid where it is full enough. Rows must be distinct."""
+    if not arithmetic.compiled or len(table.names) != 2:
+        return table
+    rows, width = sizes
+    places = rows * width
+    if places > LARGEST_GRID or (places > SMALL_GRID and len(table) < DENSE_SHARE * places):
+        return table
+    matrix = np.zeros((width, rows))
+    matrix[table.columns[1], table.columns[0]] = table.values
+    return Grid((table.names[0], table.names[1]), matrix)
+
+
+class Total:
+    """States with the same columns, added up as they come: grids at once, tables when they are many."""
+
+    def __init__(self, names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> None:
+        self._names, self._sizes, self._arithmetic = names, sizes, arithmetic
+        self._matrix: np.ndarray | None = None
+        self._owned = False
+        self._tables: list[Table] = []
+        self._waiting = self._settled = 0
+
+    def add(self, state: State) -> None:
+        if isinstance(state, Grid):
+            self._add_matrix(state.matrix)
+        elif state:
+            self._tables.append(state)
+            self._waiting += len(state)
+            if self._waiting > max(MOST_WAITING, self._settled):
+                self._settle()
+
+    def state(self) -> State:
+        """Everything that was added, equal rows as one."""
+        self._settle()
+        if self._matrix is not None:
+            return Grid((self._names[0], self._names[1]), self._matrix)
+        return self._tables[0] if self._tables else empty(self._names, self._arithmetic)
+
+    def _settle(self) -> None:
+        """Put the tables into the matrix, or together."""
+        total = None if self._matrix is not None or not self._tables else self._joined()
+        if isinstance(total, Grid):
+            self._add_matrix(total.matrix)
+        elif self._matrix is not None:
+            for table in self._tables:
+                self._add_table(table)
+        self._tables = [total] if isinstance(total, Table) else []
+        self._waiting, self._settled = 0, sum(map(len, self._tables))
+
+    def _joined(self) -> State:
+        tables = self._tables
+        columns = tuple(np.concatenate([t.columns[i] for t in tables]) for i in range(len(self._names)))
+        values = self._arithmetic.concatenate([table.values for table in tables])
+        table = Table(self._names, columns, values)
+        added = grouped(table, self._names, self._sizes, self._arithmetic)
+        return as_state(added, self._sizes, self._arithmetic)
+
+    def _add_matrix(self, matrix: np.ndarray) -> None:
+        if self._matrix is None:
+            self._matrix = matrix
+            return
+        combine = np.maximum if self._arithmetic.best else np.add
+        with np.errstate(over="ignore"):  # infinite weights are refused when they are told
+            own = self._own(self._matrix)
+            combine(own, matrix, out=own)
+
+    def _add_table(self, table: Table) -> None:
+        assert self._matrix is not None
+        matrix = self._own(self._matrix)
+        places = (table.columns[1], table.columns[0])
+        old = matrix[places]
+        matrix[places] = np.maximum(old, table.values) if self._arithmetic.best else old + table.values
+
+    def _own(self, matrix: np.ndarray) -> np.ndarray:
+        """The total's own matrix, a copy of the first one that was added."""
+        if not self._owned:
+            self._matrix, self._owned = matrix.copy(), True
+        assert self._matrix is not None
+        return self._matrix

@@ -1,0 +1,63 @@
+"""Whether the depth cut a proof off, and not only a call that leads nowhere.
+
+Once more without weights: every call that is cut gives all that it can prove at any depth, with 2 for 1.
+The heaviest proof of an answer then weighs more than 1 exactly where some proof goes through such a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from herbrand.engines.proof.absence import Absences
+from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.fixpoint import Fixpoint
+from herbrand.engines.proof.steps import Runner, outputs_named
+from herbrand.engines.proof.table import ROW, State, Table, grouped
+from herbrand.engines.proof.unrolled import Asked, Goal, Unrolled
+from herbrand.errors import BudgetError
+
+CUT = 2.0
+
+
+def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked, depth: int) -> bool:
+    """Whether some proof needs more calls than the question was ``done`` with; taken to be so where finding
+    out is too much."""
+    if not done.cut:
+        return False
+    truth = Runner(runner.plans, Truth(), runner.memory, runner.seconds_left)
+    if any(_leads_on(truth, absences, goal, state) for goal, state in done.cut_last):
+        return True
+    fixpoint = Fixpoint(truth, absences)
+
+    def beyond(goal: Goal, table: Table) -> Table:
+        columns = list(table.columns[1:])
+        answers = fixpoint.answers(goal.predicate, goal.mode, columns, len(table))
+        first, counts = answers.ranges(columns, len(table))
+        sizes = truth.plans.sizes(goal.predicate)
+        free = [size for place, size in enumerate(sizes) if place not in goal.mode]
+        names = outputs_named(len(free))
+        whole = Table((ROW, *(f"i{place}" for place in goal.mode)), table.columns, table.values)
+        found = truth.widened(whole, first, counts, names[1:], answers.table.columns[1:], None)
+        return grouped(
+            found, names, [int(table.columns[0].max(initial=0)) + 1, *free], truth.arithmetic
+        ).scaled(CUT)
+
+    frontier = asked.frontier
+    start = Table(frontier.names, frontier.columns, truth.arithmetic.ones(len(frontier)))
+    try:
+        answers = Unrolled(truth, absences, beyond).answers(replace(asked, frontier=start), depth)
+    except BudgetError:
+        return True
+    return bool(len(answers) and np.max(answers.values) > 1)
+
+
+def _leads_on(truth: Runner, absences: Absences, goal: Goal, state: State) -> bool:
+    """Whether the first row of a frontier, whose answers are the question's own, has one by one more call."""
+    table = state.sparse()
+    row = int(table.columns[0][0])
+    places = np.arange(np.searchsorted(table.columns[0], row + 1))
+    columns = tuple(column[places] for column in table.columns)
+    some = Table(table.names, columns, truth.arithmetic.ones(len(places)))
+    return len(Unrolled(truth, absences).answers(Asked(goal.predicate, goal.mode, some, row + 1), 0)) > 0

@@ -1,0 +1,129 @@
+"""Many worlds as one set of tables: every object has a number of its own, and no tuple joins two worlds.
+
+>>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)]}), World(2, {"edge": [(0, 1)]})])
+>>> database.tables["edge"].tolist(), database.world_of.tolist()
+([[0, 1], [1, 2], [3, 4]], [0, 0, 0, 1, 1])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from herbrand.induction.worlds.task import Sample, Task
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """``objects`` of them, numbered from 0, and the tuples that hold of each predicate."""
+
+    objects: int
+    facts: Mapping[str, Sequence[tuple[int, ...]] | Rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """``tables``: rows of object numbers by predicate, a world's number for a predicate without arguments.
+
+    ``starts``: where the objects of each world begin, and the number of all objects last.
+    """
+
+    tables: Mapping[str, Rows]
+    arities: Mapping[str, int]
+    starts: Rows
+    _indices: dict[tuple[str, int], tuple[Rows, Rows]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, worlds: Sequence[World]) -> Database:
+        starts = np.cumsum([0, *(world.objects for world in worlds)])
+        parts: dict[str, list[Rows]] = {}
+        arities: dict[str, int] = {}
+        for number, world in enumerate(worlds):
+            for name, tuples in world.facts.items():
+                rows = np.array(tuples, np.int64)
+                parts.setdefault(name, [])
+                if rows.ndim == 2:
+                    arities[name] = rows.shape[1]
+                if len(rows):
+                    shifted = rows + starts[number] if rows.shape[1] else np.full((1, 1), number)
+                    parts[name].append(shifted)
+        tables = {
+            name: np.concatenate(p) if p else np.empty((0, max(arities.get(name, 1), 1)), np.int64)
+            for name, p in parts.items()
+        }
+        return cls(tables, {name: arities.get(name, 1) for name in tables}, starts)
+
+    @cached_property
+    def world_of(self) -> Rows:
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @property
+    def size(self) -> int:
+        return int(self.starts[-1])
+
+    def with_table(self, name: str, rows: Rows, arity: int) -> Database:
+        """The same worlds and one more predicate."""
+        return Database({**self.tables, name: rows}, {**self.arities, name: arity}, self.starts)
+
+    def by_column(self, name: str, column: int) -> tuple[Rows, Rows]:
+        """``order, offsets``: the rows of a table in the order of a column, and where each object's begin."""
+        key = (name, column)
+        if key not in self._indices:
+            values = self.tables[name][:, column]
+            order = np.argsort(values, kind="stable")
+            offsets = np.searchsorted(values[order], np.arange(self.size + 1))
+            self._indices[key] = order, offsets
+        return self._indices[key]
+
+    def by_world(self, name: str) -> tuple[Rows, Rows]:
+        """The same by the world of each row."""
+        key = (name, -1)
+        if key not in self._indices:
+            rows = self.tables[name]
+            worlds = self.world_of[rows[:, 0]] if self.arities[name] else rows[:, 0]
+            order = np.argsort(worlds, kind="stable")
+            self._indices[key] = order, np.searchsorted(worlds[order], np.arange(len(self.starts)))
+        return self._indices[key]
+
+    def every_tuple(self, arity: int) -> Rows:
+        """All tuples of objects of the same world; world numbers for arity 0."""
+        if arity == 0:
+            return np.arange(len(self.starts) - 1)[:, None]
+        found = []
+        for start, end in zip(self.starts[:-1], self.starts[1:], strict=True):
+            axes = np.meshgrid(*[np.arange(start, end)] * arity, indexing="ij")
+            found.append(np.stack([axis.ravel() for axis in axes], 1))
+        return np.concatenate(found) if found else np.empty((0, arity), np.int64)
+
+    def codes(self, rows: Rows) -> Rows:
+        """One number for each row."""
+        result = np.zeros(len(rows), np.int64)
+        for column in rows.T:
+            result = result * max(self.size, len(self.starts)) + column
+        return result
+
+
+def worlds_of(task: Task, sample: Sample) -> list[World]:
+    """A sample's worlds with named predicates, the target among them."""
+    found = []
+    for number in range(sample.worlds):
+        facts: dict[str, Rows] = {}
+        for arity, names in task.vocabulary.items():
+            table = sample.predicates[arity][number].numpy() > 0.5
+            for channel, name in enumerate(names):
+                facts[name] = np.argwhere(table[..., channel])
+        facts[task.target] = np.argwhere(sample.target[number].numpy() > 0.5)
+        found.append(World(_objects(sample, number), facts))
+    return found
+
+
+def _objects(sample: Sample, number: int) -> int:
+    if sample.present is not None:
+        return int(sample.present[number].sum())
+    return next(t.shape[1] for arity, t in sample.predicates.items() if arity)

@@ -1,0 +1,75 @@
+"""Exams: how often a machine is wrong on fresh worlds.
+
+>>> Marks(worlds=10, tuples=200, errors=1).perfect
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from herbrand.induction.worlds.task import Sample, Task
+
+Conclude = Callable[[Sample], torch.Tensor]
+"""Log-odds of the target in the worlds of a sample."""
+
+CELLS = 2_000_000
+"""Worlds are examined so many at a time that a widest group has about this many cells."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """``margin``: the smallest log-odds on the right side, negative where there are errors."""
+
+    worlds: int
+    tuples: int
+    errors: int
+    margin: float = float("inf")
+
+    @property
+    def perfect(self) -> bool:
+        return self.errors == 0
+
+    @property
+    def accuracy(self) -> float:
+        return 1 - self.errors / max(self.tuples, 1)
+
+    def __add__(self, other: Marks) -> Marks:
+        return Marks(
+            self.worlds + other.worlds,
+            self.tuples + other.tuples,
+            self.errors + other.errors,
+            min(self.margin, other.margin),
+        )
+
+
+def marks(conclude: Conclude, sample: Sample) -> Marks:
+    """How the conclusions about some worlds compare with the truth."""
+    with torch.no_grad():
+        log_odds = conclude(sample)
+    right = torch.where(sample.target > 0.5, log_odds, -log_odds)
+    right = right[sample.known] if sample.known is not None else right
+    if not right.numel():
+        return Marks(sample.worlds, 0, 0)
+    return Marks(sample.worlds, right.numel(), int((right <= 0).sum()), float(right.min()))
+
+
+def examine(
+    conclude: Conclude,
+    task: Task,
+    rng: np.random.Generator,
+    worlds: int,
+    objects: int,
+    stop_at_error: bool = False,
+) -> Marks:
+    """Marks on fresh worlds; with ``stop_at_error`` the exam ends with the batch that has the first."""
+    step = max(1, min(worlds, CELLS // objects ** min(task.breadth, 3)))
+    total = Marks(0, 0, 0)
+    while total.worlds < worlds and not (stop_at_error and total.errors):
+        sample = task.draw(rng, min(step, worlds - total.worlds), objects)
+        total += marks(conclude, sample)
+    return total

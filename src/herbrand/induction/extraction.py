@@ -1,0 +1,129 @@
+"""From a trained machine to rules that can be read: a search for clauses, guided by the machine, and exact
+checks.
+
+The machine is asked twice. It labels the worlds that the search learns from, so the clauses describe what
+*it* concludes. And each of its input predicates is emptied in turn: those that hardly move its log-odds are
+left out of the clauses, unless nothing is found without them. Whether the clauses are right is then not asked
+of the machine at all: they are evaluated exactly on fresh worlds, small and large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from herbrand.induction.database import Database, Rows, worlds_of
+from herbrand.induction.evaluation import Clause, evaluated
+from herbrand.induction.examination import Conclude, Marks
+from herbrand.induction.search import Examples, Found, Limits, search
+from herbrand.induction.worlds.task import Sample, Task
+from herbrand.language.syntax import Theory
+
+NEGLIGIBLE = 0.02
+"""A predicate that moves log-odds less than this share of what the most important one does is left out at
+first."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The clauses; how much each input predicate matters to the machine; how the clauses agree with it on the
+    worlds they were made from."""
+
+    clauses: tuple[Clause, ...]
+    relevance: dict[str, float]
+    agreement: Marks
+
+    @property
+    def theory(self) -> Theory:
+        """The clauses as rules of the language."""
+        return Theory(tuple(clause.to_rule() for clause in self.clauses))
+
+
+def extract(
+    task: Task,
+    conclude: Conclude,
+    rng: np.random.Generator,
+    worlds: int = 40,
+    limits: Limits | None = None,
+) -> Extraction:
+    """Rules for what a trained machine concludes in random worlds of a task's own size."""
+    sample = task.draw_for_training(rng, worlds, task.sizes[0])
+    sample = labelled(conclude, sample)
+    matters = relevance(task, conclude, sample)
+    database = Database.of(worlds_of(task, sample))
+    examples = Examples.of(task.target, database.tables[task.target], task.target_arity, database)
+    found = focused_search(examples, without(database, task.target), matters, limits)
+    agreement = Marks(sample.worlds, len(examples.rows), found.missed + found.wrong)
+    return Extraction(found.clauses, matters, agreement)
+
+
+def focused_search(
+    examples: Examples, database: Database, matters: dict[str, float], limits: Limits | None = None
+) -> Found:
+    """Clauses over the predicates that matter, the most important first; over all if that does not do."""
+    order = sorted(matters, key=lambda name: -matters[name])
+    relevant = [name for name in order if matters[name] > NEGLIGIBLE * matters[order[0]]]
+    found = search(examples, database, limits, relevant) if relevant else Found((), 1, 0)
+    if (found.missed or found.wrong) and len(relevant) < len(order):
+        wider = search(examples, database, limits, order)
+        return min(found, wider, key=lambda f: f.missed + f.wrong)
+    return found
+
+
+def labelled(conclude: Conclude, sample: Sample) -> Sample:
+    """The same worlds with what the machine concludes as the target."""
+    with torch.no_grad():
+        return replace(sample, target=(conclude(sample) > 0).float())
+
+
+def relevance(task: Task, conclude: Conclude, sample: Sample) -> dict[str, float]:
+    """For each input predicate, how far the log-odds move on average when it is true of nothing.
+
+    Conclusions alone would not tell: where two predicates say the same, a machine may lean on either.
+    """
+    with torch.no_grad():
+        before = conclude(sample)
+        found = {}
+        for arity, names in task.vocabulary.items():
+            for channel, name in enumerate(names):
+                emptied = sample.predicates[arity].clone()
+                emptied[..., channel] = 0
+                changed = replace(sample, predicates={**sample.predicates, arity: emptied})
+                found[name] = float((before - conclude(changed)).abs().mean())
+    return found
+
+
+def verify(
+    task: Task,
+    clauses: Sequence[Clause],
+    rng: np.random.Generator,
+    worlds: int,
+    objects: int,
+    batch: int = 20,
+) -> Marks:
+    """The clauses evaluated exactly on fresh worlds, against the truth."""
+    total = Marks(0, 0, 0)
+    while total.worlds < worlds:
+        sample = task.draw(rng, min(batch, worlds - total.worlds), objects)
+        database = Database.of(worlds_of(task, sample))
+        truth = database.tables[task.target]
+        wrong = mistakes(clauses, without(database, task.target), task.target, truth)
+        total += Marks(sample.worlds, sample.target.numel(), wrong)
+    return total
+
+
+def mistakes(clauses: Sequence[Clause], database: Database, target: str, truth: Rows) -> int:
+    """How many tuples the clauses derive wrongly or not at all."""
+    found = evaluated(clauses, database).tables.get(target)
+    if found is None:
+        return len(truth)
+    return len(np.setxor1d(database.codes(truth), database.codes(found)))
+
+
+def without(database: Database, name: str) -> Database:
+    """The database without one table."""
+    tables = {other: rows for other, rows in database.tables.items() if other != name}
+    return Database(tables, {other: database.arities[other] for other in tables}, database.starts)

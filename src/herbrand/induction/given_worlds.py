@@ -1,0 +1,211 @@
+"""The user's own example worlds: a folder of fact tables each, the target's true tuples among them.
+
+Gives each world as numbered objects and tuples. Constants are told apart by their declared types; where
+nothing is declared, equal constants are one object. A world that lists false tuples of the target is taken
+at its word: only what it lists, true or false, is then known of the target there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from herbrand.contraction.memory import budget
+from herbrand.errors import ContradictionError, FactsError, Mistake, UnsupportedError, nearest
+from herbrand.facts.facts import Facts
+from herbrand.facts.load import load_facts
+from herbrand.facts.source import FactSource, fact_sources
+from herbrand.induction.database import Rows
+from herbrand.induction.machine import WIDEST
+from herbrand.language.check import check
+from herbrand.language.signature import Predicate, Signature
+from herbrand.language.syntax import Theory, Value
+from herbrand.program.derive import derived
+
+Object = tuple[str | None, bool, Value]
+"""A declared type or ``None``, whether the constant is text, and the constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenWorld:
+    """``objects`` by number; ``facts`` without the target; ``true`` and ``false`` tuples of the target, the
+    latter ``None`` where all others are false; ``typed``: which objects fit each place of the target."""
+
+    name: str
+    objects: tuple[Object, ...]
+    facts: dict[str, Rows]
+    true: Rows
+    false: Rows | None
+    typed: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class GivenWorlds:
+    """All worlds, and the vocabulary that they share: predicate names with their arities, the target's
+    apart."""
+
+    target: str
+    arity: int
+    predicates: dict[str, int]
+    worlds: tuple[GivenWorld, ...]
+
+    @property
+    def widest(self) -> int:
+        return max([self.arity, *self.predicates.values()])
+
+
+def read_worlds(
+    theory: Theory, target: str, folder: str | Path, progress: Callable[[str, float], None] | None = None
+) -> GivenWorlds:
+    """The worlds of a folder; the theory's facts hold in each of them, and its rules derive more.
+
+    Raises with what is wrong: no world, an empty one, a target without examples or too wide, contradictions.
+    """
+    signature = check(theory)
+    named = _world_folders(Path(folder))
+    loaded = []
+    for number, (name, sources) in enumerate(named):
+        if progress is not None:
+            progress(f"reading {name}", number / len(named))
+        loaded.append((name, *_loaded(theory, signature, target, sources)))
+    _refuse_unknown(target, [known for _, known, _ in loaded])
+    predicates: dict[str, int] = {}
+    for _, known, facts in loaded:
+        for predicate in known.predicates.values():
+            _refuse_unreadable(predicate, facts)
+            arity = predicates.setdefault(predicate.name, predicate.arity)
+            if arity != predicate.arity:
+                raise FactsError(
+                    f"'{predicate.name}' has {arity} columns in one world and {predicate.arity} in another"
+                )
+    arity = predicates.pop(target)
+    worlds = tuple(_world(name, known, facts, target, arity) for name, known, facts in loaded)
+    found = GivenWorlds(target, arity, predicates, worlds)
+    _refuse_unlearnable(found)
+    return found
+
+
+def _world_folders(folder: Path) -> list[tuple[str, tuple[FactSource, ...]]]:
+    """Every folder in the folder; a folder of tables alone is one world."""
+    if not folder.is_dir():
+        raise FactsError(
+            f"there is no folder '{folder}'", hint="--worlds names a folder that holds a folder a world"
+        )
+    inner = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
+    if not inner:
+        return [(folder.name, fact_sources(folder))]
+    return [(path.name, fact_sources(path)) for path in inner]
+
+
+def _loaded(
+    theory: Theory, signature: Signature, target: str, sources: Sequence[FactSource]
+) -> tuple[Signature, Facts]:
+    heads = [rule.head.predicate for rule in theory.rules if rule.head.predicate != target]
+    closed = [p.name for p in theory.predicates if p.role is None]
+    known, facts = load_facts(
+        theory.facts, signature, sources, mentioned=signature.mentioned, rule_heads=heads, closed=closed
+    )
+    rules = [rule for rule in theory.rules if rule.head.predicate != target]
+    return known, derived(rules, known, facts, budget()) if rules else facts
+
+
+def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -> GivenWorld:
+    told = _declared_types(known)
+    numbers: dict[Object, int] = {}
+    places: dict[str, np.ndarray] = {}
+    for type_name, domain in facts.domains.items():
+        declared = type_name if type_name in told else None
+        keys = [(declared, isinstance(value, str), value) for value in domain]
+        places[type_name] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], np.int64)
+    if not numbers:
+        raise FactsError(f"the world '{name}' has no constants", hint="leave empty worlds out")
+
+    def rows(predicate: Predicate, indices: np.ndarray) -> Rows:
+        columns = [places[t][indices[:, i]] for i, t in enumerate(predicate.types)]
+        return np.stack(columns, 1) if columns else np.zeros((len(indices), 0), np.int64)
+
+    tables = {
+        p.name: rows(p, facts.tables[p.name].true) for p in known.predicates.values() if p.name != target
+    }
+    if target not in known.predicates:
+        every = np.ones(len(numbers), bool)
+        return GivenWorld(
+            name, tuple(numbers), tables, np.zeros((0, arity), np.int64), None, (every,) * arity
+        )
+    predicate, table = known.predicates[target], facts.tables[target]
+    typed = tuple(_typed(places, t, told, len(numbers)) for t in predicate.types)
+    false = rows(predicate, table.false) if len(table.false) else None
+    return GivenWorld(name, tuple(numbers), tables, rows(predicate, table.true), false, typed)
+
+
+def _declared_types(known: Signature) -> set[str]:
+    """Types that somebody named; the others were made up, one for each column of a table."""
+    named = {t for predicate in known.predicates.values() if predicate.declared for t in predicate.types}
+    return named | {name for name, kind in known.types.items() if kind.declared}
+
+
+def _typed(places: dict[str, np.ndarray], type_name: str, told: set[str], objects: int) -> np.ndarray:
+    """The objects of a declared type; all of them where the type was made up for a column."""
+    if type_name not in told:
+        return np.ones(objects, bool)
+    result = np.zeros(objects, bool)
+    result[places[type_name]] = True
+    return result
+
+
+def _refuse_unknown(target: str, known: Sequence[Signature]) -> None:
+    names = {name for signature in known for name in signature.predicates}
+    if target not in names:
+        raise FactsError(
+            f"no world has a table of the target '{target}'",
+            hint=nearest(target, names) or f"give its true tuples in a table named {target}",
+        )
+
+
+def _refuse_unreadable(predicate: Predicate, facts: Facts) -> None:
+    table = facts.tables[predicate.name]
+    if predicate.value_type is not None:
+        raise UnsupportedError(
+            f"'{predicate.name}' is many-valued, and rules are induced over what is true or false",
+            hint="give it as a predicate with one more argument",
+        )
+    if len(table.soft):
+        raise UnsupportedError(
+            f"'{predicate.name}' has probabilities, and rules are induced from what is true or false"
+        )
+    if predicate.arity > WIDEST:
+        raise UnsupportedError(
+            f"'{predicate.name}' has {predicate.arity} arguments, more than "
+            f"a machine's largest breadth, {WIDEST}"
+        )
+
+
+def _refuse_unlearnable(found: GivenWorlds) -> None:
+    if not any(len(world.true) for world in found.worlds):
+        raise FactsError(
+            f"the target '{found.target}' has no examples: it is true of nothing in any world",
+            hint=f"give its true tuples in a table named {found.target} in each world's folder",
+        )
+    if not any(
+        found.predicates.get(name) is not None and len(rows)
+        for w in found.worlds
+        for name, rows in w.facts.items()
+    ):
+        raise FactsError(f"the worlds say nothing but '{found.target}'", hint="add tables to tell it from")
+    told: dict[object, GivenWorld] = {}
+    for world in found.worlds:
+        key = (world.objects, tuple((n, world.facts[n].tobytes()) for n in sorted(world.facts)))
+        other = told.setdefault(key, world)
+        if other is not world and not np.array_equal(_sorted(other.true), _sorted(world.true)):
+            raise ContradictionError(
+                Mistake(
+                    f"the worlds '{other.name}' and '{world.name}' say the same, but not of '{found.target}'",
+                    hint="no rule can tell them apart",
+                )
+            )
+
+
+def _sorted(rows: Rows) -> Rows:
+    return rows[np.lexsort(rows.T)] if rows.size else rows

@@ -1,0 +1,194 @@
+"""The Neural Logic Machine: layers one after the other, from the facts of worlds to conclusions about them.
+
+>>> machine = LogicMachine((0, 0, 4), depth=4, breadth=3, target_arity=1)
+>>> machine([None, None, torch.rand(2, 10, 10, 4)])[1].shape
+torch.Size([2, 10, 32])
+
+With ``target_arity``, units whose predicates never reach a predicate of that arity do not exist, and their
+conclusions are ``None``. A widest group that only quantifiers read is never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import torch
+from torch import nn
+
+from herbrand.contraction.memory import budget, readable
+from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.induction.layer import Group, LogicLayer
+
+WIDEST = 4
+"""The largest breadth: quaternary predicates."""
+
+Predicates = Sequence[torch.Tensor | None] | Mapping[int, torch.Tensor]
+"""A tensor ``[worlds, m * arity, channels]`` for each arity that has predicates."""
+
+
+class LogicMachine(nn.Module):
+    """``depth`` layers over predicates of up to ``breadth`` arguments.
+
+    ``inputs``: how many predicates of each arity a world has, from nullary on. ``width``: how many
+    predicates of each arity a layer makes, one number or one an arity. ``hidden``: hidden widths of the
+    units. ``residual``: a layer also hands on what it was given. ``target_arity``: keep only what
+    conclusions of this arity need. ``rebuild_widest``: predicates of ``breadth`` arguments read narrower
+    ones only, so that nothing of size ``m ** breadth`` is ever stored; they can still join what narrower
+    ones say."""
+
+    def __init__(
+        self,
+        inputs: Sequence[int],
+        *,
+        depth: int = 4,
+        breadth: int = 3,
+        width: int | Sequence[int] = 8,
+        hidden: Sequence[int] = (),
+        residual: bool = True,
+        target_arity: int | None = None,
+        rebuild_widest: bool = False,
+    ) -> None:
+        super().__init__()
+        _check(inputs, depth, breadth, width, target_arity)
+        self.breadth, self.depth, self.target_arity = breadth, depth, target_arity
+        self.inputs = (*inputs, *[0] * (breadth + 1 - len(inputs)))[: breadth + 1]
+        self.rebuild_widest = rebuild_widest and breadth > 1
+        channels, layers = self.inputs, []
+        for needed in _needed(depth, breadth, target_arity):
+            layer = LogicLayer(
+                channels, width, residual=residual, hidden=hidden, needed=needed,
+                rebuild_widest=self.rebuild_widest,
+            )  # fmt: skip
+            layers.append(layer)
+            channels = layer.outputs
+        self.layers = nn.ModuleList(layers)
+        self.outputs = channels
+        self._hidden = tuple(hidden)
+
+    def forward(
+        self, predicates: Predicates, present: torch.Tensor | None = None
+    ) -> list[torch.Tensor | None]:
+        """Conclusions for each arity, ``[worlds, m * arity, channels]`` or ``None``.
+
+        ``present``: ``[worlds, m]``, which objects each world of the batch has; what is said of others means
+        nothing. Raises where an input does not fit, or where the result would not fit into memory.
+        """
+        groups, worlds, objects = self._groups(predicates, present)
+        self._refuse_too_large(worlds, objects)
+        for number, layer in enumerate(self.each_layer()):
+            groups = layer(groups, objects, present, self._unstored(number))
+        if self.target_arity is None:
+            return [group.tensor() for group in groups]
+        return [group.tensor() if arity == self.target_arity else None for arity, group in enumerate(groups)]
+
+    def estimated_bytes(self, worlds: int, objects: int, training: bool = False) -> int:
+        """About how much memory a pass takes beside the weights: what is kept, and twice the largest
+        tensor."""
+        kept, largest = 0, 0
+        for number, layer in enumerate(self.each_layer()):
+            unstored = self._unstored(number)
+            for made in range(self.breadth + 1):
+                unit = layer.unit(made)
+                if unit is not None:
+                    arity = made - (made in unstored)
+                    size = 4 * worlds * objects**arity * unit.width
+                    kept, largest = kept + size, max(largest, size)
+        return kept + (3 if training else 2) * largest
+
+    def _unstored(self, number: int) -> set[int]:
+        """The widest arity, where no later unit of it reads it and this one reads narrower groups alone."""
+        layers = self.each_layer()
+        unit = layers[number].unit(self.breadth)
+        if unit is None or self._hidden or self.breadth < 2 or unit.parts[1]:
+            return set()
+        later = number + 1 < self.depth and layers[number + 1].unit(self.breadth) is not None
+        read_later = later and not self.rebuild_widest
+        concluded = self.target_arity in (None, self.breadth)
+        return set() if read_later or concluded else {self.breadth}
+
+    def each_layer(self) -> list[LogicLayer]:
+        """The layers, from the first to the last."""
+        return [cast("LogicLayer", layer) for layer in self.layers]
+
+    def _groups(self, predicates: Predicates, present: torch.Tensor | None) -> tuple[list[Group], int, int]:
+        given = dict(predicates.items() if isinstance(predicates, Mapping) else enumerate(predicates))
+        given = {arity: tensor for arity, tensor in given.items() if tensor is not None}
+        worlds, objects = _sizes(given, present)
+        groups = []
+        for arity, channels in enumerate(self.inputs):
+            tensor = given.pop(arity, None)
+            found = 0 if tensor is None else tensor.shape[-1]
+            if found != channels:
+                raise UnsupportedError(
+                    f"the machine reads {channels} predicates of arity {arity}, not {found}"
+                )
+            if tensor is not None and tensor.shape[:-1] != (worlds, *[objects] * arity):
+                raise UnsupportedError(
+                    f"predicates of arity {arity} have the shape {tuple(tensor.shape)}",
+                    hint=f"expected {(worlds, *[objects] * arity, channels)}: worlds, objects, predicates",
+                )
+            groups.append(Group(() if tensor is None else (tensor,)))
+        if given:
+            raise UnsupportedError(
+                f"predicates of arity {max(given)} are wider than the machine's breadth, {self.breadth}",
+                hint=f"make it with breadth={max(given)}",
+            )
+        return groups, worlds, objects
+
+    def _refuse_too_large(self, worlds: int, objects: int) -> None:
+        needed, allowed = self.estimated_bytes(worlds, objects, torch.is_grad_enabled()), budget()
+        if needed > allowed:
+            raise BudgetError(
+                f"{worlds} worlds of {objects:,} objects need {readable(needed)}, "
+                f"more than {readable(allowed)}",
+                hint="smaller batches, a smaller breadth, or rebuild_widest=True",
+            )
+
+
+def _sizes(given: Mapping[int, torch.Tensor], present: torch.Tensor | None) -> tuple[int, int]:
+    if not given:
+        raise UnsupportedError("a world without predicates says nothing", hint="give at least one")
+    worlds = next(iter(given.values())).shape[0]
+    objects = present.shape[1] if present is not None else None
+    for arity, tensor in given.items():
+        if arity and objects is None:
+            objects = tensor.shape[1]
+    if objects is None:
+        objects = 1
+    if objects == 0:
+        raise UnsupportedError("a world has no objects", hint="leave empty worlds out")
+    return worlds, objects
+
+
+def _needed(depth: int, breadth: int, target: int | None) -> list[set[int]]:
+    """The arities that each layer must make, from the first layer to the last."""
+    if target is None:
+        return [set(range(breadth + 1))] * depth
+    found = [{target}]
+    for _ in range(depth - 1):
+        near = {arity + step for arity in found[-1] for step in (-1, 0, 1)}
+        found.append({arity for arity in near if 0 <= arity <= breadth})
+    return found[::-1]
+
+
+def _check(
+    inputs: Sequence[int], depth: int, breadth: int, width: int | Sequence[int], target: int | None
+) -> None:
+    widest = max((arity for arity, count in enumerate(inputs) if count), default=0)
+    if depth < 1:
+        raise UnsupportedError(f"a depth of {depth}", hint="a machine has at least one layer")
+    if not 0 <= breadth <= WIDEST:
+        raise UnsupportedError(f"a breadth of {breadth}", hint=f"from 0 to {WIDEST}")
+    if widest > breadth:
+        raise UnsupportedError(
+            f"predicates of arity {widest} are wider than the machine's breadth, {breadth}",
+            hint=f"choose breadth={widest}",
+        )
+    if target is not None and not 0 <= target <= breadth:
+        raise UnsupportedError(
+            f"a target of arity {target} is wider than the machine's breadth, {breadth}",
+            hint=f"choose breadth={target}",
+        )
+    if not isinstance(width, int) and len(width) != breadth + 1:
+        raise UnsupportedError(f"{len(width)} widths for {breadth + 1} arities")

@@ -1,0 +1,85 @@
+"""Quantifiers over a group that is a sum of smaller ones, without ever storing the group.
+
+A ternary group made of binary ones alone is ``sigmoid(A(x, y) + B(y, z) + C(x, z))``, and sigmoid is
+monotone, so ``exists z`` is ``sigmoid(A(x, y) + max over z of (B(y, z) + C(x, z)))``: a product of matrices
+in the algebra of max and plus. It is computed tile by tile; no tensor of ``m³`` cells exists, neither on
+the way forth nor back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from herbrand.induction.reductions import index_type
+from herbrand.induction.tiles import Place, exclude, tiles
+
+
+def reduced_sum(
+    addends: Sequence[torch.Tensor], bias: torch.Tensor, present: torch.Tensor | None = None
+) -> torch.Tensor:
+    """``reduced(sigmoid(sum of addends + bias))``; addend ``e`` does not depend on axis ``e``.
+
+    ``addends``: ``r >= 2`` tensors ``[worlds, m * (r - 1), width]``; the result is ``[worlds, m * (r - 1),
+    2 width]``."""
+    best = _Best.apply(present, *addends[:-1])
+    within = (addends[-1] + bias).unsqueeze(-1)
+    return torch.sigmoid(best + within).flatten(-2)
+
+
+class _Best(torch.autograd.Function):
+    """``[worlds, m * (r - 1), width, 2]``: the largest and the smallest sum over the last object axis."""
+
+    @staticmethod
+    def forward(ctx: Any, present: torch.Tensor | None, *addends: torch.Tensor) -> torch.Tensor:
+        shape = addends[0].shape
+        objects, width, arity = shape[1], shape[-1], len(addends) + 1
+        result = addends[0].new_empty(*shape, 2)
+        indices = torch.empty(2, *shape, dtype=index_type(objects)) if any(ctx.needs_input_grad) else None
+        for place in tiles(shape[0], objects, arity, width):
+            tile = _sum(addends, place)
+            for which, fill in enumerate((-torch.inf, torch.inf)):
+                exclude(tile, fill, arity, place, present)
+                best = torch.max(tile, -2) if which == 0 else torch.min(tile, -2)
+                result[place][..., which] = best.values
+                if indices is not None:
+                    indices[which][place] = best.indices.to(indices.dtype)
+        ctx.save_for_backward(indices)
+        ctx.shapes = shape, len(addends)
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, gradient: torch.Tensor
+    ) -> tuple[Any, ...]:
+        (indices,) = ctx.saved_tensors
+        shape, count = ctx.shapes
+        given = gradient
+        results = [given.new_zeros(shape) for _ in range(count)]
+        for place in tiles(shape[0], shape[1], count + 1, shape[-1]):
+            part = given[place]
+            tile = given.new_zeros(*part.shape[:-2], shape[1], shape[-1])
+            for which in (0, 1):
+                places = indices[which][place].long().unsqueeze(-2)
+                tile.scatter_add_(-2, places, part[..., which].unsqueeze(-2))
+            for axis, result in enumerate(results):
+                target = result[place[0]] if axis == 0 else result[place]
+                target += tile.sum(1 + axis)
+        return (None, *results)
+
+
+def _sum(addends: Sequence[torch.Tensor], place: Place) -> torch.Tensor:
+    parts = [
+        (addend[place[0]] if axis == 0 else addend[place]).unsqueeze(1 + axis)
+        for axis, addend in enumerate(addends)
+    ]
+    if len(parts) == 1:
+        rows = place[1].stop - place[1].start
+        return parts[0].expand(-1, rows, *parts[0].shape[2:]).clone()
+    total = parts[0] + parts[1]
+    for part in parts[2:]:
+        total += part
+    return total

@@ -1,0 +1,451 @@
+"""A search for clauses that hold exactly where they should.
+
+A clause grows from one positive example: the facts around it, with a variable for each object, are all that
+a body may be made of. Bodies are extended one fact at a time, a beam of the best is kept, and paths between
+the objects of the example are tried first. Once no wrong example is left, inequalities and literals that
+change nothing are dropped. What no clause covers without exceptions is covered by one with: its exceptions
+become a predicate of their own, learned in the same way and negated.
+
+>>> from herbrand.induction.database import World
+>>> database = Database.of([World(4, {"edge": [(0, 1), (1, 2), (2, 3)]})])
+>>> examples = Examples.of("two_steps", np.array([[0, 2], [1, 3]]), 2, database)
+>>> [str(next(show_statement(clause.to_rule()))) for clause in search(examples, database).clauses]
+['two_steps(x, y) :- edge(x, z), edge(z, y)']
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from herbrand.errors import BudgetError
+from herbrand.induction.database import Database, Rows
+from herbrand.induction.evaluation import Clause, Literal, covered, evaluated
+from herbrand.language.show import show_statement as show_statement
+
+Fact = tuple[str, tuple[int, ...]]
+
+UNLINKED_HANDICAP = 2
+"""A body that says things of the head's objects apart is taken only if so many more literals link them no
+better: few examples are told apart by accident."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``literals`` in a body, ``beam`` bodies kept of each length, ``facts`` looked at around an example,
+    ``clauses`` for a predicate, ``sample`` examples of each kind in the first look at a body;
+    ``exceptions`` to exceptions; ``until``: a time of ``time.monotonic``."""
+
+    literals: int = 6
+    beam: int = 40
+    facts: int = 120
+    clauses: int = 24
+    sample: int = 300
+    exceptions: int = 2
+    until: float | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.until is not None and time.monotonic() > self.until
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Tuples of which the target is known, and which of them are positive."""
+
+    target: str
+    rows: Rows
+    positive: np.ndarray
+
+    @classmethod
+    def of(cls, target: str, positives: Rows, arity: int, database: Database) -> Examples:
+        """A closed world: every tuple that is not positive is negative."""
+        rows = database.every_tuple(arity)
+        return cls(target, rows, np.isin(database.codes(rows), database.codes(positives)))
+
+    def take(self, kept: np.ndarray) -> Examples:
+        return Examples(self.target, self.rows[kept], self.positive[kept])
+
+
+@dataclass(frozen=True)
+class Found:
+    """Clauses, those of invented predicates first. ``missed`` positives and ``wrong`` negatives remain."""
+
+    clauses: tuple[Clause, ...]
+    missed: int
+    wrong: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Body:
+    """A clause under trial: the facts of the example that it was made of, and how it does."""
+
+    facts: frozenset[Fact]
+    clause: Clause
+    true: int
+    false: int
+
+    @property
+    def merit(self) -> tuple[float, int, int]:
+        precision = self.true / max(self.true + self.false, 1)
+        return (precision * np.log1p(self.true), self.true, -len(self.facts))
+
+
+def search(
+    examples: Examples,
+    database: Database,
+    limits: Limits | None = None,
+    predicates: Sequence[str] | None = None,
+    level: int = 0,
+) -> Found:
+    """Clauses for the positives that no negative satisfies, as far as the limits allow.
+
+    ``predicates``: those that bodies may use, all others than the target by default.
+    """
+    limits = limits or Limits()
+    used = [p for p in predicates or database.tables if p != examples.target]
+    left = examples.positive.copy()
+    clauses: list[Clause] = []
+    while left.any() and len(clauses) < limits.clauses and not limits.over:
+        seed = _seed(examples, left)
+        best = _best(seed, examples, left, database, used, limits)
+        if best is None:
+            break
+        helpers: tuple[Clause, ...] = ()
+        if best.false:
+            mended = _with_exceptions(best, examples, database, used, limits, level)
+            if mended is None:
+                break
+            helpers, database = mended.helpers, mended.database
+            best = mended.body
+        clause = _simplified(best.clause, examples, database)
+        covers = covered(clause, database, examples.rows)
+        if not (covers & left).any():
+            break
+        left &= ~covers
+        clauses += [*helpers, clause]
+    clauses = _without_redundant(clauses, examples, database)
+    whole = covering(clauses, examples, database)
+    return Found(
+        tuple(clauses), int((examples.positive & ~whole).sum()), int((whole & ~examples.positive).sum())
+    )
+
+
+def covering(clauses: Iterable[Clause], examples: Examples, database: Database) -> np.ndarray:
+    """Which examples some clause of the target derives; helpers are in the database already."""
+    result = np.zeros(len(examples.rows), bool)
+    for clause in clauses:
+        if clause.head == examples.target:
+            result |= covered(clause, database, examples.rows)
+    return result
+
+
+def _seed(examples: Examples, left: np.ndarray) -> Rows:
+    return examples.rows[np.flatnonzero(left)[0]]
+
+
+def _best(
+    seed: Rows,
+    examples: Examples,
+    left: np.ndarray,
+    database: Database,
+    predicates: Sequence[str],
+    limits: Limits,
+) -> _Body | None:
+    """The best body for an example: without exceptions and short if there is one."""
+    rng = np.random.default_rng(len(examples.rows))
+    small = _sampled(examples, left, limits.sample, rng)
+    head = tuple(dict.fromkeys(int(v) for v in seed))
+    facts = _facts_around(seed, database, predicates, limits.facts)
+    trial = _Trial(seed, head, examples.target, database, small)
+    beam = [trial.body(frozenset())]
+    extra = [trial.body(path) for path in _paths(head, facts, limits)]
+    linked: _Body | None = None
+    apart: _Body | None = None
+    seen: set[object] = set()
+    for length in range(1, limits.literals + 1):
+        grown = [body for body in extra if len(body.facts) == length]
+        for body in beam:
+            for fact in _next_facts(body, facts, head):
+                if limits.over:
+                    return _preferred(linked, apart)
+                key = body.facts | {fact}
+                if key not in seen:
+                    seen.add(key)
+                    grown.append(trial.body(key))
+        kept: dict[object, _Body] = {}
+        for body in grown:
+            if body.true:
+                kept.setdefault(_signature(body), body)
+        beam = sorted(kept.values(), key=lambda body: body.merit, reverse=True)[: limits.beam]
+        for body in beam:
+            if not _safe(body.clause):
+                continue
+            checked = _checked(body, examples, left, database)
+            if _links(body, head):
+                linked = checked if linked is None or _better(checked, linked) else linked
+            else:
+                apart = checked if apart is None or _better(checked, apart) else apart
+        if linked is not None and not linked.false:
+            return linked
+        if apart is not None and not apart.false and length >= len(apart.facts) + UNLINKED_HANDICAP:
+            return apart
+    return _preferred(linked, apart)
+
+
+def _preferred(linked: _Body | None, apart: _Body | None) -> _Body | None:
+    """A body that links the example's objects, unless only one that does not is without exceptions."""
+    if linked is None or (apart is not None and not apart.false and linked.false):
+        return apart
+    return linked
+
+
+def _links(body: _Body, head: tuple[int, ...]) -> bool:
+    """Whether facts lead from each object of the example to every other."""
+    reached = {head[0]} if head else set()
+    for _ in body.facts:
+        reached |= {o for _, objects in body.facts if reached & set(objects) for o in objects}
+    return set(head) <= reached
+
+
+def _better(one: _Body, other: _Body) -> bool:
+    """No exceptions first; among those with exceptions, all positives first, then few exceptions."""
+    if (one.false == 0) != (other.false == 0):
+        return one.false == 0
+    if one.false == 0:
+        return (one.true, -len(one.facts)) > (other.true, -len(other.facts))
+    return (one.true, -one.false) > (other.true, -other.false)
+
+
+def _checked(body: _Body, examples: Examples, left: np.ndarray, database: Database) -> _Body:
+    """The body against all examples; most are refused by the sample already."""
+    try:
+        covers = covered(body.clause, database, examples.rows)
+    except BudgetError:
+        return body
+    return replace(body, true=int((covers & left).sum()), false=int((covers & ~examples.positive).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    seed: Rows
+    head: tuple[int, ...]
+    target: str
+    database: Database
+    sample: Examples
+
+    def body(self, facts: frozenset[Fact]) -> _Body:
+        """A set of the seed's facts as a clause in which different objects are different variables."""
+        free = sorted({o for _, objects in facts for o in objects} - set(self.head))
+        variables = (*self.head, *free)
+        literals = tuple(Literal(name, objects) for name, objects in sorted(facts))
+        apart = tuple(combinations(variables, 2))
+        head = tuple(int(v) for v in self.seed)
+        clause = Clause(self.target, head, literals, apart)
+        try:
+            covers = covered(clause, self.database, self.sample.rows)
+        except BudgetError:
+            return _Body(facts, clause, 0, 0)
+        true = int((covers & self.sample.positive).sum())
+        return _Body(facts, clause, true, int((covers & ~self.sample.positive).sum()))
+
+
+def _sampled(examples: Examples, left: np.ndarray, most: int, rng: np.random.Generator) -> Examples:
+    chosen = []
+    for kind in (left, ~examples.positive):
+        places = np.flatnonzero(kind)
+        chosen.append(rng.choice(places, most, replace=False) if len(places) > most else places)
+    return examples.take(np.sort(np.concatenate(chosen)))
+
+
+def _facts_around(seed: Rows, database: Database, predicates: Sequence[str], most: int) -> list[Fact]:
+    """Facts nearest to the example's objects first; of a symmetric relation's pairs one direction each."""
+    reached = list(dict.fromkeys(int(v) for v in seed))
+    world = int(database.world_of[reached[0]]) if reached else int(seed[0])
+    if not len(seed) or not reached:
+        return []
+    found: dict[Fact, None] = {}
+    for name in predicates:
+        if database.arities[name] == 0 and world in database.tables[name][:, 0]:
+            found[name, ()] = None
+    for place in range(10**6):
+        if place >= len(reached) or len(found) >= most:
+            break
+        centre = reached[place]
+        for name in predicates:
+            table = database.tables[name]
+            for column in range(database.arities[name]):
+                order, offsets = database.by_column(name, column)
+                for row in table[order[offsets[centre] : offsets[centre + 1]]]:
+                    objects = tuple(int(v) for v in row)
+                    reverse = (name, objects[::-1])
+                    if (
+                        reverse not in found
+                        or len(objects) != 2
+                        or (objects[0] != objects[1] and not _symmetric(name, database))
+                    ):
+                        found[name, objects] = None
+                    reached += [v for v in objects if v not in reached]
+    return list(found)
+
+
+def _symmetric(name: str, database: Database) -> bool:
+    table = database.tables[name]
+    codes = database.codes(table)
+    return bool(np.isin(database.codes(table[:, ::-1]), codes).all())
+
+
+def _next_facts(body: _Body, facts: Sequence[Fact], head: tuple[int, ...]) -> list[Fact]:
+    known = set(head) | {o for _, objects in body.facts for o in objects}
+    return [f for f in facts if f not in body.facts and (not f[1] or known & set(f[1]))]
+
+
+def _paths(head: tuple[int, ...], facts: Sequence[Fact], limits: Limits) -> list[frozenset[Fact]]:
+    """Chains of facts that lead from the first object of the example to the last, the shortest first."""
+    if len(head) < 2:
+        return []
+    beside: dict[int, list[tuple[int, Fact]]] = {}
+    for fact in facts:
+        for left, right in combinations(dict.fromkeys(fact[1]), 2):
+            beside.setdefault(left, []).append((right, fact))
+            beside.setdefault(right, []).append((left, fact))
+    found: list[frozenset[Fact]] = []
+    waiting: list[tuple[tuple[int, ...], tuple[Fact, ...]]] = [((head[0],), ())]
+    for _ in range(limits.literals):
+        longer = []
+        for places, path in waiting:
+            for place, fact in beside.get(places[-1], []):
+                if place == head[-1]:
+                    found.append(frozenset((*path, fact)))
+                elif place not in places:
+                    longer.append(((*places, place), (*path, fact)))
+        waiting = longer[: limits.beam * 20]
+    return list(dict.fromkeys(found))[: limits.beam * 4]
+
+
+def _signature(body: _Body) -> object:
+    """Equal for bodies that are the same up to the names of their variables; seldom for others."""
+    colours: dict[int, object] = {v: ("head", place) for place, v in enumerate(body.clause.variables)}
+    for _ in range(3):
+        around: dict[int, list[object]] = {}
+        for name, objects in body.facts:
+            for place, v in enumerate(objects):
+                around.setdefault(v, []).append(
+                    (name, place, tuple(str(colours.get(o, "")) for o in objects))
+                )
+        colours = {
+            v: hash((str(colours.get(v, "")), tuple(sorted(map(str, seen))))) for v, seen in around.items()
+        } | {v: c for v, c in colours.items() if v not in around}
+    return tuple(sorted((name, tuple(str(colours[o]) for o in objects)) for name, objects in body.facts))
+
+
+# Exceptions
+
+
+@dataclass(frozen=True, eq=False)
+class _Mended:
+    body: _Body
+    helpers: tuple[Clause, ...]
+    database: Database
+
+
+def _with_exceptions(
+    best: _Body,
+    examples: Examples,
+    database: Database,
+    predicates: Sequence[str],
+    limits: Limits,
+    level: int,
+) -> _Mended | None:
+    """The body and the negation of a new predicate that holds of its exceptions."""
+    if level >= limits.exceptions or limits.over:
+        return None
+    clause = _simplified(best.clause, examples, database)
+    covers = covered(clause, database, examples.rows)
+    name = _fresh(examples.target, database)
+    inner = Examples(name, examples.rows[covers], ~examples.positive[covers])
+    if inner.positive.all():
+        return None
+    found = search(inner, database, limits, predicates, level + 1)
+    if found.missed or found.wrong:
+        return None
+    own = [c for c in found.clauses if c.head == name]
+    variables = clause.variables
+    if len(own) == 1 and len(own[0].body) == 1 and _plain(own[0]):
+        renamed = dict(zip(own[0].variables, variables, strict=True))
+        only = own[0].body[0]
+        literal = Literal(only.predicate, tuple(renamed[v] for v in only.variables), True)
+        helpers: tuple[Clause, ...] = ()
+    else:
+        literal, helpers = Literal(name, variables, True), found.clauses
+        database = evaluated(helpers, database)
+    whole = replace(clause, body=(*clause.body, literal))
+    return _Mended(replace(best, clause=whole, false=0), helpers, database)
+
+
+def _plain(clause: Clause) -> bool:
+    """One literal over the head's variables alone."""
+    only = clause.body[0]
+    distinct = len(set(clause.variables)) == len(clause.variables)
+    return distinct and set(only.variables) <= set(clause.variables) and not only.negated and not clause.apart
+
+
+def _fresh(target: str, database: Database) -> str:
+    number = 1
+    while f"{target}_except_{number}" in database.tables:
+        number += 1
+    return f"{target}_except_{number}"
+
+
+# Simpler clauses
+
+
+def _simplified(clause: Clause, examples: Examples, database: Database) -> Clause:
+    """Without inequalities and literals whose absence makes no negative true and no positive false."""
+    before = covered(clause, database, examples.rows)
+    wrong = before & ~examples.positive
+
+    def as_good(shorter: Clause) -> bool:
+        try:
+            covers = covered(shorter, database, examples.rows)
+        except BudgetError:
+            return False
+        return not (before & ~covers).any() and not (covers & ~examples.positive & ~wrong).any()
+
+    free = replace(clause, apart=())
+    if as_good(free):
+        clause = free
+    for pair in list(clause.apart):
+        shorter = replace(clause, apart=tuple(p for p in clause.apart if p != pair))
+        if as_good(shorter):
+            clause = shorter
+    for literal in list(clause.body):
+        rest = tuple(other for other in clause.body if other != literal)
+        kept = {v for other in rest for v in other.variables} | set(clause.variables)
+        shorter = replace(clause, body=rest, apart=tuple(p for p in clause.apart if set(p) <= kept))
+        if rest and _safe(shorter) and as_good(shorter):
+            clause = shorter
+    return clause
+
+
+def _safe(clause: Clause) -> bool:
+    """Every variable of the head and of a negated literal stands in a positive one."""
+    bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
+    needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.variables}
+    return needed <= bound
+
+
+def _without_redundant(clauses: Sequence[Clause], examples: Examples, database: Database) -> list[Clause]:
+    """Without clauses that the others make needless, later ones first to stay."""
+    kept = list(clauses)
+    whole = covering(kept, examples, database)
+    for clause in [c for c in clauses if c.head == examples.target]:
+        rest = [other for other in kept if other is not clause]
+        if np.array_equal(covering(rest, examples, database), whole):
+            kept = rest
+    needed = {literal.predicate for clause in kept for literal in clause.body}
+    return [clause for clause in kept if clause.head == examples.target or clause.head in needed]

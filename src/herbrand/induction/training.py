@@ -1,0 +1,226 @@
+"""Training until graduation: no errors on fresh worlds of two sizes.
+
+The loss is taken on log-odds, weights do not decay, and a run that stands still begins again with other
+weights, all within one budget of examples and seconds. Equal seeds give equal runs; a run that was saved
+goes on as if it had not been stopped.
+
+>>> from herbrand.induction.worlds.tasks import task_named
+>>> plan = Plan(examples=32, batch=8, exam_every=16, exam_worlds=(2, 2))
+>>> training = Training(task_named("has-father"), plan, seed=1)
+>>> [(progress.examples, progress.graduated) for progress in training.run()]
+[(16, False), (32, False)]
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from herbrand.errors import HerbrandError
+from herbrand.induction.checkpoint import read_tensors, write_tensors
+from herbrand.induction.examination import Marks, examine
+from herbrand.induction.target import TargetMachine
+from herbrand.induction.worlds.task import Sample, Task
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a training goes. ``examples``: worlds to learn from at most (``None``: as many as the paper);
+    ``exam_every``: examples between exams; ``exam_worlds``: of the training size and of the larger;
+    ``patience``: the share of the budget without a better loss after which weights are drawn anew;
+    ``margin``: the smallest log-odds on the right side that graduates."""
+
+    examples: int | None = None
+    batch: int = 16
+    rate: float = 0.01
+    exam_every: int = 1_600
+    exam_worlds: tuple[int, int] = (200, 20)
+    patience: float = 0.1
+    margin: float = 2.0
+    most_balance: float = 10.0
+    width: int = 8
+    hidden: tuple[int, ...] = ()
+    rebuild_widest: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands. ``seconds``: of this process's CPU so far; ``restarts``: how often weights
+    were
+    drawn anew; ``marks``: the exam at the training size and, if that had no errors, at the larger."""
+
+    examples: int
+    loss: float
+    accuracy: float
+    restarts: int
+    seconds: float
+    marks: tuple[Marks, ...]
+    graduated: bool
+
+
+class Training:
+    """A run: a machine, its optimiser and its place in the stream of random worlds."""
+
+    def __init__(self, task: Task, plan: Plan | None = None, seed: int = 0) -> None:
+        self.task, self.plan, self.seed = task, plan or Plan(), seed
+        self.budget = task.examples if self.plan.examples is None else self.plan.examples
+        self.machine = TargetMachine(
+            task.inputs,
+            task.target_arity,
+            depth=task.depth,
+            breadth=task.breadth,
+            width=self.plan.width,
+            hidden=self.plan.hidden,
+            rebuild_widest=self.plan.rebuild_widest,
+        )
+        self._worlds = np.random.default_rng([seed, 0])
+        self._state = _State()
+        self._begin()
+
+    def run(self, seconds: float | None = None) -> Iterator[Progress]:
+        """Trains and tells of each exam, until graduation or the end of the budget.
+
+        ``seconds``: wall-clock time allowed; the run stops soon after and can be saved and resumed.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        while not self._state.graduated and self._state.examples < self.budget:
+            began = time.process_time()
+            losses, rights = self._lesson(until)
+            exam = self._exam() if not _past(until) else ()
+            taken = time.process_time() - began
+            self._note(float(np.mean(losses)), exam, taken)
+            yield self._progress(float(np.mean(losses)), float(np.mean(rights)), exam)
+            if _past(until):
+                return
+            self._restart_if_still(exam)
+
+    def _lesson(self, until: float | None) -> tuple[list[float], list[float]]:
+        """One stretch of training: the losses, and the shares of tuples that were right."""
+        losses, rights = [], []
+        state, size = self._state, self.task.sizes[0]
+        for _ in range(max(1, self.plan.exam_every // self.plan.batch)):
+            sample = self.task.draw_for_training(self._worlds, self.plan.batch, size)
+            log_odds = self.machine(sample.predicates, sample.present)
+            loss = balanced_loss(log_odds, sample, self.plan.most_balance)
+            self._optimiser.zero_grad()
+            loss.backward()
+            self._optimiser.step()
+            state.examples += sample.worlds
+            losses.append(float(loss.detach()))
+            rights.append(float(((log_odds > 0) == (sample.target > 0.5)).float().mean()))
+            if state.examples >= self.budget or _past(until):
+                break
+        return losses, rights
+
+    def _exam(self) -> tuple[Marks, ...]:
+        rng = np.random.default_rng([self.seed, 1, self._state.examples])
+        found: list[Marks] = []
+        for worlds, objects in zip(self.plan.exam_worlds, self.task.sizes, strict=True):
+            found.append(examine(self.conclude, self.task, rng, worlds, objects))
+            if not found[-1].perfect:
+                break
+        return tuple(found)
+
+    def conclude(self, sample: Sample) -> torch.Tensor:
+        return self.machine(sample.predicates, sample.present)
+
+    def _note(self, loss: float, exam: tuple[Marks, ...], seconds: float) -> None:
+        state = self._state
+        state.seconds += seconds
+        passed = len(exam) == 2 and all(m.margin > self.plan.margin for m in exam)
+        state.graduated = passed
+        if loss < 0.95 * state.best or (exam and exam[0].perfect):
+            state.best, state.best_at = min(loss, state.best), state.examples
+
+    def _restart_if_still(self, exam: tuple[Marks, ...]) -> None:
+        state = self._state
+        if not state.graduated and state.examples - state.best_at >= self.plan.patience * self.budget:
+            state.restarts += 1
+            self._begin()
+
+    def _begin(self) -> None:
+        state = self._state
+        state.best, state.best_at = float("inf"), state.examples
+        self.machine.begin(int(np.random.default_rng([self.seed, 2, state.restarts]).integers(2**31)))
+        self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
+
+    def progress(self) -> Progress:
+        """Where the run stands, without another exam."""
+        return self._progress(self._state.best, float("nan"), ())
+
+    def _progress(self, loss: float, accuracy: float, exam: tuple[Marks, ...]) -> Progress:
+        state = self._state
+        return Progress(state.examples, loss, accuracy, state.restarts, state.seconds, exam, state.graduated)
+
+    def save(self, path: str | Path) -> None:
+        """Everything needed to go on."""
+        names = [name for name, _ in self.machine.named_parameters()]
+        tensors = {f"machine.{name}": tensor for name, tensor in self.machine.state_dict().items()}
+        held = self._optimiser.state_dict()["state"]
+        for number, slots in held.items():
+            tensors |= {f"optimiser.{names[number]}.{slot}": value for slot, value in slots.items()}
+        about = {
+            "task": self.task.name,
+            "seed": self.seed,
+            "plan": asdict(self.plan),
+            "state": asdict(self._state),
+            "worlds": json.dumps(self._worlds.bit_generator.state),
+        }
+        write_tensors(path, tensors, about)
+
+    def resume(self, path: str | Path) -> None:
+        """Takes up a saved run of the same task, plan and seed."""
+        tensors, about = read_tensors(path)
+        ours = {"task": self.task.name, "seed": self.seed, "plan": json.loads(json.dumps(asdict(self.plan)))}
+        for name, value in ours.items():
+            if about.get(name) != value:
+                raise HerbrandError(
+                    f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
+                )
+        weights = {n.removeprefix("machine."): t for n, t in tensors.items() if n.startswith("machine.")}
+        self.machine.load_state_dict(weights)
+        self._state = _State(**about["state"])
+        self._worlds.bit_generator.state = json.loads(about["worlds"])
+        self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
+        held: dict[int, dict[str, Any]] = {}
+        for number, (name, _) in enumerate(self.machine.named_parameters()):
+            slots = {s: tensors.get(f"optimiser.{name}.{s}") for s in ("step", "exp_avg", "exp_avg_sq")}
+            if slots["step"] is not None:
+                held[number] = slots
+        state = self._optimiser.state_dict()
+        self._optimiser.load_state_dict({**state, "state": held})
+
+
+@dataclass
+class _State:
+    """What changes in a run beside weights."""
+
+    examples: int = 0
+    best: float = float("inf")
+    best_at: int = 0
+    restarts: int = 0
+    seconds: float = 0.0
+    graduated: bool = False
+
+
+def balanced_loss(log_odds: torch.Tensor, sample: Sample, most: float) -> torch.Tensor:
+    """Cross-entropy from log-odds; positives weigh the root of how much rarer they are, at most ``most``."""
+    target = sample.target
+    if sample.known is not None:
+        log_odds, target = log_odds[sample.known], target[sample.known]
+    positives = float(target.sum())
+    rarer = (target.numel() - positives) / max(positives, 1.0)
+    weight = log_odds.new_tensor(min(max(rarer**0.5, 1.0), most))
+    return functional.binary_cross_entropy_with_logits(log_odds, target, pos_weight=weight)
+
+
+def _past(until: float | None) -> bool:
+    return until is not None and time.monotonic() >= until

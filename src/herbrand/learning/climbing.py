@@ -1,0 +1,193 @@
+"""The top of a concave function less a penalty: Newton's method, or L-BFGS where there are many weights.
+
+Newton's steps need second derivatives and settle in a dozen steps, however differently weights are scaled.
+L-BFGS takes weights in units of the function's own curvature. A weight under an L1 penalty is the
+difference of two numbers that are at least 0, so that the function stays smooth and weights come out as
+exactly 0.
+
+>>> slope = Slope(lambda w: (-float((w - 2) @ (w - 2)), -2 * (w - 2)), lambda w: 2 * np.ones(1))
+>>> top = climb(slope, 1, Penalty(l1=1.0))
+>>> top.weights.round(3).tolist(), top.converged
+([1.5], True)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+MOST_NEWTON = 500
+"""A step of Newton's solves a system over the weights; above this many L-BFGS is faster."""
+MOST_HALVINGS = 40
+FLAT = 1e-6
+"""Where the function bends this much less in a weight than it did at 0, the weight goes to infinity."""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A concave function with its gradient, what bounds its curvature in each weight, and its second
+    derivatives."""
+
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
+    curvature: Callable[[np.ndarray], np.ndarray]
+    hessian: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """``l2`` / 2 times the sum of squares, and ``l1`` times the sum of magnitudes."""
+
+    l2: float = 0.0
+    l1: float = 0.0
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When to stop: the function is within ``tolerance`` of its top as far as its slope tells, or a limit."""
+
+    tolerance: float = 1e-9
+    iterations: int = 1000
+    seconds: float | None = None
+    watch: Callable[[int, float], None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """``value`` is that of the function, the penalty not taken off."""
+
+    weights: np.ndarray
+    value: float
+    iterations: int
+    converged: bool
+    advice: str = ""
+
+
+def climb(
+    slope: Slope,
+    size: int,
+    penalty: Penalty,
+    patience: Patience = Patience(),
+    start: np.ndarray | None = None,
+) -> Top:
+    """Where the function less the penalty is largest; ``start`` (at 0) matters where it is not concave."""
+    if not size:
+        return Top(np.empty(0), slope.value_and_gradient(np.empty(0))[0], 0, True)
+    if slope.hessian is not None and not penalty.l1 and size <= MOST_NEWTON:
+        return _newton(slope, slope.hessian, size, penalty.l2, patience)
+    return _quasi_newton(slope, size, penalty, patience, np.zeros(size) if start is None else start)
+
+
+class _Clock:
+    """Counts steps, tells them, and says when the limits are met."""
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self.began, self.steps = time.perf_counter(), 0
+
+    def step(self, value: float) -> str:
+        """The limit that is met, in words, if one is."""
+        self.steps += 1
+        if self.patience.watch is not None:
+            self.patience.watch(self.steps, value)
+        if self.steps >= self.patience.iterations:
+            return f"stopped after {self.steps} iterations; allow more by --iterations"
+        if self.patience.seconds is not None and time.perf_counter() - self.began > self.patience.seconds:
+            return f"stopped after {self.patience.seconds:.1f} s; allow more by --time-limit"
+        return ""
+
+
+def _newton(
+    slope: Slope, hessian: Callable[[np.ndarray], np.ndarray], size: int, l2: float, patience: Patience
+) -> Top:
+    clock, weights = _Clock(patience), np.zeros(size)
+
+    def objective(point: np.ndarray) -> tuple[float, float, np.ndarray]:
+        value, gradient = slope.value_and_gradient(point)
+        return value, value - l2 / 2 * float(point @ point), gradient - l2 * point
+
+    value, height, gradient = objective(weights)
+    while True:
+        curvature = -hessian(weights) + l2 * np.eye(size)
+        direction = np.linalg.lstsq(curvature, gradient, rcond=1e-13)[0]
+        promised = float(gradient @ direction)
+        if promised <= patience.tolerance * max(1.0, abs(height)):
+            return _ended(slope, weights, value, clock, "", l2)
+        length = 1.0
+        for _ in range(MOST_HALVINGS):
+            found = objective(weights + length * direction)
+            if found[1] >= height + 1e-4 * length * promised:
+                break
+            length /= 2
+        else:
+            return _ended(slope, weights, value, clock, "", l2)
+        weights, (value, height, gradient) = weights + length * direction, found
+        if advice := clock.step(value):
+            return _ended(slope, weights, value, clock, advice, l2)
+
+
+def _ended(slope: Slope, weights: np.ndarray, value: float, clock: _Clock, advice: str, pull: float) -> Top:
+    """A top without a penalty may lie at infinity: that is no convergence."""
+    if not pull and (slope.curvature(weights) < FLAT * slope.curvature(np.zeros(len(weights)))).any():
+        advice = "the data decide a weight so firmly that it grows without end; draw it back by --l2"
+    return Top(weights, value, clock.steps, not advice, advice)
+
+
+class _Enough(Exception):  # noqa: N818 (no error)
+    """Leaves the optimiser when a limit is met."""
+
+
+def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience, start: np.ndarray) -> Top:
+    clock = _Clock(patience)
+    curvature = slope.curvature(np.zeros(size)) + penalty.l2
+    unit = 1 / np.sqrt(np.maximum(curvature, 1e-8 * max(1e-300, float(curvature.max()))))
+    split = penalty.l1 > 0
+    point, advice = start / unit, ""
+    if split:
+        point = np.concatenate([np.maximum(point, 0), np.maximum(-point, 0)])
+
+    def weights_of(point: np.ndarray) -> np.ndarray:
+        return unit * (point[:size] - point[size:] if split else point)
+
+    def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = weights_of(point)
+        value, gradient = slope.value_and_gradient(weights)
+        below = -value + penalty.l2 / 2 * float(weights @ weights)
+        down = unit * (-gradient + penalty.l2 * weights)
+        if not split:
+            return below, down
+        corner = penalty.l1 * np.concatenate([unit, unit])
+        return below + float(corner @ point), np.concatenate([down, -down]) + corner
+
+    def told(current: np.ndarray) -> None:
+        nonlocal point, advice
+        point = current.copy()
+        if advice := clock.step(slope.value_and_gradient(weights_of(point))[0]):
+            raise _Enough
+
+    steepest = float(np.abs(loss(point)[1]).max())
+    try:
+        found = minimize(
+            loss,
+            point,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * len(point) if split else None,
+            callback=told,
+            options={
+                "maxiter": patience.iterations + 1,
+                "maxfun": 20 * patience.iterations,
+                "maxcor": 20,
+                "ftol": 1e-14,
+                "gtol": np.sqrt(patience.tolerance) * 0.1 * max(1.0, steepest),
+            },
+        )
+        point = found.x
+    except _Enough:
+        pass
+    weights = weights_of(point)
+    value = slope.value_and_gradient(weights)[0]
+    return _ended(slope, weights, value, clock, advice, penalty.l2 + penalty.l1)

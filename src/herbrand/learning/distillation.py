@@ -1,0 +1,263 @@
+"""A predictor taught by rules: posterior regularisation, with mean field as the teacher.
+
+At each step the predictor's logits are the unary potentials of a mean field; what the layers make of them is
+what the predictor should have said, and Adam moves it there (mean square error of the logits). A step takes
+a batch of groundings, sampled towards observed facts, or all groundings at once. Weights stay as they are:
+rules teach, and are not taught. The learned theory holds the predictor's opinions as soft evidence.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from herbrand.answers.status import Status
+from herbrand.errors import UnsupportedError
+from herbrand.language.syntax import Theory
+from herbrand.learning import checkpoint
+from herbrand.learning.batch import Batches
+from herbrand.learning.example import Aim, World, learned_statements, told_facts
+from herbrand.learning.learned import Learning, statement_text
+from herbrand.learning.opinions import opinions, soft_facts
+from herbrand.learning.predictor import Predictor
+from herbrand.learning.sampling import Sampler, refuse_unsampled
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.stopping import EarlyStopping
+from herbrand.learning.whole_graph import WholeLessons
+from herbrand.program.evidence import Evidence
+from herbrand.program.lower import lower
+from herbrand.program.program import Program
+
+STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
+SMOOTHING = 0.98
+SAVED_EVERY = 100
+
+
+class Lesson(Protocol):
+    """Atoms by predicate, which values each may have, and what the teacher makes of logits for them."""
+
+    @property
+    def atoms(self) -> dict[str, Tensor]: ...
+
+    @property
+    def possible(self) -> Tensor: ...
+
+    def taught(self, unary: Tensor, layers: int) -> Tensor: ...
+
+    def __len__(self) -> int: ...
+
+
+class Lessons(Protocol):
+    """Where lessons come from; the state is what the next one depends on."""
+
+    def draw(self) -> Lesson: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLessons:
+    """A batch of groundings a step."""
+
+    sampler: Sampler
+    batches: Batches
+    size: int
+
+    def draw(self) -> Lesson:
+        return self.batches.of(self.sampler.draw(self.size))
+
+    def state(self) -> dict[str, Any]:
+        return dict(self.sampler.rng.bit_generator.state)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.sampler.rng.bit_generator.state = state
+
+
+@dataclass
+class Training:
+    """A predictor at school: what changes from step to step."""
+
+    predictor: Predictor
+    lessons: Lessons
+    layers: int
+    optimizer: torch.optim.Adam
+    stopping: EarlyStopping
+    steps: int = 0
+    groundings: int = 0
+    losses: list[float] = field(default_factory=list)
+
+    def step(self) -> float:
+        """One batch; gives the loss before the predictor was moved."""
+        batch = self.lessons.draw()
+        self.steps += 1
+        self.groundings += len(batch)
+        if not batch.atoms:
+            return 0.0
+        unary = logits_of(self.predictor, batch)
+        with torch.no_grad():
+            taught = batch.taught(unary.detach(), self.layers)
+        loss = logit_loss(unary, taught, batch.possible)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        return float(loss.detach())
+
+
+def logits_of(predictor: Predictor, batch: Lesson) -> Tensor:
+    """The predictor's logits [atom, value] for a batch; impossible values have -inf."""
+    width = batch.possible.shape[1]
+    parts = []
+    for name, rows in batch.atoms.items():
+        logits = predictor(name, rows)
+        missing = width - logits.shape[1]
+        parts.append(torch.nn.functional.pad(logits, (0, missing), value=-math.inf) if missing else logits)
+    return torch.cat(parts)
+
+
+def logit_loss(unary: Tensor, taught: Tensor, possible: Tensor) -> Tensor:
+    """The mean over atoms of the squared distance of their logits, a common shift of an atom's aside."""
+    zero = unary.new_zeros(())
+    apart = torch.where(possible, unary - taught.detach(), zero)
+    mean = apart.sum(dim=1, keepdim=True) / possible.sum(dim=1, keepdim=True)
+    return torch.where(possible, apart - mean, zero).square().sum(dim=1).mean()
+
+
+def training(program: Program, settings: LearningSettings) -> Training:
+    """A predictor of a program's latent atoms before its first step, or where a saved one was left."""
+    evidence = Evidence(program)
+    latent = [name for name in program.signature.predicates if evidence.known(name).latent_count()]
+    predictor = Predictor.of(program, latent, settings.size or SIZE, settings.seed)
+    lessons = _lessons(program, evidence, settings)
+    optimizer = torch.optim.Adam(predictor.parameters(), lr=settings.rate or RATE)
+    stopping = EarlyStopping(settings.patience, SMOOTHING)
+    found = Training(predictor, lessons, settings.layers or LAYERS, optimizer, stopping)
+    if settings.resume is not None:
+        restore(found, settings.resume)
+    return found
+
+
+def _lessons(program: Program, evidence: Evidence, settings: LearningSettings) -> Lessons:
+    if settings.batch is None:
+        return WholeLessons.of(program, settings.layers or LAYERS, settings.memory)
+    refuse_unsampled(program)
+    observed = OBSERVED if settings.observed is None else settings.observed
+    sampler = Sampler(evidence, observed, settings.seed)
+    return SampledLessons(sampler, Batches(evidence), settings.batch)
+
+
+def train(state: Training, settings: LearningSettings) -> Status:
+    """Steps until the limits are met or nothing gets better; saves where that is wanted."""
+    began, most = time.perf_counter(), settings.iterations or STEPS
+    advice = ""
+    while state.steps < most and not state.stopping.over:
+        loss = state.step()
+        state.losses.append(loss)
+        state.stopping = state.stopping.after(loss)
+        if settings.watch is not None:
+            settings.watch(Progress(state.steps, most, "loss", state.stopping.mean))
+        if settings.seconds is not None and time.perf_counter() - began > settings.seconds:
+            advice = f"stopped after {settings.seconds:.1f} s; allow more by --time-limit"
+            break
+        if settings.save is not None and state.steps % SAVED_EVERY == 0:
+            save(state, settings.save)
+    if settings.save is not None:
+        save(state, settings.save)
+    return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
+
+
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """The theory with the opinions of a predictor that its rules have taught."""
+    began = time.perf_counter()
+    _refuse(theory, worlds, aim)
+    (world,) = worlds
+    program = lower(theory, world.signature, told_facts(theory, world, aim, settings.memory))
+    state = training(program, settings)
+    done, before = state.groundings, state.steps
+    status = train(state, settings)
+    seconds = status.seconds
+    names = aim.targets or tuple(name for name in state.predictor.types if name in aim.latent)
+    predictions = opinions(state.predictor, program, names, status)
+    status = Status(status.converged, status.iterations, time.perf_counter() - began, status.advice)
+    metrics = {
+        "loss": state.stopping.mean,
+        "groundings": state.groundings,
+        "groundings_per_second": (state.groundings - done) / max(seconds, 1e-9),
+        "steps": state.steps - before,
+        "parameters": sum(p.numel() for p in state.predictor.parameters()),
+    }
+    facts = [rows for table in predictions.tables for rows in soft_facts(table)]
+    return Learning("distillation", theory + Theory(tuple(facts)), status, (), metrics, predictions)
+
+
+def _refuse(theory: Theory, worlds: Sequence[World], aim: Aim) -> None:
+    if len(worlds) > 1:
+        raise UnsupportedError(
+            "distillation trains a predictor of one world's constants",
+            hint="leave --worlds out, or learn rule weights from several worlds by another method",
+        )
+    if not aim.latent:
+        raise UnsupportedError(
+            "distillation teaches a predictor of latent atoms, and no predicate is latent",
+            hint="name what is not known: --latent PRED",
+        )
+    stray = [name for name in aim.targets if name not in aim.latent]
+    if stray:
+        raise UnsupportedError(f"--target {stray[0]}: it is not latent", hint=f"add --latent {stray[0]}")
+    asked = learned_statements(theory)
+    if asked:
+        raise UnsupportedError(
+            f"distillation takes weights as they are, and this one is not known: {statement_text(asked[0])}",
+            span=asked[0].span,
+            hint="learn it first by --method pseudo-likelihood",
+        )
+
+
+def save(state: Training, path: str) -> None:
+    """Keep all that the next step depends on."""
+    tensors = {f"predictor.{name}": value for name, value in state.predictor.state_dict().items()}
+    for name, parameter in state.predictor.named_parameters():
+        for key, value in state.optimizer.state.get(parameter, {}).items():
+            tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
+    stopping = state.stopping
+    about = {
+        "steps": state.steps,
+        "groundings": state.groundings,
+        "lessons": state.lessons.state(),
+        "stopping": [repr(stopping.mean), repr(stopping.best), stopping.waited],
+    }
+    checkpoint.save(path, tensors, about)
+
+
+def restore(state: Training, path: str) -> None:
+    """Go on where a training was saved; raises where it was of other predicates, constants or sizes."""
+    tensors, about = checkpoint.load(path)
+    own = state.predictor.state_dict()
+    kept = {
+        name.removeprefix("predictor."): t for name, t in tensors.items() if name.startswith("predictor.")
+    }
+    if {n: t.shape for n, t in kept.items()} != {n: t.shape for n, t in own.items()}:
+        raise UnsupportedError(
+            f"'{path}' was trained on other predicates, constants or sizes",
+            hint="resume with the theory, facts and --size it was saved with",
+        )
+    state.predictor.load_state_dict(kept)
+    for name, parameter in state.predictor.named_parameters():
+        state.optimizer.state[parameter] = {
+            key: tensors[f"adam.{key}.{name}"]
+            for key in ("step", "exp_avg", "exp_avg_sq")
+            if f"adam.{key}.{name}" in tensors
+        }
+    state.steps, state.groundings = about["steps"], about["groundings"]
+    state.lessons.restore(about["lessons"])
+    mean, best, waited = about["stopping"]
+    state.stopping = EarlyStopping(
+        state.stopping.patience, state.stopping.smoothing, float(mean), float(best), waited
+    )

@@ -1,0 +1,217 @@
+"""One world to learn from: what is known in it, and which of that is to be predicted.
+
+Learning takes every predicate as closed, unless it is latent. The *targets* are the predicates whose atoms
+the learned statements should foretell; what the facts say of them are their labels. So a world is two
+programs over the same constants: ``known``, in which all facts hold, and ``program``, whose templates are
+lowered with the targets open and unlisted.
+
+>>> import herbrand as hb
+>>> theory = hb.parse('?: smokes(x) => cancer(x)')
+>>> model = hb.Model(theory, {"smokes": ["anna", "bob"], "cancer": ["anna"]})
+>>> found = example(theory, World(model.signature, model.program.facts), Aim())
+>>> found.targets, found.labels("cancer", np.arange(2)).tolist()
+(('smokes', 'cancer'), [1, 0])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.contraction.memory import budget
+from herbrand.errors import Mistake, UnsupportedError, nearest
+from herbrand.facts.facts import Facts
+from herbrand.facts.table import FactTable
+from herbrand.language.show import show_atom, show_statement
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
+from herbrand.program.derive import derived
+from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.lower import lower
+from herbrand.program.program import Program
+from herbrand.program.template import literals_of
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Facts as they are stated, and the vocabulary with what they add to it."""
+
+    signature: Signature
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is to be predicted, and what no facts tell of. No targets named: see :func:`default_targets`."""
+
+    targets: tuple[str, ...] = ()
+    latent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """``targets`` that are also among ``latent`` have labels for the atoms that are listed, and no others."""
+
+    known: Program
+    program: Program
+    targets: tuple[str, ...]
+    latent: tuple[str, ...]
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """All that is known, labels included."""
+        return Evidence(self.known)
+
+    @cached_property
+    def hidden(self) -> Evidence:
+        """What is known beside the labels."""
+        return Evidence(self.program)
+
+    def labels(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        """The value of each atom of a target, ``LATENT`` where it has no label."""
+        return self.evidence.known(predicate).lookup(codes)
+
+    def label_count(self, predicate: str) -> int:
+        known = self.evidence.known(predicate)
+        return known.atom_count - known.latent_count()
+
+    def labelled_codes(self, predicate: str) -> np.ndarray:
+        """The atoms of a target that have labels."""
+        known = self.evidence.known(predicate)
+        if known.default == LATENT:
+            return known.codes
+        return np.arange(known.atom_count)
+
+
+def example(theory: Theory, world: World, aim: Aim, memory: int | None = None) -> Example:
+    """The world as an example; raises where what its facts say cannot be learned from."""
+    signature, facts = world.signature, told_facts(theory, world, aim, memory)
+    targets = aim.targets or default_targets(theory, signature, aim.latent)
+    hidden = {name: FactTable.empty(facts.tables[name].columns, "open") for name in targets}
+    known = Program(signature, facts, theory.statements, (), ())
+    program = lower(theory, signature, Facts(facts.domains, {**facts.tables, **hidden}))
+    found = Example(known, program, targets, aim.latent)
+    _refuse_unlabelled(found)
+    return found
+
+
+def told_facts(theory: Theory, world: World, aim: Aim, memory: int | None = None) -> Facts:
+    """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
+    signature, facts = world.signature, world.facts
+    _refuse_unknown(aim, signature)
+    told = {name: _told(signature, facts, name, aim.latent) for name in facts.tables}
+    facts = Facts(facts.domains, told)
+    _refuse_valueless(signature, facts)
+    return derived(theory.rules, signature, facts, budget(memory)) if theory.rules else facts
+
+
+def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] = ()) -> tuple[str, ...]:
+    """The predicates of learned statements that are neither declared observed, nor derived, nor latent."""
+    learned = learned_statements(theory)
+    if not learned:
+        raise UnsupportedError(
+            "no statement has a weight to be learned",
+            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x)",
+        )
+    derived = {rule.head.predicate for rule in theory.rules}
+    names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))
+    settled = {name for name in names if signature.predicates[name].role is not None}
+    found = tuple(name for name in names if name not in settled | derived | set(latent))
+    if not found:
+        raise UnsupportedError(
+            "nothing is there to predict: every predicate of the learned statements is observed, derived or "
+            "latent",
+            span=learned[0].span,
+            hint="name what is to be predicted: --target PRED",
+        )
+    return found
+
+
+def learned_statements(theory: Theory) -> list[WeightedFormula]:
+    """The statements whose weights are to be learned."""
+    return [s for s in theory.formulas if isinstance(s.weight, Learned)]
+
+
+def predicates_of(statement: WeightedFormula) -> list[str]:
+    """The predicates that a statement speaks of, in the order they appear."""
+    atoms = (p.atom if isinstance(p, ValueIs | ValueIn) else p for p in walk(statement.formula))
+    return list(dict.fromkeys(atom.predicate for atom in atoms if isinstance(atom, Atom)))
+
+
+def refuse_latent(found: Example, method: str) -> None:
+    """Raise where a statement that bears on a target speaks of atoms of which nothing is known."""
+    for template in found.program.templates:
+        names = {literal.predicate for literal in literals_of(template.conjunction)}
+        unseen = sorted(names & (set(found.latent) - set(found.targets)))
+        if unseen and names & set(found.targets):
+            statement = found.program.statements[template.statement]
+            raise UnsupportedError(
+                f"{method} needs to know every atom, and {unseen[0]} is latent: "
+                f"{next(show_statement(statement))}",
+                span=statement.span,
+                hint="learn through latent predicates by --method layers, or list their facts",
+            )
+
+
+def _told(signature: Signature, facts: Facts, name: str, latent: tuple[str, ...]) -> FactTable:
+    """A predicate's facts under the assumption of learning: closed unless latent."""
+    table = facts.tables[name]
+    if name in latent:
+        return replace(table, world="open")
+    if len(table.soft):
+        row = next(facts.rows(signature.predicates[name], table.soft[:1]))
+        raise UnsupportedError(
+            f"{show_atom(name, row)} ~ {table.probabilities[0]:g} is an opinion; what is learned from is "
+            "true or false",
+            hint=f"say which it is, or that it is not known: --latent {name}",
+        )
+    return replace(table, world="closed")
+
+
+def _refuse_valueless(signature: Signature, facts: Facts) -> None:
+    """Raise where a many-valued atom that should be known has no value: it cannot be false instead."""
+    evidence = Evidence(Program(signature, facts, (), (), ()))
+    for name, predicate in signature.predicates.items():
+        table = facts.tables[name]
+        if predicate.value_type is None or table.world == "open":
+            continue
+        sizes = evidence.sizes(name)
+        listed = codes_of(table.true[:, :-1], sizes)
+        if len(listed) < math.prod(sizes):
+            missing = np.setdiff1d(np.arange(math.prod(sizes)), listed)[:1]
+            raise UnsupportedError(
+                f"{evidence.atom_text(name, missing)[0]} has no value",
+                hint=f"list one, or say that what is not listed is not known: --latent {name}",
+            )
+
+
+def _refuse_unknown(aim: Aim, signature: Signature) -> None:
+    mistakes = [
+        Mistake(f"{option}: there is no predicate '{name}'", hint=nearest(name, signature.predicates))
+        for option, names in (("--target", aim.targets), ("--latent", aim.latent))
+        for name in names
+        if name not in signature.predicates
+    ]
+    if mistakes:
+        raise UnsupportedError(mistakes)
+
+
+def _refuse_unlabelled(found: Example) -> None:
+    for name in found.targets:
+        if not found.evidence.known(name).atom_count:
+            empty = next(
+                t for t in found.known.signature.predicates[name].types if not len(found.known.domain(t))
+            )
+            raise UnsupportedError(
+                f"there is nothing to learn {name} from: type {empty} has no constants",
+                hint="point at facts, or declare its constants",
+            )
+        if not found.label_count(name):
+            raise UnsupportedError(
+                f"{name} is to be predicted, but no atom of it is known",
+                hint=f"list facts of {name}; without --latent {name}, those that are not listed are false",
+            )

@@ -1,0 +1,116 @@
+"""How many groundings of each template come to hold when one atom is given one value, all others as known.
+
+For a literal of a target, the other literals of its conjunction are contracted over the variables that its
+atom does not name: one sum of products counts the groundings for all atoms at once, so the cost is that of
+the contraction and not that of the groundings. Templates with quantifiers inside are grounded instead
+(:mod:`herbrand.learning.quantified`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from herbrand.contraction.execute import contract
+from herbrand.contraction.expression import Axes, Contraction
+from herbrand.contraction.memory import readable
+from herbrand.contraction.relation import Dense, Relation, Sparse
+from herbrand.errors import BudgetError
+from herbrand.learning.example import Example
+from herbrand.learning.indicators import Indicators
+from herbrand.learning.quantified import quantified_flips
+from herbrand.program.bindings import Bindings
+from herbrand.program.program import Program
+from herbrand.program.template import Conjunction, Literal, Template
+
+BYTES_AN_ENTRY = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """``counts[i]`` groundings of the template hold if atom ``codes[i]`` has one of the ``allowed`` values.
+
+    ``weight_rows`` tell which number of a weight that is learned for each constant they bear on.
+    """
+
+    template: Template
+    predicate: str
+    allowed: tuple[int, ...]
+    codes: np.ndarray
+    weight_rows: np.ndarray
+    counts: np.ndarray
+
+
+def flips(example: Example, memory: int) -> Iterator[Flips]:
+    """The flips of all templates; atoms and values that no grounding depends on are not listed."""
+    indicators = Indicators(example.evidence)
+    for template in example.program.templates:
+        if template.conjunction.blocks:
+            for predicate, value, codes, weight_rows, counts in quantified_flips(template, example, memory):
+                yield Flips(template, predicate, (value,), codes, weight_rows, counts)
+            continue
+        for literal in template.conjunction.literals:
+            if literal.predicate in example.targets:
+                yield _contracted(template, literal, example, indicators, memory)
+
+
+def _contracted(
+    template: Template, literal: Literal, example: Example, indicators: Indicators, memory: int
+) -> Flips:
+    """The flips of one literal's atoms."""
+    conjunction = template.conjunction
+    sizes = {name: len(example.program.domain(type_name)) for name, type_name in conjunction.variables}
+    named = (*literal.arguments, *template.weight_arguments)
+    output = tuple(dict.fromkeys(argument for argument in named if isinstance(argument, str)))
+    operands = [indicators.of(other) for other in conjunction.literals if other is not literal]
+    operands += _unequal_constants(conjunction, sizes)
+    pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
+    contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
+    result = contract(contraction, [relation for _, relation in operands], memory)
+    rows, counts = _nonzero(result, memory)
+    bindings = Bindings({name: rows[:, i] for i, name in enumerate(output)}, np.arange(len(rows)))
+    codes = bindings.codes(literal.arguments, indicators.evidence.sizes(literal.predicate))
+    weight_rows = weight_row_codes(template, bindings, example.program)
+    return Flips(template, literal.predicate, literal.allowed, codes, weight_rows, counts)
+
+
+def weight_row_codes(template: Template, bindings: Bindings, program: Program) -> np.ndarray:
+    """Which number of the template's weight each binding bears on, as one mixed-radix number."""
+    if template.weight is None or not template.weight_arguments:
+        return np.zeros(len(bindings), dtype=np.int64)
+    sizes = [len(program.domain(name)) for name in program.weights[template.weight].by]
+    return bindings.codes(template.weight_arguments, sizes)
+
+
+def _unequal_constants(conjunction: Conjunction, sizes: dict[str, int]) -> Iterator[tuple[Axes, Relation]]:
+    """A vector for each ``x != "anna"``: zero there, one elsewhere."""
+    for left, right in sorted(conjunction.distinct, key=repr):
+        name, constant = (left, right) if isinstance(left, str) else (right, left)
+        if isinstance(name, str) and isinstance(constant, int):
+            other = torch.ones(sizes[name], dtype=torch.float64)
+            other[constant] = 0.0
+            yield (name,), Dense(other)
+
+
+def _nonzero(result: Relation, memory: int) -> tuple[np.ndarray, np.ndarray]:
+    """Index rows and values of the entries that are not zero."""
+    if isinstance(result, Sparse) and result.default == 0.0:
+        kept = np.flatnonzero(result.values.numpy())
+        return result.indices[kept], np.rint(result.values.numpy()[kept])
+    entries = math.prod(result.shape)
+    if entries * BYTES_AN_ENTRY > memory:
+        raise BudgetError(
+            f"counting groundings needs a table of {entries:,} entries, about "
+            f"{readable(entries * BYTES_AN_ENTRY)}, and {readable(memory)} are allowed",
+            hint="train on fewer predicates (--target PRED), or allow more by --memory",
+        )
+    values = result.to_dense().numpy().reshape(-1)
+    kept = np.flatnonzero(values)
+    rows = (
+        np.stack(np.unravel_index(kept, result.shape), axis=1) if result.shape else np.empty((len(kept), 0))
+    )
+    return rows.astype(np.int64), np.rint(values[kept])

@@ -1,0 +1,181 @@
+"""Rule weights through mean-field layers: targets are hidden, foretold together, compared with labels.
+
+Where pseudo-likelihood foretells each atom from the *true* values of its neighbours, this foretells all of
+them from the evidence alone, through the very layers that will infer them, and through latent predicates on
+the way. The function that is climbed is the sum over labelled atoms of log Q(label) after the layers, less a
+penalty; with one layer it is a logistic regression, with more, or with latent predicates, it is not concave
+and a top may be a local one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from herbrand.answers.status import Status
+from herbrand.errors import UnsupportedError
+from herbrand.language.syntax import Theory
+from herbrand.learning.climbing import Patience, Penalty, Slope, climb
+from herbrand.learning.example import Aim, Example, World, example
+from herbrand.learning.learned import Learning, learned_weights
+from herbrand.learning.parameters import Parameters, weight_constants
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.writing import with_weights
+from herbrand.nn.logic_layer import LogicLayer
+
+LAYERS, STEPS, DEFAULT_L2, DAMPING = 5, 200, 0.1, 0.5
+NUDGE = 0.01
+"""Weights start this far from 0 where predicates are latent: at 0 no rule would move first."""
+MOST_EFFECTS = 200
+"""An effect costs one inference; above this many weights they are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """The labelled atoms of one target: places in its table of logits, and their values."""
+
+    name: str
+    places: Tensor
+    values: Tensor
+
+    def log_likelihood(self, logits: Tensor, valued: bool) -> Tensor:
+        """The sum of the labels' log-probabilities."""
+        if valued:
+            logs = torch.log_softmax(logits.reshape(-1, logits.shape[-1]), dim=1)
+            return logs[self.places, self.values].sum()
+        signs = 2.0 * self.values - 1.0
+        return torch.nn.functional.logsigmoid(signs * logits.reshape(-1)[self.places]).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Unrolled:
+    """One world's layers, and where each of its weights stands among the parameters."""
+
+    world: Example
+    layer: LogicLayer
+    places: dict[int, Tensor]
+    labels: tuple[_Labelled, ...]
+
+    @classmethod
+    def of(cls, world: Example, parameters: Parameters, layers: int, memory: int | None) -> Unrolled:
+        damping = DAMPING if layers > 1 else 0.0
+        layer = LogicLayer(world.program, iterations=layers, damping=damping, memory=memory).double()
+        places = {}
+        for number, weight in enumerate(world.program.weights):
+            if weight.learned:
+                sizes = [len(world.program.domain(name)) for name in weight.by]
+                rows = np.arange(math.prod(sizes))
+                columns = [
+                    parameters.column(number, c) for c in weight_constants(number, rows, world.program)
+                ]
+                places[number] = torch.tensor(columns, dtype=torch.int64).reshape(sizes)
+        labels = tuple(_labelled(world, name) for name in world.targets)
+        return cls(world, layer, places, labels)
+
+    def log_odds(self, weights: Tensor) -> dict[str, Tensor]:
+        """Logits of all open atoms after the layers."""
+        tables = {f"layer.weights.{number}": weights[places] for number, places in self.places.items()}
+        return functional_call(_LogOdds(self.layer), tables, ())
+
+    def log_likelihood(self, weights: Tensor) -> Tensor:
+        """How well the labels are foretold."""
+        odds = self.log_odds(weights)
+        parts = [
+            labelled.log_likelihood(odds[labelled.name], self.world.hidden.is_valued(labelled.name))
+            for labelled in self.labels
+        ]
+        return torch.stack(parts).sum()
+
+
+class _LogOdds(torch.nn.Module):
+    """A layer whose result is log-odds."""
+
+    def __init__(self, layer: LogicLayer) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self) -> dict[str, Tensor]:
+        return self.layer.log_odds()
+
+
+def _labelled(world: Example, name: str) -> _Labelled:
+    codes = world.labelled_codes(name)
+    return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(world.labels(name, codes)))
+
+
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """The theory with the weights under which the layers foretell the labels best."""
+    began = time.perf_counter()
+    parameters = Parameters()
+    examples = [example(theory, world, aim, settings.memory) for world in worlds]
+    if not any(weight.learned for weight in examples[0].program.weights):
+        raise UnsupportedError(
+            "no statement has a weight to be learned",
+            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x)",
+        )
+    layers = settings.layers or LAYERS
+    unrolled = [Unrolled.of(one, parameters, layers, settings.memory) for one in examples]
+
+    def log_likelihood(point: np.ndarray) -> float:
+        with torch.no_grad():
+            return float(sum(one.log_likelihood(torch.from_numpy(point)) for one in unrolled))
+
+    def value_and_gradient(point: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = torch.from_numpy(point).requires_grad_()
+        value = 0.0
+        for one in unrolled:  # one world after the other: no more than one is unrolled at a time
+            found = one.log_likelihood(weights)
+            found.backward()
+            value += float(found.detach())
+        assert weights.grad is not None
+        return value, weights.grad.numpy()
+
+    size = len(parameters)
+    slope = Slope(value_and_gradient, lambda point: np.ones(len(point)))
+    penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
+    start = np.random.default_rng(settings.seed).normal(0, NUDGE, size) if aim.latent else np.zeros(size)
+    top = climb(slope, size, penalty, _patience(settings), start)
+    status = Status(top.converged, top.iterations, time.perf_counter() - began, top.advice)
+    effects = _effects(log_likelihood, top.weights)
+    metrics = {
+        "log_likelihood": top.value,
+        "log_likelihood_at_zero": log_likelihood(np.zeros(size)),
+        "atoms": sum(len(labelled.values) for one in unrolled for labelled in one.labels),
+        "weights": size,
+        "layers": layers,
+    }
+    return Learning(
+        "layers",
+        with_weights(theory, dict(zip(parameters.keys, top.weights.tolist(), strict=True))),
+        status,
+        learned_weights(theory, parameters.keys, top.weights.tolist(), None, effects),
+        metrics,
+    )
+
+
+def _patience(settings: LearningSettings) -> Patience:
+    most = settings.iterations or STEPS
+
+    def watch(step: int, value: float) -> None:
+        if settings.watch is not None:
+            settings.watch(Progress(step, most, "log-likelihood", value))
+
+    return Patience(settings.tolerance or 1e-6, most, settings.seconds, watch)
+
+
+def _effects(log_likelihood: Callable[[np.ndarray], float], weights: np.ndarray) -> list[float] | None:
+    """How much worse the labels are foretold without each weight."""
+    if len(weights) > MOST_EFFECTS:
+        return None
+    best = log_likelihood(weights)
+    return [
+        best - log_likelihood(np.where(np.arange(len(weights)) == i, 0.0, weights))
+        for i in range(len(weights))
+    ]

@@ -1,0 +1,158 @@
+"""What learning gives: the theory with its weights, how sure each is, and how it went."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show, show_statement
+from herbrand.language.syntax import Learned, Theory, Value
+from herbrand.learning.parameters import Key
+from herbrand.learning.writing import weight_statements
+
+WEIGHTS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class LearnedWeight:
+    """A number and how far the data support it.
+
+    ``effect``: how much worse the data would be explained without it, all others as they are.
+    """
+
+    statement: str
+    constants: Mapping[str, Value]
+    weight: float
+    standard_error: float | None = None
+    effect: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "statement": self.statement,
+            "constants": dict(self.constants),
+            "weight": self.weight,
+            "standard_error": self.standard_error,
+            "effect": self.effect,
+        }
+
+    @property
+    def where(self) -> str:
+        return ", ".join(f"{name} = {shown_constant(value)}" for name, value in self.constants.items())
+
+    def cells(self) -> tuple[str, str, str, str, str]:
+        error, effect = ("" if n is None else f"{n:.4f}" for n in (self.standard_error, self.effect))
+        return f"{self.weight:+.4f}", error, effect, self.statement, self.where
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """``theory`` has numbers where the given one had question marks; ``metrics`` are what was measured.
+
+    ``predictions``: what a predictor that was trained says of the latent atoms, where there is one.
+    """
+
+    method: str
+    theory: Theory
+    status: Status
+    weights: tuple[LearnedWeight, ...]
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    predictions: Marginals | None = None
+
+    @property
+    def text(self) -> str:
+        """The learned theory as a file has it."""
+        return show(self.theory)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand learn``."""
+        return {
+            "method": self.method,
+            "converged": self.status.converged,
+            "seconds": self.status.seconds,
+            "iterations": self.status.iterations,
+            "metrics": {name: _finite(value) for name, value in self.metrics.items()},
+            "weights": [weight.to_dict() for weight in self.weights],
+            "theory": self.text,
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Columns statement, constants (as text), weight, standard_error, effect."""
+        return pa.table(
+            {
+                "statement": pa.array([w.statement for w in self.weights], pa.string()),
+                "constants": pa.array([w.where for w in self.weights], pa.string()),
+                "weight": pa.array([w.weight for w in self.weights], pa.float64()),
+                "standard_error": pa.array([w.standard_error for w in self.weights], pa.float64()),
+                "effect": pa.array([w.effect for w in self.weights], pa.float64()),
+            }
+        )
+
+    heads = ("weight", "standard error", "effect", "statement", "where")
+
+    @property
+    def title(self) -> str:
+        told = ", ".join(f"{name} {_shown(value)}" for name, value in self.metrics.items())
+        ended = "" if self.status.converged else f", not converged: {self.status.advice}"
+        return f"{self.method}: {told}{ended}"
+
+    def cells(self) -> Iterator[tuple[str, str, str, str, str]]:
+        return (weight.cells() for weight in self.weights)
+
+    def __repr__(self) -> str:
+        rows = [self.heads, *self.cells()][: WEIGHTS_SHOWN + 1]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        lines = [
+            "  ".join([*(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=False)), *row[3:]]).rstrip()
+            for row in rows
+        ]
+        more = len(self.weights) - WEIGHTS_SHOWN
+        return "\n".join([self.title, *lines, *([f"... {more} more weights"] if more > 0 else [])])
+
+
+def learned_weights(
+    theory: Theory,
+    keys: Sequence[Key],
+    weights: Sequence[float],
+    errors: Sequence[float | None] | None,
+    effects: Sequence[float] | None,
+) -> tuple[LearnedWeight, ...]:
+    """Every number that was learned, under the statement it belongs to."""
+    statements = weight_statements(theory)
+    found = []
+    for place, ((number, constants), weight) in enumerate(zip(keys, weights, strict=True)):
+        statement = statements[number]
+        assert isinstance(statement.weight, Learned)
+        names = [variable.name for variable in statement.weight.by]
+        found.append(
+            LearnedWeight(
+                statement_text(statement),
+                dict(zip(names, constants, strict=True)),
+                float(weight),
+                None if errors is None else errors[place],
+                None if effects is None else float(effects[place]),
+            )
+        )
+    return tuple(found)
+
+
+def statement_text(statement: Any) -> str:
+    """A statement in one line."""
+    return next(show_statement(statement))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,51 @@
+"""The methods of ``learn`` by name. A new one is one file and one row; its module is imported when chosen."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from herbrand.errors import UnsupportedError, nearest
+from herbrand.facts.facts import Facts
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Theory
+from herbrand.learning.example import Aim, World
+from herbrand.learning.learned import Learning
+from herbrand.learning.settings import LearningSettings, settings_from
+from herbrand.learning.worlds import separate_facts
+
+__all__ = ["METHODS", "learned", "method_named", "separate_facts"]
+
+Method = Callable[[Theory, Sequence[World], Aim, LearningSettings], Learning]
+
+METHODS = {
+    "pseudo-likelihood": "herbrand.learning.pseudo_likelihood:learn",
+    "layers": "herbrand.learning.layers:learn",
+    "distillation": "herbrand.learning.distillation:learn",
+}
+
+
+def method_named(name: str) -> Method:
+    """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
+    if name not in METHODS:
+        raise UnsupportedError(
+            f"there is no method '{name}' for learn",
+            hint=nearest(name, METHODS) or f"methods: {', '.join(METHODS)}",
+        )
+    module, _, member = METHODS[name].partition(":")
+    return getattr(importlib.import_module(module), member)
+
+
+def learned(
+    method: str,
+    theory: Theory,
+    worlds: Sequence[tuple[Signature, Facts]],
+    targets: tuple[str, ...],
+    latent: tuple[str, ...],
+    settings: Mapping[str, Any],
+) -> Learning:
+    """What a method makes of a theory and worlds."""
+    learn = method_named(method)
+    told = settings_from(settings)
+    return learn(theory, [World(*world) for world in worlds], Aim(targets, latent), told)

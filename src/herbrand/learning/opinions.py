@@ -1,0 +1,69 @@
+"""What a predictor says of the latent atoms: as an answer, and as soft evidence that a theory can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.marginals import AtomTable, Marginals
+from herbrand.answers.status import Status
+from herbrand.errors import BudgetError
+from herbrand.language.syntax import FactRows
+from herbrand.learning.predictor import Predictor
+from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.program import Program
+
+MOST_OPINIONS = 1_000_000
+STRONGEST = 30.0
+"""Opinions are told as probabilities of logits up to this size, so that none becomes a certainty."""
+
+
+def opinions(predictor: Predictor, program: Program, names: Sequence[str], status: Status) -> Marginals:
+    """What the predictor says of the latent atoms of these predicates."""
+    evidence = Evidence(program)
+    tables = []
+    for name in names:
+        codes = evidence.known(name).latent_codes()
+        shares = torch.softmax(all_logits(predictor, evidence, name).double(), dim=1).numpy()
+        columns = tuple(map(tuple, evidence.atom_arguments(name, codes)))
+        value_type = program.signature.predicates[name].value_type
+        values = None if value_type is None else tuple(program.domain(value_type))
+        tables.append(AtomTable(name, columns, shares, values))
+    return Marginals("distillation", Guarantee.APPROXIMATION, status, tuple(tables))
+
+
+@torch.no_grad()
+def all_logits(predictor: Predictor, evidence: Evidence, name: str) -> Tensor:
+    """Logits [atom, value] of all latent atoms of a predicate."""
+    known = evidence.known(name)
+    if known.latent_count() > MOST_OPINIONS:
+        raise BudgetError(
+            f"{name} has {known.latent_count():,} latent atoms, too many to tell an opinion of each",
+            hint="name the predicates to tell of: --target PRED",
+        )
+    columns = arguments_of(known.latent_codes(), known.sizes)
+    rows = np.stack(columns, axis=1) if columns else np.empty((known.latent_count(), 0), np.int64)
+    return torch.cat([predictor(name, part) for part in torch.from_numpy(rows).split(100_000)])
+
+
+def soft_facts(table: AtomTable) -> list[FactRows]:
+    """A table's probabilities as soft evidence that adds exactly their logits."""
+    logits = np.log(np.clip(table.probabilities, 1e-300, None))
+    arguments = tuple(map(tuple, table.columns))
+    if table.values is None:
+        odds = np.clip(logits[:, 1] - logits[:, 0], -STRONGEST, STRONGEST)
+        chances = tuple((1 / (1 + np.exp(-odds))).tolist())
+        return [FactRows(table.predicate, arguments, len(chances), "soft", chances)]
+    centred = logits - logits.mean(axis=1, keepdims=True) - math.log(max(1, len(table.values) - 1))
+    found = []
+    for place, value in enumerate(table.values):
+        odds = np.clip(centred[:, place], -STRONGEST, STRONGEST)
+        chances = tuple((1 / (1 + np.exp(-odds))).tolist())
+        columns = (*arguments, (value,) * len(chances))
+        found.append(FactRows(table.predicate, columns, len(chances), "soft", chances, True))
+    return found

@@ -1,0 +1,54 @@
+"""The numbers to be learned, over all worlds: one for each ``?``, one a value for each ``?[w]``.
+
+A statement's weight for a constant is the same parameter in every world that has the constant.
+
+>>> parameters = Parameters()
+>>> parameters.column(0, ("cat",)), parameters.column(0, ("dog",)), parameters.column(0, ("cat",))
+(0, 1, 0)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from herbrand.language.syntax import Value
+from herbrand.program.evidence import arguments_of
+from herbrand.program.program import Program
+
+Key = tuple[int, tuple[Value, ...]]
+"""Which weight of the program, and for which constants."""
+
+
+class Parameters:
+    """Columns by key, numbered as they are met."""
+
+    def __init__(self) -> None:
+        self._columns: dict[Key, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The key of each column."""
+        return tuple(self._columns)
+
+    def column(self, weight: int, constants: tuple[Value, ...] = ()) -> int:
+        """The column of a number, a new one if it was never asked for."""
+        return self._columns.setdefault((weight, constants), len(self._columns))
+
+    def columns(self, weight: int, weight_rows: np.ndarray, program: Program) -> np.ndarray:
+        """The column of each row of a weight that has one number for each constant."""
+        unique, places = np.unique(weight_rows, return_inverse=True)
+        found = [self.column(weight, constants) for constants in weight_constants(weight, unique, program)]
+        return np.array(found, dtype=np.int64)[places.reshape(-1)]
+
+
+def weight_constants(weight: int, rows: np.ndarray, program: Program) -> list[tuple[Value, ...]]:
+    """The constants that rows of a weight stand for."""
+    domains = [program.domain(name) for name in program.weights[weight].by]
+    if not domains:
+        return [()] * len(rows)
+    indices = arguments_of(rows, [len(domain) for domain in domains])
+    columns = [domain.values_at(index) for domain, index in zip(domains, indices, strict=True)]
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,241 @@
+"""Rule weights by pseudo-likelihood: each known atom foretold from all others.
+
+The function that is climbed is the sum, over all labelled atoms of the targets, of log P(its value | all
+other atoms), less a penalty on the weights. It is concave, and value and gradient are exact: both come from
+the flips of every template (:mod:`herbrand.learning.flips`), which are counted once.
+
+>>> import herbrand as hb
+>>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
+>>> theory = hb.parse(predicates + '\\n?: smokes(x) => cancer(x)')
+>>> facts = {"smokes": ["anna", "bob", "carl"], "cancer": ["anna", "bob"]}
+>>> round(hb.Model(theory, facts).learn(l2=0).weights[0].weight, 4)  # two of three: log 2
+0.6931
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import budget
+from herbrand.errors import ContradictionError, Mistake
+from herbrand.language.syntax import Theory
+from herbrand.learning.climbing import Patience, Penalty, Slope, climb
+from herbrand.learning.conditionals import Conditionals
+from herbrand.learning.example import Aim, Example, World, example, refuse_latent
+from herbrand.learning.flips import Flips, flips
+from herbrand.learning.learned import Learning, learned_weights, statement_text
+from herbrand.learning.parameters import Parameters
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.writing import with_weights
+from herbrand.program.evidence import LATENT
+
+DEFAULT_L2 = 0.1
+MOST_ERRORS = 2000
+"""Standard errors invert a matrix over the weights; above this many they are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoLikelihood:
+    """The objective over one or several worlds: a sum of conditionals, and which number is which column."""
+
+    parameters: Parameters
+    parts: tuple[Conditionals, ...]
+
+    @property
+    def atom_count(self) -> int:
+        return int(sum(part.atom_count for part in self.parts))
+
+    def value(self, weights: np.ndarray) -> float:
+        return sum(part.value(weights) for part in self.parts)
+
+    def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        found = [part.value_and_gradient(weights) for part in self.parts]
+        return sum(value for value, _ in found), sum((g for _, g in found), np.zeros(len(weights)))
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """A bound on the curvature in each weight."""
+        return sum((part.curvature(weights) for part in self.parts), np.zeros(len(weights)))
+
+    def hessian(self, weights: np.ndarray) -> np.ndarray:
+        return sum((part.hessian(weights) for part in self.parts), np.zeros((len(weights),) * 2))
+
+
+def pseudo_likelihood(examples: Sequence[Example], memory: int) -> PseudoLikelihood:
+    """The objective of these worlds; raises where their facts contradict a hard statement."""
+    parameters = Parameters()
+    for number, weight in enumerate(examples[0].program.weights):
+        if weight.learned and not weight.by:
+            parameters.column(number)
+    counted = [(one, list(flips(one, memory))) for one in examples]
+    columns = [[_columns(one, flip, parameters) for flip in found] for one, found in counted]
+    parts = [
+        _conditionals(one, target, list(zip(found, own, strict=True)), len(parameters))
+        for (one, found), own in zip(counted, columns, strict=True)
+        for target in one.targets
+    ]
+    return PseudoLikelihood(parameters, tuple(part for several in parts for part in several))
+
+
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """The theory with the weights that foretell the worlds best."""
+    began = time.perf_counter()
+    examples = [example(theory, world, aim, settings.memory) for world in worlds]
+    for one in examples:
+        refuse_latent(one, "pseudo-likelihood")
+    objective = pseudo_likelihood(examples, budget(settings.memory))
+    penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
+    slope = Slope(objective.value_and_gradient, objective.curvature, objective.hessian)
+    top = climb(slope, len(objective.parameters), penalty, _patience(settings))
+    status = Status(top.converged, top.iterations, time.perf_counter() - began, top.advice)
+    keys = objective.parameters.keys
+    learned = with_weights(theory, dict(zip(keys, top.weights.tolist(), strict=True)))
+    metrics = {
+        "log_pseudo_likelihood": top.value,
+        "log_pseudo_likelihood_at_zero": objective.value(np.zeros(len(keys))),
+        "atoms": objective.atom_count,
+        "weights": len(keys),
+    }
+    weights = learned_weights(
+        theory,
+        keys,
+        top.weights.tolist(),
+        _standard_errors(objective, top.weights, penalty),
+        _effects(objective, top.weights),
+    )
+    return Learning("pseudo-likelihood", learned, status, weights, metrics)
+
+
+def _patience(settings: LearningSettings) -> Patience:
+    most = settings.iterations or 1000
+
+    def watch(step: int, value: float) -> None:
+        if settings.watch is not None:
+            settings.watch(Progress(step, most, "log pseudo-likelihood", value))
+
+    return Patience(settings.tolerance or 1e-9, most, settings.seconds, watch)
+
+
+def _effects(objective: PseudoLikelihood, weights: np.ndarray) -> list[float] | None:
+    """How much worse the atoms are foretold without each weight, the others as they are."""
+    if len(weights) > MOST_ERRORS:
+        return None
+    best = objective.value(weights)
+    return [best - objective.value(_without(weights, column)) for column in range(len(weights))]
+
+
+def _without(weights: np.ndarray, column: int) -> np.ndarray:
+    changed = weights.copy()
+    changed[column] = 0.0
+    return changed
+
+
+def _standard_errors(
+    objective: PseudoLikelihood, weights: np.ndarray, penalty: Penalty
+) -> list[float | None] | None:
+    """From the curvature at the top; ``None`` for a weight on which neither data nor penalty bear."""
+    if len(weights) > MOST_ERRORS:
+        return None
+    curvature = -objective.hessian(weights) + penalty.l2 * np.eye(len(weights))
+    values, vectors = np.linalg.eigh(curvature)
+    flat = values <= 1e-12 * max(1.0, float(values.max(initial=0.0)))
+    variances = (vectors**2 / np.where(flat, np.inf, values)).sum(axis=1)
+    unknown = (vectors[:, flat] ** 2).sum(axis=1) > 1e-9
+    return [None if u else float(np.sqrt(v)) for u, v in zip(unknown, variances, strict=True)]
+
+
+def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray | None:
+    """The column of each entry; ``None`` where the weight is not learned."""
+    number = flip.template.weight
+    if number is None or not world.program.weights[number].learned:
+        return None
+    return parameters.columns(number, flip.weight_rows, world.program)
+
+
+def _conditionals(
+    world: Example, target: str, found: list[tuple[Flips, np.ndarray | None]], width: int
+) -> list[Conditionals]:
+    """The labelled atoms of one target against their alternatives."""
+    own = [_Difference.of(world, flip, columns) for flip, columns in found if flip.predicate == target]
+    touched = np.unique(np.concatenate([np.empty(0, np.int64), *(difference.codes for difference in own)]))
+    alternatives = world.program.value_count(target) - 1
+    parts = []
+    if len(touched) and alternatives:
+        differences, offsets = _stacked(own, touched, alternatives, width)
+        parts.append(Conditionals.of(differences, offsets))
+    untouched = world.label_count(target) - len(touched)
+    if untouched:
+        alike = csr_array((alternatives, width))
+        parts.append(Conditionals(alike, np.zeros((1, alternatives)), np.array([float(untouched)])))
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Difference:
+    """What each alternative of some atoms adds to one template's count."""
+
+    codes: np.ndarray
+    by: np.ndarray  # [atom, alternative]
+    columns: np.ndarray | None
+    worth: float
+
+    @classmethod
+    def of(cls, world: Example, flip: Flips, columns: np.ndarray | None) -> _Difference:
+        labels = world.labels(flip.predicate, flip.codes)
+        labelled = labels != LATENT
+        codes, labels, counts = flip.codes[labelled], labels[labelled], flip.counts[labelled]
+        alternatives = np.arange(world.program.value_count(flip.predicate) - 1)
+        values = alternatives[None, :] + (alternatives[None, :] >= labels[:, None])
+        now, then = np.isin(labels, flip.allowed), np.isin(values, flip.allowed)
+        by = (then.astype(np.float64) - now[:, None]) * counts[:, None] * flip.template.sign
+        number = flip.template.weight
+        if number is None:
+            _refuse_contradiction(world, flip, codes[now])
+            return cls(codes, np.where(then, -np.inf, 0.0), None, 1.0)
+        kept = None if columns is None else columns[labelled]
+        return cls(codes, by, kept, world.program.weights[number].value)
+
+
+def _stacked(
+    differences: list[_Difference], touched: np.ndarray, alternatives: int, width: int
+) -> tuple[Any, np.ndarray]:
+    """All templates' differences: those of learned weights [atom, alternative · width], and the others."""
+    offsets = np.zeros((len(touched), alternatives))
+    rows, places, values = [], [], []
+    for difference in differences:
+        atoms = np.searchsorted(touched, difference.codes)
+        if difference.columns is None:
+            np.add.at(offsets, atoms, difference.by * difference.worth)
+            continue
+        for alternative in range(alternatives):
+            rows.append(atoms)
+            places.append(difference.columns + alternative * width)
+            values.append(difference.by[:, alternative])
+    shape = (len(touched), alternatives * width)
+    if not rows:
+        return csr_array(shape), offsets
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(places))
+    summed = coo_array(entries, shape=shape).tocsr()
+    summed.eliminate_zeros()
+    return summed, offsets
+
+
+def _refuse_contradiction(world: Example, flip: Flips, violating: np.ndarray) -> None:
+    """A hard statement that the facts break as they stand."""
+    if not len(violating):
+        return
+    statement = world.program.statements[flip.template.statement]
+    atom = world.evidence.atom_text(flip.predicate, violating[:1])[0]
+    raise ContradictionError(
+        Mistake(
+            f"the facts contradict this hard statement, as they tell of {atom}: {statement_text(statement)}",
+            statement.span,
+            "an unlisted atom counts as false in learning; name what is not known: --latent PRED",
+        )
+    )

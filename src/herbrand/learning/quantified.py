@@ -1,0 +1,138 @@
+"""Flips of templates that hold quantifiers: grounded, and followed through "and" and "some" level by level.
+
+A :class:`Truths` tells of every row whether it holds as things are known, and how that would change with one
+atom's value. "And" counts what is false, "some" counts what holds; a flip changes the count by what it
+changes below. Nothing is assumed of the ground atoms: one may occur at several places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.errors import UnsupportedError
+from herbrand.learning.example import Example
+from herbrand.program.evidence import LATENT, codes_of
+from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction, LatentAtoms, ground_template
+from herbrand.program.template import Template, literals_of
+
+Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
+"""A predicate, a value, and for each of its atoms that matter: code, weight row, count."""
+
+
+def quantified_flips(template: Template, example: Example, memory: int) -> Iterator[Found]:
+    """How many rows of the template hold if an atom has a value, for every atom and value that matter."""
+    atoms = LatentAtoms(example.hidden, memory)
+    ground = ground_template(template, example.hidden, atoms, memory)
+    labels = _labels(template, example, atoms)
+    truths = _Evaluation(labels, atoms.value_counts).conjunction(ground.conjunction)
+    held = truths.flipped
+    weight_rows = ground.weight_rows[truths.rows[held]]
+    changed = np.stack([truths.atoms[held], truths.values[held], weight_rows], axis=1)
+    unique, counts = np.unique(changed, axis=0, return_counts=True)
+    counts = counts.astype(np.float64) * ground.multiplicity
+    for predicate, codes in atoms.codes.items():
+        start = atoms.start[predicate]
+        own = (unique[:, 0] >= start) & (unique[:, 0] < start + len(codes))
+        for value in np.unique(unique[own, 1]).tolist():
+            chosen = own & (unique[:, 1] == value)
+            yield predicate, value, codes[unique[chosen, 0] - start], unique[chosen, 2], counts[chosen]
+
+
+def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndarray:
+    """The label of each atom by its number."""
+    labels = np.full(atoms.count, LATENT)
+    for predicate in {literal.predicate for literal in literals_of(template.conjunction)} & set(atoms.codes):
+        start, codes = atoms.start[predicate], atoms.codes[predicate]
+        labels[start : start + len(codes)] = found = example.labels(predicate, codes)
+        if (found == LATENT).any():
+            raise UnsupportedError(
+                f"a quantifier ranges over atoms of {predicate}, and not all of them are known",
+                hint="learn through latent predicates by --method layers, or list their facts",
+            )
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Truths:
+    """``holds[row]`` as labelled; ``flipped[i]``: row ``rows[i]`` if atom ``atoms[i]`` were ``values[i]``."""
+
+    holds: np.ndarray
+    rows: np.ndarray
+    atoms: np.ndarray
+    values: np.ndarray
+    flipped: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """How a count changes in a row with an atom's value."""
+
+    rows: np.ndarray
+    atoms: np.ndarray
+    values: np.ndarray
+    by: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluation:
+    labels: np.ndarray
+    value_counts: np.ndarray
+
+    def conjunction(self, ground: GroundConjunction) -> Truths:
+        """All literals and blocks hold: none of them is false."""
+        false = np.zeros(len(ground), dtype=np.int64)
+        changes: list[_Change] = []
+        for column, allowed in zip(ground.atoms.T, ground.allowed, strict=True):
+            rows = np.flatnonzero(column != SATISFIED)
+            holds = np.isin(self.labels[column[rows]], allowed)
+            np.add.at(false, rows, ~holds)
+            changes += self._literal_changes(rows, column[rows], holds, allowed)
+        for block in ground.blocks:
+            truths = self._block(block, len(ground))
+            false += ~truths.holds
+            by = truths.holds[truths.rows].astype(np.int64) - truths.flipped
+            changes.append(_Change(truths.rows, truths.atoms, truths.values, by))
+        change = self._summed(changes)
+        return Truths(
+            false == 0, change.rows, change.atoms, change.values, false[change.rows] + change.by == 0
+        )
+
+    def _literal_changes(
+        self, rows: np.ndarray, atoms: np.ndarray, holds: np.ndarray, allowed: tuple[int, ...]
+    ) -> Iterator[_Change]:
+        for value in range(int(self.value_counts[atoms].max(initial=0))):
+            own = self.value_counts[atoms] > value
+            by = holds[own].astype(np.int64) - (value in allowed)
+            yield _Change(rows[own], atoms[own], np.full(int(own.sum()), value), by)
+
+    def _block(self, block: GroundBlock, count: int) -> Truths:
+        """Some piece holds, or none does."""
+        held = np.zeros(count, dtype=np.int64)
+        changes: list[_Change] = []
+        for piece in block.pieces:
+            truths = self.conjunction(piece)
+            np.add.at(held, piece.origin, truths.holds)
+            by = truths.flipped.astype(np.int64) - truths.holds[truths.rows]
+            changes.append(_Change(piece.origin[truths.rows], truths.atoms, truths.values, by))
+        change = self._summed(changes)
+        flipped = (held[change.rows] + change.by > 0) == block.some
+        return Truths((held > 0) == block.some, change.rows, change.atoms, change.values, flipped)
+
+    def _summed(self, changes: list[_Change]) -> _Change:
+        """Changes of one row by one atom's value, added up."""
+        if not changes:
+            nothing = np.empty(0, np.int64)
+            return _Change(nothing, nothing, nothing, nothing)
+        rows, atoms, values, by = (
+            np.concatenate([getattr(change, name) for change in changes])
+            for name in ("rows", "atoms", "values", "by")
+        )
+        sizes = (int(rows.max(initial=0)) + 1, len(self.value_counts), int(self.value_counts.max(initial=1)))
+        keys = codes_of(np.stack([rows, atoms, values], axis=1), sizes)
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        summed = np.zeros(len(first), dtype=np.int64)
+        np.add.at(summed, place.reshape(-1), by)
+        return _Change(rows[first], atoms[first], values[first], summed)

@@ -1,0 +1,164 @@
+"""Random groundings of a program's statements, drawn towards what is observed.
+
+A grounding is made literal by literal: with the given chance an atom that is listed among the facts and fits
+what is bound so far, else constants at random. Statements are equally likely; among the templates of one,
+each has its share of the groundings. Groundings that the facts make true already stay in the batch, where
+they send no message: leaving them out would shift the weights of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Constant
+from herbrand.program.bindings import Bindings
+from herbrand.program.counting import assignments
+from herbrand.program.evidence import Evidence, codes_of
+from herbrand.program.program import Program
+from herbrand.program.template import Argument, Literal, Template
+
+Columns = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """Listed atoms of a predicate, sorted by the arguments that are bound."""
+
+    rows: np.ndarray
+    keys: np.ndarray
+    sizes: tuple[int, ...]
+
+    def drawn(self, wanted: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A row for each wanted key, and whether there is one."""
+        first = np.searchsorted(self.keys, wanted, side="left")
+        count = np.searchsorted(self.keys, wanted, side="right") - first
+        place = first + (rng.random(len(wanted)) * count).astype(np.int64)
+        found = count > 0
+        return self.rows[np.where(found, place, 0)], found
+
+
+class Sampler:
+    """Draws groundings of the templates that bear on latent atoms; equal seeds draw alike."""
+
+    def __init__(self, evidence: Evidence, observed: float, seed: int) -> None:
+        self.evidence, self.observed = evidence, observed
+        self.rng = np.random.default_rng(seed)
+        self.templates = [t for t in evidence.program.templates if _bears(t, evidence)]
+        self.shares = _shares(self.templates, evidence.program)
+        self._pools: dict[tuple[str, tuple[int, ...]], _Pool] = {}
+
+    def draw(self, count: int) -> list[tuple[Template, Bindings]]:
+        """About ``count`` groundings by template: those whose variables must differ and do not drop out."""
+        numbers = self.rng.multinomial(count, self.shares)
+        return [
+            (template, self._grounded(template, int(number)))
+            for template, number in zip(self.templates, numbers, strict=True)
+            if number
+        ]
+
+    def _grounded(self, template: Template, count: int) -> Bindings:
+        conjunction = template.conjunction
+        columns: Columns = {}
+        for place in self.rng.permutation(len(conjunction.literals)):
+            self._bind(conjunction.literals[place], columns, conjunction.types, count)
+        for name in template.weight_arguments:
+            if isinstance(name, str) and name not in columns:
+                columns[name] = self._anything(conjunction.types[name], count)
+        rows = Bindings(columns, np.arange(count))
+        kept = np.ones(count, dtype=bool)
+        for left, right in conjunction.distinct:
+            if rows.binds((left, right)):
+                kept &= rows.column(left) != rows.column(right)
+        return rows if kept.all() else rows.take(np.flatnonzero(kept))
+
+    def _bind(self, literal: Literal, columns: Columns, types: Mapping[str, str], count: int) -> None:
+        """Constants for the literal's variables that are still free."""
+        free = [a for a in dict.fromkeys(literal.arguments) if isinstance(a, str) and a not in columns]
+        if not free:
+            return
+        made = {name: self._anything(types[name], count) for name in free}
+        pattern = tuple(_how_bound(a, literal.arguments, columns) for a in literal.arguments)
+        pool = self._pool(literal.predicate, pattern)
+        wanted = self.rng.random(count) < self.observed
+        if len(pool.rows) and wanted.any():
+            bound = [a for a, how in zip(literal.arguments, pattern, strict=True) if how == -1]
+            own = Bindings(columns, np.arange(count))
+            keys = np.stack([own.column(a) for a in bound], axis=1) if bound else np.empty((count, 0))
+            rows, found = pool.drawn(codes_of(keys.astype(np.int64), pool.sizes), self.rng)
+            taken = wanted & found
+            for name in free:
+                made[name][taken] = rows[taken, literal.arguments.index(name)]
+        columns |= made
+
+    def _pool(self, predicate: str, pattern: tuple[int, ...]) -> _Pool:
+        if (predicate, pattern) not in self._pools:
+            self._pools[predicate, pattern] = self._made_pool(predicate, pattern)
+        return self._pools[predicate, pattern]
+
+    def _made_pool(self, predicate: str, pattern: tuple[int, ...]) -> _Pool:
+        """``pattern``: -1 for a bound argument, else the first argument that has the same free variable."""
+        table = self.evidence.program.table(predicate)
+        sizes = self.evidence.sizes(predicate)
+        rows = np.concatenate([table.true, table.false])[:, : len(sizes)].astype(np.int64)
+        for position, first in enumerate(pattern):
+            if first >= 0:
+                rows = rows[rows[:, position] == rows[:, first]]
+        bound = [position for position, first in enumerate(pattern) if first == -1]
+        own = tuple(sizes[position] for position in bound)
+        keys = codes_of(rows[:, bound], own)
+        order = np.argsort(keys, kind="stable")
+        return _Pool(rows[order], keys[order], own)
+
+    def _anything(self, type_name: str, count: int) -> np.ndarray:
+        return self.rng.integers(0, len(self.evidence.program.domain(type_name)), count)
+
+
+def refuse_unsampled(program: Program) -> None:
+    """Raise for statements that cannot be taken a few groundings at a time: hard or quantified ones."""
+    for template in program.templates:
+        if template.weight is None or template.conjunction.blocks:
+            statement = program.statements[template.statement]
+            kind = "is hard" if template.weight is None else "quantifies"
+            shown = next(show_statement(statement))
+            raise UnsupportedError(
+                f"groundings cannot be sampled from a statement that {kind}: {shown}",
+                span=statement.span,
+                hint="leave --batch out to learn from all groundings at once",
+            )
+
+
+def _bears(template: Template, evidence: Evidence) -> bool:
+    return any(evidence.known(x.predicate).latent_count() for x in template.conjunction.literals)
+
+
+def _shares(templates: Sequence[Template], program: Program) -> np.ndarray:
+    """The chance of each template."""
+    counts = np.array([max(1.0, float(_groundings(t, program))) for t in templates])
+    statements = np.array([t.statement for t in templates])
+    shares = np.zeros(len(templates))
+    for statement in np.unique(statements):
+        own = statements == statement
+        shares[own] = counts[own] / counts[own].sum()
+    return shares / max(shares.sum(), 1e-300)
+
+
+def _groundings(template: Template, program: Program) -> int:
+    conjunction = template.conjunction
+    sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
+    pairs = [(_key(a), _key(b)) for a, b in conjunction.distinct]
+    return assignments(sizes, pairs)
+
+
+def _key(argument: Argument) -> str | Constant:
+    return argument if isinstance(argument, str) else Constant(argument)
+
+
+def _how_bound(argument: Argument, arguments: Sequence[Argument], columns: Columns) -> int:
+    if isinstance(argument, int) or argument in columns:
+        return -1
+    return list(arguments).index(argument)

@@ -1,0 +1,114 @@
+"""The whole program as one lesson: every latent atom, and mean-field layers over all groundings at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.nn.logic_layer import LogicLayer
+from herbrand.program.counting import assignments
+from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.program import Program
+
+DAMPING = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class WholeLessons:
+    """The same lesson at every step: there is nothing to draw, and no state.
+
+    ``places`` are the latent atoms of each predicate in its table of logits.
+    """
+
+    layer: LogicLayer
+    atoms: dict[str, Tensor]
+    places: dict[str, Tensor]
+    possible: Tensor
+    groundings: int
+
+    @classmethod
+    def of(cls, program: Program, layers: int, memory: int | None) -> WholeLessons:
+        """The lesson of a program; its weights stay as they are."""
+        evidence = Evidence(program)
+        layer = LogicLayer(
+            program, iterations=layers, damping=DAMPING if layers > 1 else 0.0, memory=memory
+        ).requires_grad_(False)
+        latent = {
+            name: evidence.known(name).latent_codes()
+            for name in program.signature.predicates
+            if evidence.known(name).latent_count()
+        }
+        widest = max((program.value_count(name) for name in latent), default=2)
+        counts = np.repeat(
+            [program.value_count(n) for n in latent], [len(codes) for codes in latent.values()]
+        )
+        groundings = sum(
+            assignments(
+                {name: len(program.domain(kind)) for name, kind in template.conjunction.variables}, ()
+            )
+            for template in program.templates
+            if template.conjunction.literals
+        )
+        return cls(
+            layer,
+            {name: _rows(codes, evidence.sizes(name)) for name, codes in latent.items()},
+            {name: torch.from_numpy(codes) for name, codes in latent.items()},
+            torch.from_numpy(np.arange(widest)[None, :] < counts[:, None]),
+            groundings,
+        )
+
+    def draw(self) -> WholeLessons:
+        return self
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        pass
+
+    def __len__(self) -> int:
+        return self.groundings
+
+    def taught(self, unary: Tensor, layers: int) -> Tensor:
+        """Logits [atom, value] after the layers from ``unary`` logits."""
+        parts = unary.split([len(places) for places in self.places.values()])
+        tables = {name: self._table(name, part) for name, part in zip(self.places, parts, strict=True)}
+        found = self.layer.log_odds(tables)
+        told = torch.cat([self._listed(name, found[name], unary.shape[1]) for name in self.places])
+        return torch.where(self.possible, told, unary)
+
+    def _listed(self, name: str, table: Tensor, width: int) -> Tensor:
+        """A predicate's table as logits of its latent atoms [atom, value]."""
+        values = self._values(name)
+        if values is None:
+            odds = table.reshape(-1, 1)[self.places[name]]
+            return torch.nn.functional.pad(odds, (1, width - 2))
+        return torch.nn.functional.pad(table.reshape(-1, values)[self.places[name]], (0, width - values))
+
+    def _values(self, name: str) -> int | None:
+        """How many values a many-valued predicate has."""
+        program = self.layer.program
+        known = program.signature.predicates[name].value_type
+        return None if known is None else program.value_count(name)
+
+    def _table(self, name: str, logits: Tensor) -> Tensor:
+        """Logits of latent atoms [atom, value] as the layer takes them; known atoms have 0."""
+        shape, values = self.layer.shapes[name], self._values(name)
+        size = int(np.prod(shape))
+        if values is None:
+            table = logits.new_zeros(size)
+            table[self.places[name]] = logits[:, 1] - logits[:, 0]
+        else:
+            table = logits.new_zeros(size // values, values)
+            table[self.places[name]] = logits[:, :values]
+        return table.reshape(shape)
+
+
+def _rows(codes: np.ndarray, sizes: tuple[int, ...]) -> Tensor:
+    columns = arguments_of(codes, sizes)
+    rows = np.stack(columns, axis=1) if columns else np.empty((len(codes), 0), np.int64)
+    return torch.from_numpy(rows)

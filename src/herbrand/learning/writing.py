@@ -1,0 +1,78 @@
+"""A theory with learned weights in place of its question marks.
+
+``?[w]`` becomes one statement for each value of ``w`` that has a weight; a value whose weight is 0 says
+nothing and gets none.
+
+>>> import herbrand as hb
+>>> theory = hb.parse('?: p(x) => q(x)\\n?[w]: has(d, w) => q(d)')
+>>> print(hb.show(with_weights(theory, {(0, ()): 0.5, (1, ("cat",)): -1.0, (1, ("dog",)): 0.0})), end="")
+0.5: p(x) => q(x)
+-1.0: has(d, "cat") => q(d)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from herbrand.language.names import shown_constant
+from herbrand.language.scope import with_constants
+from herbrand.language.syntax import (
+    Comparison,
+    Constant,
+    Hard,
+    Learned,
+    Statement,
+    Theory,
+    Value,
+    WeightedFormula,
+)
+from herbrand.learning.parameters import Key
+
+
+def with_weights(theory: Theory, weights: Mapping[Key, float]) -> Theory:
+    """The theory with a number in place of every ``?``; numbers that are not given are 0."""
+    return Theory(tuple(_written(theory, weights)))
+
+
+def weight_statements(theory: Theory) -> list[WeightedFormula]:
+    """The statements in the order in which a program numbers their weights."""
+    return [statement for statement in theory.formulas if not isinstance(statement.weight, Hard)]
+
+
+def _written(theory: Theory, weights: Mapping[Key, float]) -> Iterator[Statement]:
+    by_weight: dict[int, dict[tuple[Value, ...], float]] = {}
+    for (number, constants), weight in weights.items():
+        by_weight.setdefault(number, {})[constants] = weight
+    number = -1
+    for statement in theory.statements:
+        if not isinstance(statement, WeightedFormula) or isinstance(statement.weight, Hard):
+            yield statement
+            continue
+        number += 1
+        if not isinstance(statement.weight, Learned):
+            yield statement
+        elif not statement.weight.by:
+            yield replace(statement, weight=float(by_weight.get(number, {}).get((), 0.0)))
+        else:
+            for constants, weight in by_weight.get(number, {}).items():
+                if weight:
+                    yield from _instance(statement, statement.weight, constants, float(weight))
+
+
+def _instance(
+    statement: WeightedFormula, learned: Learned, constants: tuple[Value, ...], weight: float
+) -> Iterator[WeightedFormula]:
+    """The statement for these constants; none where its conditions exclude them."""
+    values = {v.name: Constant(c) for v, c in zip(learned.by, constants, strict=True)}
+    where = []
+    for condition in statement.where:
+        found = with_constants(condition, values)
+        assert isinstance(found, Comparison)
+        if not (isinstance(found.left, Constant) and isinstance(found.right, Constant)):
+            where.append(found)
+        elif (found.left == found.right) != (found.operator == "="):
+            return
+    label = statement.label and f"{statement.label} {', '.join(map(shown_constant, constants))}"
+    formula = with_constants(statement.formula, values)
+    yield replace(statement, weight=weight, formula=formula, where=tuple(where), label=label)

@@ -1,0 +1,193 @@
+"""Mean field as a torch module: unary logits in, marginals out, rule weights as parameters.
+
+Each iteration tells every atom what the rules say to it under the other atoms' current marginals. With
+``iterations=T`` that is unrolled T times; with ``None`` it runs until it settles, and gradients come from the
+fixed point itself, so that memory does not grow with the number of iterations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from herbrand.engines.mean_field.problem import prepared
+from herbrand.engines.mean_field.stride import after_slope
+from herbrand.errors import UnsupportedError
+from herbrand.nn.implicit import attached
+from herbrand.program.program import Program
+from herbrand.program.rewrites.independent_clauses import with_independent_clauses
+
+if TYPE_CHECKING:
+    from herbrand.model import Model
+
+MOST_ITERATIONS = 1000
+CLAUSES = ("exact", "independent")
+
+
+class LogicLayer(nn.Module):
+    """Marginals of a model's open predicates from unary logits, differentiable in both logits and weights.
+
+    ``iterations``: how many updates are unrolled; ``None``: until nothing moves by more than ``tolerance``.
+    ``damping``: the part of the old logits that an unrolled update keeps (0 is the published layer).
+    ``clauses="independent"`` weighs the clauses of each formula apart, the published convention; it is
+    another model wherever a formula has several clauses.
+
+    ``weights`` holds one parameter a weighted statement, in order: a number, or a table for a weight that
+    is learned for each constant. ``shapes`` tells the shape of each predicate's logits: the sizes of its
+    domains, and for a many-valued one its number of values last.
+    """
+
+    def __init__(
+        self,
+        model: Model | Program,
+        iterations: int | None = 5,
+        *,
+        damping: float = 0.5,
+        clauses: str = "exact",
+        tolerance: float = 1e-6,
+        memory: int | None = None,
+    ) -> None:
+        super().__init__()
+        if clauses not in CLAUSES:
+            raise UnsupportedError(f"clauses are '{clauses}'", hint=f"one of {', '.join(CLAUSES)}")
+        if not 0 <= damping < 1:
+            raise UnsupportedError(
+                f"the damping is {damping}", hint="a number from 0 up to, not including, 1"
+            )
+        if iterations is not None and iterations < 1:
+            raise UnsupportedError(
+                f"there are {iterations} iterations", hint="1 or more, or None to converge"
+            )
+        program = model if isinstance(model, Program) else model.program
+        self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
+        self.program = program
+        self._origins = tuple(range(len(program.weights)))
+        if clauses == "independent":
+            program, self._origins = with_independent_clauses(program)
+        self.problem = prepared(program, memory, listing=False)
+        self.weights = nn.ParameterList(
+            nn.Parameter(
+                torch.zeros([len(self.program.domain(name)) for name in weight.by])
+                if weight.by
+                else torch.tensor(weight.value, dtype=torch.get_default_dtype())
+            )
+            for weight in self.program.weights
+        )
+        self.converged = True
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What logits of each open predicate look like, batches left out."""
+        return {name: table.shape for name, table in self.problem.unknowns.tables.items()}
+
+    def forward(self, logits: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
+        """Marginals by predicate, shaped like the logits: the probability of true, or of each value.
+
+        Logits may have leading batch axes; a predicate that is left out has logits 0. Evidence is put in. The
+        dtype and device are those of the logits, else of the weights.
+        """
+        return self.problem.unknowns.marginals(self.log_odds(logits))
+
+    def log_odds(self, logits: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
+        """The same before the sigmoid or softmax: what to rank by, since probabilities near 1 tie."""
+        unary, lead = self._unary(logits or {})
+        found = self._settled(unary) if self.iterations is None else self._unrolled(unary)
+        return {name: table.reshape(*lead, *self.shapes[name]) for name, table in found.items()}
+
+    def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """What the rules say to each atom (log-odds) or value, differentiable in marginals and weights.
+
+        ``marginals`` of every open predicate, with at most one batch axis.
+        """
+        marginals = {name: marginals[name] for name in self.shapes}
+        record = torch.is_grad_enabled()
+        with torch.enable_grad():
+            leaves = {
+                name: m if m.requires_grad else m.detach().requires_grad_() for name, m in marginals.items()
+            }
+            total = self.expected(leaves).sum()
+            if not total.requires_grad:
+                return {name: torch.zeros_like(m) for name, m in marginals.items()}
+            found = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
+        zeros = (torch.zeros_like(m) if g is None else g for m, g in zip(leaves.values(), found, strict=True))
+        return dict(zip(leaves, zeros, strict=True))
+
+    def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
+        """The expected log-weight [batch] of worlds drawn atom by atom from the marginals."""
+        name = next(iter(self.shapes), None)
+        batch = None
+        if name is not None and marginals[name].dim() > len(self.shapes[name]):
+            batch = marginals[name].shape[0]
+        weights = [self.weights[origin] for origin in self._origins]
+        return self.problem.value(marginals, weights, batch)
+
+    def _unary(self, logits: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], tuple[int, ...]]:
+        """All predicates' logits with soft evidence, one batch axis at most, and the batch axes there
+        were."""
+        like = next(iter(logits.values()), next(iter(self.weights), torch.zeros(())))
+        for name, given in logits.items():
+            shape = self.shapes.get(name)
+            if shape is None:
+                raise UnsupportedError(
+                    f"there is no open predicate '{name}' to take logits",
+                    hint=f"open: {', '.join(self.shapes)}",
+                )
+            if given.shape[given.dim() - len(shape) :] != shape or given.dim() < len(shape):
+                raise UnsupportedError(
+                    f"the logits of {name} have shape {tuple(given.shape)}",
+                    hint=f"expected {shape}, after any batch axes",
+                )
+        lead = torch.broadcast_shapes(*(t.shape[: t.dim() - len(self.shapes[n])] for n, t in logits.items()))
+        batch = () if not lead else (math.prod(lead),)
+        found = {}
+        for name, shape in self.shapes.items():
+            table = logits[name].to(like) if name in logits else like.new_zeros(shape)
+            opinion = self.problem.unknowns.unary.get(name)
+            if opinion is not None:
+                table = table + opinion.to(like)
+            found[name] = table.expand(*lead, *shape).reshape(*batch, *shape)
+        return found, tuple(lead)
+
+    def _told(self, unary: Mapping[str, Tensor], marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The logits that the marginals call for."""
+        told = self.messages(marginals)
+        return self.problem.unknowns.gathered({name: unary[name] + told[name] for name in unary})
+
+    def _unrolled(self, unary: dict[str, Tensor]) -> dict[str, Tensor]:
+        assert self.iterations is not None
+        logits = unary
+        for _ in range(self.iterations):
+            told = self._told(unary, self.problem.unknowns.marginals(logits))
+            logits = {name: torch.lerp(told[name], logits[name], self.damping) for name in logits}
+        return logits
+
+    def _settled(self, unary: dict[str, Tensor]) -> dict[str, Tensor]:
+        with torch.no_grad():
+            logits = self._fixed_point({name: table.detach() for name, table in unary.items()})
+            marginals = self.problem.unknowns.marginals(logits)
+        if not torch.is_grad_enabled():
+            return logits
+        return attached(self.problem.unknowns, lambda m: self._told(unary, m), marginals)
+
+    def _fixed_point(self, unary: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Strides adapt, so that recursive rules do not oscillate; ``converged`` tells how it ended."""
+        unknowns, logits, stride = self.problem.unknowns, unary, 1.0
+        marginals = before = unknowns.marginals(logits)
+        for _ in range(MOST_ITERATIONS):
+            told = self._told(unary, marginals)
+            slope = sum(float(((told[n] - logits[n]) * (marginals[n] - before[n])).sum()) for n in logits)
+            stride = after_slope(stride, slope)
+            logits = {name: torch.lerp(logits[name], told[name], stride) for name in logits}
+            before, marginals = marginals, unknowns.marginals(logits)
+            moved = max(
+                (float((marginals[n] - before[n]).abs().max()) for n in logits if logits[n].numel()),
+                default=0.0,
+            )
+            self.converged = moved <= stride * self.tolerance
+            if self.converged:
+                break
+        return logits

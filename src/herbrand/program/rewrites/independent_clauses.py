@@ -1,0 +1,93 @@
+"""Each weighted formula as the clauses of its conjunctive normal form, every clause at the formula's weight.
+
+This is the published convention of LogicMP and of Alchemy-like systems, and it changes the model: for ``A
+and B`` two clauses are weighed apart, where the formula itself counts only when both hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, product
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.syntax import (
+    And,
+    Comparison,
+    Formula,
+    Hard,
+    Not,
+    Or,
+    Statement,
+    Theory,
+    Truth,
+    WeightedFormula,
+    Xor,
+)
+from herbrand.program.lower import lower
+from herbrand.program.normal_form import plain, simplified
+from herbrand.program.program import Program
+
+MOST_CLAUSES = 10_000
+
+Clause = frozenset[tuple[Formula, bool]]
+
+
+def with_independent_clauses(program: Program) -> tuple[Program, tuple[int, ...]]:
+    """The program with clauses for formulas, and for each of its weights which one it was before."""
+    statements: list[Statement] = []
+    origins: list[int] = []
+    weight = 0
+    for statement in program.statements:
+        if not isinstance(statement, WeightedFormula):
+            statements.append(statement)
+            continue
+        if isinstance(statement.weight, Hard):
+            statements.append(statement)
+            continue
+        for clause in clauses(statement.formula):
+            statements.append(WeightedFormula(statement.weight, clause, statement.where, span=statement.span))
+            origins.append(weight)
+        weight += 1
+    return lower(Theory(tuple(statements)), program.signature, program.facts), tuple(origins)
+
+
+def clauses(formula: Formula) -> Iterator[Formula]:
+    """The clauses of a formula, each once; those that always hold are left out."""
+    found = dict.fromkeys(_clauses(simplified(plain(formula)), True))
+    if len(found) > MOST_CLAUSES:
+        raise UnsupportedError(f"the formula has more than {MOST_CLAUSES:,} clauses", span=formula.span)
+    for clause in found:
+        if any((leaf, not holds) in clause for leaf, holds in clause):
+            continue
+        literals = sorted(clause, key=repr)
+        parts = tuple(leaf if holds else Not(leaf) for leaf, holds in literals)
+        if parts:
+            yield parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _clauses(formula: Formula, wanted: bool) -> Iterator[Clause]:
+    """Clauses that together say that the formula has the wanted truth value."""
+    match formula:
+        case Truth(value=value):
+            if value != wanted:
+                yield frozenset()
+        case Not(operand=operand):
+            yield from _clauses(operand, not wanted)
+        case And(operands=operands) | Or(operands=operands):
+            each = [list(_clauses(part, wanted)) for part in operands]
+            if isinstance(formula, And) == wanted:
+                yield from chain(*each)
+            else:
+                yield from (frozenset(chain(*chosen)) for chosen in product(*each))
+        case Xor(operands=operands):
+            yield from _clauses(_spelled_out(operands), wanted)
+        case Comparison(operator="!=", left=left, right=right):
+            yield frozenset({(Comparison("=", left, right), not wanted)})
+        case _:
+            yield frozenset({(formula, wanted)})
+
+
+def _spelled_out(operands: tuple[Formula, ...]) -> Formula:
+    first, *others = operands
+    rest = others[0] if len(others) == 1 else Xor(tuple(others))
+    return Or((And((first, Not(rest))), And((Not(first), rest))))

@@ -1,0 +1,128 @@
+"""A result that ``infer`` wrote, read back: JSON, CSV or Parquet, told by the file's ending."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.errors import HerbrandError, LanguageError
+from herbrand.language.parse import parse_formula, parse_theory
+from herbrand.language.show import show_atom
+from herbrand.language.syntax import Atom, Constant
+
+COLUMNS = ("atom", "predicate", "probability", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A row of a result; arguments and value as text. ``predicate`` is ``None`` for a formula."""
+
+    text: str
+    predicate: str | None
+    arguments: tuple[str, ...]
+    probability: float
+    value: str | None = None
+
+
+def read_result(path: str | Path) -> list[Scored]:
+    """The rows of a result file; raises where it is none."""
+    path = Path(path)
+    if not path.is_file():
+        raise HerbrandError(f"there is no file '{path}'")
+    if path.suffix.lower() not in _READERS:
+        endings = ", ".join(_READERS)
+        raise HerbrandError(f"'{path}' has no ending that tells how to read it", hint=f"known are {endings}")
+    rows = list(_READERS[path.suffix.lower()](path))
+    arguments = _arguments(rows)
+    return [_scored(path, number, row, arguments) for number, row in enumerate(rows, 1)]
+
+
+def _scored(
+    path: Path, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[str, ...]]
+) -> Scored:
+    text, name, value = str(row["atom"]), row["predicate"] or None, row["value"]
+    try:
+        probability = float(row["probability"])
+    except (TypeError, ValueError):
+        probability = float("nan")
+    if not 0 <= probability <= 1:
+        raise HerbrandError(f"{path}, row {number}: {row['probability']!r} is no probability")
+    own = () if name is None else arguments[text]
+    return Scored(text, name, own, probability, None if value in (None, "") else str(value))
+
+
+def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """The arguments of each atom by its text; a run of atoms is read in one go."""
+    texts = list(dict.fromkeys(str(row["atom"]) for row in rows if row["predicate"]))
+    try:
+        theory = parse_theory("".join(f"{text}\n" for text in texts))
+        found = {
+            show_atom(facts.predicate, facts.row(i)): tuple(map(str, facts.row(i)))
+            for facts in theory.facts
+            for i in range(facts.row_count)
+        }
+    except LanguageError as error:
+        raise HerbrandError("the result holds rows that are no atoms", hint=str(error.mistakes[0])) from None
+    return found | {text: _of_text(text) for text in texts if text not in found}
+
+
+def _of_text(text: str) -> tuple[str, ...]:
+    """The arguments of an atom that is not written as the printer writes it."""
+    formula = parse_formula(text)
+    if not isinstance(formula, Atom) or not all(isinstance(term, Constant) for term in formula.arguments):
+        raise HerbrandError(f"{text} is no ground atom")
+    return tuple(str(term.value) for term in formula.arguments if isinstance(term, Constant))
+
+
+def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        told = json.loads(path.read_text())
+    except ValueError as error:
+        raise HerbrandError(f"'{path}' is no JSON: {error}") from None
+    rows = told.get("marginals") if isinstance(told, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise HerbrandError(
+            f"'{path}' has no list of 'marginals'", hint="give what 'herbrand infer --format json' wrote"
+        )
+    yield from _with_columns(path, rows)
+
+
+def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    import pyarrow.csv
+
+    texts = pyarrow.csv.ConvertOptions(
+        column_types={name: pa.string() for name in COLUMNS}, strings_can_be_null=False
+    )
+    try:
+        table = pyarrow.csv.read_csv(path, convert_options=texts)
+    except pa.ArrowInvalid as error:
+        raise HerbrandError(f"'{path}' is no table: {error}") from None
+    yield from _with_columns(path, table.to_pylist())
+
+
+def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise HerbrandError(f"'{path}' is no Parquet file: {error}") from None
+    yield from _with_columns(path, table.to_pylist())
+
+
+def _with_columns(path: Path, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    for row in rows[:1]:
+        missing = [name for name in COLUMNS if name not in row]
+        if missing:
+            raise HerbrandError(
+                f"'{path}' has no column '{missing[0]}'", hint="give what 'herbrand infer' wrote"
+            )
+    return rows
+
+
+_READERS = {".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}

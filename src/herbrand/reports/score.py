@@ -1,0 +1,236 @@
+"""A result against labelled facts: how well it ranks, and how far its probabilities can be believed.
+
+Every row of the result that has a label takes part: an atom that the facts say is true or false, a value of
+a many-valued atom whose true value is known. Rows without a label are counted and left out, unless their
+predicate is said to be closed: then they are false.
+
+>>> rows = [Scored('p("a")', "p", ("a",), 0.9), Scored('p("b")', "p", ("b",), 0.2)]
+>>> report = score(rows, {("p", ("a",)): True, ("p", ("b",)): False})
+>>> report.average_precision, report.accuracy, round(report.log_loss, 4)
+(1.0, 1.0, 0.1643)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.errors import FactsError, HerbrandError, nearest
+from herbrand.facts.load import load_facts
+from herbrand.facts.source import fact_sources
+from herbrand.language.check import check
+from herbrand.language.syntax import Theory
+from herbrand.reports.metrics import (
+    Bin,
+    average_precision,
+    calibration,
+    calibration_error,
+    expected_average_precision,
+    log_loss,
+)
+from herbrand.reports.result_file import Scored, read_result
+
+Key = tuple[str, tuple[str, ...]]
+"""A predicate and its arguments as text, a many-valued atom's value the last of them."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Figures are ``nan`` where they have no meaning: average precision where no row is true."""
+
+    rows: int
+    true: int
+    unlabelled: int
+    average_precision: float
+    expected_average_precision: float
+    log_loss: float
+    brier: float
+    calibration_error: float
+    accuracy: float
+    bins: tuple[Bin, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {name: _number(value) for name, value in asdict(self).items() if name != "bins"}
+        return told | {"calibration": [asdict(one) for one in self.bins]}
+
+
+@dataclass(frozen=True)
+class ScoreReport:
+    """All rows pooled, and predicate by predicate; ``missing``: labels for which the result has no row."""
+
+    pooled: Score
+    predicates: Mapping[str, Score]
+    missing: int
+
+    @property
+    def average_precision(self) -> float:
+        return self.pooled.average_precision
+
+    @property
+    def log_loss(self) -> float:
+        return self.pooled.log_loss
+
+    @property
+    def accuracy(self) -> float:
+        return self.pooled.accuracy
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand score``."""
+        by_predicate = {name: found.to_dict() for name, found in self.predicates.items()}
+        return self.pooled.to_dict() | {"missing": self.missing, "predicates": by_predicate}
+
+    heads = (
+        "predicate", "rows", "true", "average precision", "log loss", "brier", "calibration error", "accuracy"
+    )  # fmt: skip
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        several = self.predicates if len(self.predicates) > 1 else {}
+        for name, found in {**several, "(all)": self.pooled}.items():
+            figures = (found.average_precision, found.log_loss, found.brier)
+            figures += (found.calibration_error, found.accuracy)
+            yield (name, f"{found.rows:,}", f"{found.true:,}", *(f"{figure:.4f}" for figure in figures))
+
+    bin_heads = ("probability", "rows", "mean probability", "share true")
+
+    def bin_cells(self) -> Iterator[tuple[str, ...]]:
+        for one in self.pooled.bins:
+            interval = f"{one.lower:.1f} to {one.upper:.1f}"
+            yield interval, f"{one.rows:,}", f"{one.probability:.4f}", f"{one.truth:.4f}"
+
+    def to_arrow(self) -> pa.Table:
+        """A row a predicate, the last one pooled."""
+        rows = [
+            {"predicate": name, **found.to_dict()}
+            for name, found in [*self.predicates.items(), ("", self.pooled)]
+        ]
+        return pa.table({name: [row[name] for row in rows] for name in rows[0] if name != "calibration"})
+
+
+def score_file(
+    result: str | Path | Iterable[Scored],
+    facts: Any,
+    closed: Collection[str] = (),
+    header: bool | None = None,
+) -> ScoreReport:
+    """A result file, or rows of a result, against labels from any source of facts."""
+    rows = read_result(result) if isinstance(result, str | Path) else list(result)
+    return score(rows, read_labels(facts, header), (closed,) if isinstance(closed, str) else closed)
+
+
+def read_labels(facts: Any, header: bool | None = None) -> dict[Key, bool]:
+    """What the facts say is true and false."""
+    signature, found = load_facts((), check(Theory()), fact_sources(facts), header=header)
+    labels: dict[Key, bool] = {}
+    for name, predicate in signature.predicates.items():
+        table = found.tables[name]
+        if len(table.soft):
+            raise FactsError(f"labels are true or false; {name} has probabilities")
+        for rows, truth in ((table.false, False), (table.true, True)):
+            labels |= {(name, tuple(map(str, row))): truth for row in found.rows(predicate, rows)}
+    return labels
+
+
+def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str] = ()) -> ScoreReport:
+    """The report on rows of a result, given the labels."""
+    named = {row.predicate for row in rows if row.predicate is not None}
+    for name in closed:
+        if name not in named:
+            raise HerbrandError(f"--closed: the result has no rows of '{name}'", hint=nearest(name, named))
+    judged = _judged(rows, labels, closed)
+    if not judged:
+        known = {name for name, _ in labels}
+        raise HerbrandError(
+            "no row of the result has a label",
+            hint=f"the result is about {_listed(named)}, the labels about {_listed(known)}",
+        )
+    have = {_key(row) for row in rows}
+    missing = sum(1 for key in labels if key not in have)
+    by_predicate = {
+        name: _score([one for one in judged if one.row.predicate == name], rows, name)
+        for name in sorted({str(one.row.predicate) for one in judged})
+    }
+    return ScoreReport(_score(judged, rows), by_predicate, missing)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    row: Scored
+    label: bool
+
+
+def _key(row: Scored) -> Key:
+    return str(row.predicate), row.arguments if row.value is None else (*row.arguments, row.value)
+
+
+def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str]) -> list[_Judged]:
+    """The rows that have a label; all values of an atom whose true value is known have one."""
+    settled = {
+        (row.predicate, row.arguments) for row in rows if row.value is not None and labels.get(_key(row))
+    }
+    found = []
+    for row in rows:
+        label = labels.get(_key(row)) if row.predicate is not None else None
+        if label is None and (row.predicate in closed or (row.predicate, row.arguments) in settled):
+            label = False
+        if label is not None:
+            found.append(_Judged(row, label))
+    return found
+
+
+def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | None = None) -> Score:
+    truth = np.array([one.label for one in judged], dtype=np.int64)
+    probabilities = np.array([one.row.probability for one in judged])
+    chances, right = _chances(judged)
+    bins = calibration(truth, probabilities)
+    own = sum(1 for row in rows if predicate is None or row.predicate == predicate)
+    return Score(
+        len(judged),
+        int(truth.sum()),
+        own - len(judged),
+        average_precision(truth, probabilities),
+        expected_average_precision(truth, probabilities),
+        log_loss(chances),
+        float(((probabilities - truth) ** 2).mean()),
+        calibration_error(bins),
+        float(right.mean()),
+        tuple(bins),
+    )
+
+
+def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
+    """For each atom the probability that what is true was given, and how far the likeliest was right.
+
+    Values that are equally likely share the point.
+    """
+    valued: dict[tuple[str | None, tuple[str, ...]], list[_Judged]] = {}
+    chances, right = [], []
+    for one in judged:
+        if one.row.value is not None:
+            valued.setdefault((one.row.predicate, one.row.arguments), []).append(one)
+            continue
+        chance = one.row.probability if one.label else 1 - one.row.probability
+        chances.append(chance)
+        right.append(1.0 if chance > 0.5 else 0.5 if chance == 0.5 else 0.0)
+    for values in valued.values():
+        best = max(one.row.probability for one in values)
+        likeliest = [one for one in values if one.row.probability == best]
+        true = [one for one in values if one.label]
+        chances += [one.row.probability for one in true] or [1 - one.row.probability for one in values]
+        if true:
+            right.append(sum(one.label for one in likeliest) / len(likeliest))
+    return np.array(chances), np.array(right or [math.nan])
+
+
+def _number(value: Any) -> Any:
+    """JSON has no nan."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _listed(names: Collection[str | None]) -> str:
+    return ", ".join(sorted(map(str, names))) or "nothing"

@@ -1,0 +1,123 @@
+"""``herbrand induce`` from folders of facts, and what it says of wrong ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Outcome
+
+Run = Callable[..., Outcome]
+
+
+def make_worlds(folder: Path, worlds: dict[str, dict[str, str]]) -> Path:
+    for name, tables in worlds.items():
+        (folder / name).mkdir(parents=True)
+        for predicate, rows in tables.items():
+            (folder / name / f"{predicate}.csv").write_text(rows)
+    return folder
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    """Who has a neighbour with a dog: edges of small paths."""
+    return make_worlds(
+        tmp_path / "towns",
+        {
+            f"town{n}": {
+                "next": "".join(f"h{i},h{i + 1}\n" for i in range(4 + n)),
+                "dog": f"h{n + 1}\nh{n + 3}\n",
+                "warned": f"h{n}\nh{n + 2}\n",
+            }
+            for n in range(6)
+        },
+    )
+
+
+def test_a_theory_that_query_runs(towns: Path, tmp_path: Path, herbrand: Run) -> None:
+    out = tmp_path / "rules.hb"
+    outcome = herbrand(
+        "induce", "--target", "warned", "--worlds", towns, "--budget", "0.05", "-o", out, "--format", "json"
+    )
+    assert outcome.status == 0, outcome.err
+    told = json.loads(outcome.out)
+    assert told["metrics"]["errors"] == 0 and told["metrics"]["held_out_errors"] == 0
+    assert {"seconds", "iterations", "metrics"} <= set(told)
+    assert out.read_text() == "warned(x) :- dog(y), next(x, y)\n"
+    asked = herbrand(
+        "query", out, "--facts", f"next={towns}/town2/next.csv", "--facts", f"dog={towns}/town2/dog.csv",
+        "warned(x)", "--format", "json",
+    )  # fmt: skip
+    assert asked.status == 0, asked.err
+    assert {a["bindings"]["x"] for a in json.loads(asked.out)["answers"]} == {"h2", "h4"}
+
+
+def test_declarations_rules_and_standard_output(towns: Path, tmp_path: Path, herbrand: Run) -> None:
+    theory = tmp_path / "towns.hb"
+    theory.write_text(
+        "type house\npredicate next(house, house): observed\npredicate dog(house): observed\n"
+        "predicate warned(house)\npredicate by(house, house)\nby(x, y) :- next(y, x)\n"
+    )
+    outcome = herbrand("induce", theory, "--target", "warned", "--worlds", towns, "--budget", "0.05")
+    assert outcome.status == 0, outcome.err
+    assert outcome.out.splitlines()[-1].startswith("warned(x) :- ")
+    assert "predicate next(house, house): observed" in outcome.out and "0 errors in" in outcome.err
+
+
+def test_only_listed_tuples_are_known_where_false_ones_are_listed(tmp_path: Path, herbrand: Run) -> None:
+    parents = {"mother": "ann,amy\namy,eve\n", "father": "bob,amy\ncid,eve\ndan,cid\n"}
+    examples = "ann,eve,true\nbob,eve,true\ndan,eve,true\nann,amy,false\ncid,eve,false\neve,ann,false\n"
+    folder = make_worlds(
+        tmp_path / "w", {"one": {**parents, "grandparent": "grandparent_1,grandparent_2,truth\n" + examples}}
+    )
+    outcome = herbrand("induce", "--target", "grandparent", "--worlds", folder, "--budget", "0.05")
+    assert outcome.status == 0, outcome.err
+    assert "grandparent(x, y) :-" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("worlds", "options", "message"),
+    [
+        ({"a": {"next": "x,y\n"}}, {}, "no world has a table of the target 'warned'"),
+        ({"a": {"next": "x,y\n", "warnt": "x\n"}}, {}, "did you mean 'warnt'"),
+        (
+            {"a": {"next": "x,y\n", "warned": "x\n"}, "b": {"next": "x,y\n", "warned": "y\n"}},
+            {},
+            "the worlds 'a' and 'b' say the same",
+        ),
+        ({"a": {"five": "a,b,c,d,e\n", "warned": "a\n"}}, {}, "'five' has 5 arguments, more than"),
+        ({"a": {"next": "x,y\n", "warned": "x\n"}, "b": {}}, {}, "holds no table"),
+        ({"a": {"warned": "x\n"}}, {}, "say nothing but 'warned'"),
+        ({"a": {"next": "x,y\n", "warned": "x\n"}}, {"--budget": "0"}, "a budget of 0 minutes"),
+        ({"a": {"next": "x,y\n", "warned": "x\n"}}, {"--engine": "prolog"}, "no engine 'prolog'"),
+    ],
+)
+def test_wrong_input_is_told(
+    worlds: dict[str, dict[str, str]], options: dict[str, str], message: str, tmp_path: Path, herbrand: Run
+) -> None:
+    folder = make_worlds(tmp_path / "w", worlds)
+    given = {"--budget": "0.05", **options}
+    outcome = herbrand(
+        "induce", "--target", "warned", "--worlds", folder, *[x for o in given.items() for x in o]
+    )
+    assert outcome.status == 1 and message in outcome.err, outcome.err
+    assert not outcome.out and "Traceback" not in outcome.err
+
+
+def test_a_missing_folder_and_an_empty_target(tmp_path: Path, herbrand: Run) -> None:
+    outcome = herbrand("induce", "--target", "t", "--worlds", tmp_path / "none")
+    assert outcome.status == 1 and "there is no folder" in outcome.err
+    theory = tmp_path / "t.hb"
+    theory.write_text("predicate next(n, n): observed\npredicate t(n)\n")
+    folder = make_worlds(tmp_path / "w", {"a": {"next": "x,y\n", "t": ""}})
+    outcome = herbrand("induce", theory, "--target", "t", "--worlds", folder)
+    assert outcome.status == 1 and "the target 't' has no examples" in outcome.err
+
+
+def test_what_no_rule_tells_apart(tmp_path: Path, herbrand: Run) -> None:
+    folder = make_worlds(tmp_path / "w", {"a": {"next": "x,y\ny,x\n", "t": "x\n"}})
+    outcome = herbrand("induce", "--target", "t", "--worlds", folder, "--budget", "0.03")
+    assert outcome.status == 1 and "no rule for 't' was found" in outcome.err

@@ -1,0 +1,104 @@
+"""Bounds that contradict each other, and conditions that cannot be: errors that name a smallest set."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.engines.credal.conflict import smallest
+from herbrand.errors import ContradictionError
+from herbrand.language import syntax as s
+from tests.engines.credal.theories import theories
+from tests.oracles.credal import Network
+
+EXAMPLE_1 = """
+[s1] P(b) in [0.1, 0.2]
+[s2] P(e) in [0.05, 0.1]
+[s3] P(a | b or e) in [0.8, 0.9]
+[s4] P(not (c xor d) | a) in [0.7, 0.8]
+[s5] P(a) in [0.01, 0.08]
+"""
+
+
+def named(error: ContradictionError, labels: str) -> set[str]:
+    return {label for label in labels.split() if f"[{label}]" in str(error)}
+
+
+def test_the_papers_first_example_contradicts_itself() -> None:
+    pytest.importorskip("pyscipopt")
+    with pytest.raises(ContradictionError) as caught:
+        hb.Model(hb.parse(EXAMPLE_1)).bound(engine="exact")
+    assert named(caught.value, "s1 s2 s3 s4 s5") == {"s1", "s2", "s3", "s5"}
+    assert "no distribution satisfies these 4 statements together" in str(caught.value)
+
+
+def test_two_bounds_on_one_atom() -> None:
+    theory = hb.parse("[x] P(a) in [0.2, 0.3]\n[y] P(b) in [0.1, 0.9]\n[z] P(a) in [0.5, 0.6]")
+    with pytest.raises(ContradictionError) as caught:
+        hb.Model(theory).bound("b", engine="exact")
+    assert named(caught.value, "x y z") == {"x", "z"}
+
+
+def test_bounds_with_variables_name_an_instance() -> None:
+    theory = hb.parse('P(s(x)) <= 0.3\n[y] P(s("anna")) >= 0.5\nP(s("bob")) >= 0.1')
+    with pytest.raises(ContradictionError, match=r'among its instances P\(s\("anna"\)\) <= 0\.3') as caught:
+        hb.Model(theory).bound(engine="exact")
+    assert "[y]" in str(caught.value) and '"bob"' not in str(caught.value)
+
+
+def test_a_condition_without_probability_is_an_error_and_a_rare_one_is_not() -> None:
+    theory = hb.parse(
+        "P(a) = 0\nP(b) in [0.4, 0.5]\nP(c | b) in [0.2, 0.3]\nP(rare) <= 0.2\nP(d | rare) = 0.7"
+    )
+    model = hb.Model(theory)
+    with pytest.raises(ContradictionError, match=r"upper probability of what is given in P\(b \| a\) is 0"):
+        model.bound("P(b | a)", engine="exact")
+    assert model.bound("P(c | b)", engine="exact").lower[0] == pytest.approx(0.2)
+    found = model.bound("P(d | rare)", engine="exact")
+    assert (found.lower[0], found.upper[0]) == pytest.approx((0.7, 0.7))
+
+
+def test_evidence_conditions_and_does_not_constrain() -> None:
+    """P(e) = 1 would contradict the bound on e; given e does not."""
+    theory = hb.parse("P(e) in [0.09, 0.25]\nP(d | e) in [0.5, 0.6]\nP(d | not e) in [0.1, 0.2]")
+    model = hb.Model(theory)
+    for found in (model.bound("d", given=["e"], engine="exact"), model.bound("P(d | e)", engine="exact")):
+        assert (found.lower[0], found.upper[0]) == pytest.approx((0.5, 0.6))
+    every = model.bound(given=["e"], engine="exact")
+    assert (every["e"].lower, every["e"].upper) == pytest.approx((1, 1))
+
+
+@given(st.sets(st.integers(0, 40), min_size=1), st.integers(41, 60))
+@settings(deadline=None, phases=[Phase.reuse, Phase.generate])
+def test_the_filter_finds_what_is_needed(needed: set[int], count: int) -> None:
+    assert smallest(range(count), lambda kept: needed <= set(kept)) == sorted(needed)
+
+
+@given(theories(most_atoms=3), st.integers(0, 9), st.integers(0, 9))
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    derandomize=True,
+)
+def test_what_is_named_is_contradictory_and_smallest(theory: s.Theory, place: int, value: int) -> None:
+    """Add one more bound on an atom; where the raw program says that contradicts, so does the engine."""
+    pytest.importorskip("pyscipopt")
+    atoms = Network(theory.bounds).atoms
+    worse = s.Bound(s.Atom(atoms[place % len(atoms)]), None, value / 10, value / 10)
+    bounds = (*theory.bounds, worse)
+    network = Network(bounds)
+    assume(network.interval(s.Truth(True)) is None)
+    with pytest.raises(ContradictionError) as caught:
+        hb.Model(s.Theory(bounds)).bound(engine="exact")
+    told = str(caught.value)
+    kept = [b for b in bounds if next(iter(hb.show(s.Theory((b,))).splitlines())) in told]
+    loose = [s.Bound(b.event, b.given, 0.0, 1.0, b.independent) for b in bounds]
+    fixed = [b if b in kept else free for b, free in zip(bounds, loose, strict=True)]
+    assert Network(tuple(fixed)).interval(s.Truth(True)) is None
+    for left_out in kept:
+        fewer = [free if b == left_out else b for b, free in zip(fixed, loose, strict=True)]
+        assert Network(tuple(fewer)).interval(s.Truth(True)) is not None

@@ -1,0 +1,135 @@
+"""Sampling against the walk through all worlds, within the error that it tells."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+import herbrand as hb
+from herbrand.engines.gibbs.convergence import convergence, effective_samples, split_r_hat
+from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.language.syntax import Theory
+from tests.oracles.worlds import Universe, exact_answers
+from tests.program_generators import models
+
+SURE = 6
+"""Standard errors: one answer in a hundred million is farther off by chance."""
+
+
+@settings(
+    phases=[Phase.reuse, Phase.generate],
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(models(hard=True))
+def test_within_the_error_it_tells(model: tuple[Theory, Universe]) -> None:
+    theory, universe = model
+    log_z, marginals, _ = exact_answers(universe, theory.formulas)
+    try:
+        answer = hb.Model(theory).infer(engine="gibbs", samples=2000)
+    except ContradictionError:
+        assert log_z == -math.inf
+        return
+    except UnsupportedError as error:
+        assert "cannot mix" in str(error)
+        return
+    assert log_z > -math.inf
+    # An atom that hardly ever changes may not have changed at all.
+    allowed = SURE * max(answer.diagnostics["standard_error"], 1e-3)
+    if answer.status.converged:
+        for row in answer.rows():
+            value = True if row.value is None else row.value
+            expected = marginals.get(((str(row.predicate), row.arguments), value), 0.0)
+            assert row.probability == pytest.approx(expected, abs=allowed), row
+
+
+def test_seeds_reproduce() -> None:
+    model = hb.Model(hb.parse('type t = {"a", "b", "c"}\npredicate f(t, t)\n0.4: f(x, y) => f(y, x)'))
+    first, again, other = (
+        [row.probability for row in model.infer(engine="gibbs", seed=seed, samples=100).rows()]
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_what_hard_statements_tie_is_drawn_together() -> None:
+    """One atom at a time would never leave the world it began in."""
+    model = hb.Model(hb.parse("hard: p <=> q\nhard: q xor r\n1: p\n0.5: r"))
+    answer, exact = model.infer(engine="gibbs"), model.infer(engine="exact")
+    assert answer.status.converged
+    assert answer["p"] == pytest.approx(exact["p"], abs=0.03)
+    assert answer["p"] == answer["q"] == pytest.approx(1 - answer["r"])
+
+
+def test_hard_quantifiers_too() -> None:
+    text = 'type t = {"a", "b", "c"}\npredicate p(t)\nhard: exists x: p(x)\n-1.5: p(x)'
+    model = hb.Model(hb.parse(text))
+    answer, exact = model.infer(engine="gibbs"), model.infer(engine="exact")
+    assert answer['p("a")'] == pytest.approx(exact['p("a")'], abs=0.03)
+
+
+def test_what_it_cannot_mix_over_is_named() -> None:
+    names = ", ".join(f'"c{i}"' for i in range(6))
+    text = f"type t = {{{names}}}\npredicate f(t, t)\n0.1: f(x, x)\nhard: f(x, y) and f(y, z) => f(x, z)"
+    with pytest.raises(UnsupportedError, match=r"ties 3\d atoms together") as told:
+        hb.Model(hb.parse(text)).infer(engine="gibbs")
+    assert told.value.mistakes[0].span is not None
+    assert told.value.mistakes[0].span.line == 4
+
+
+def test_contradictions() -> None:
+    with pytest.raises(ContradictionError, match="these 2 statements together"):
+        hb.Model(hb.parse("hard: p <=> q\nhard: p xor q\n1: p")).infer(engine="gibbs")
+
+
+def test_chains_that_disagree_have_not_converged() -> None:
+    """Two modes with next to nothing between them."""
+    names = ", ".join(f'"c{i}"' for i in range(16))
+    text = f"type t = {{{names}}}\npredicate p(t)\n1.5: p(x) <=> p(y)"
+    answer = hb.Model(hb.parse(text)).infer(engine="gibbs", samples=200)
+    assert not answer.status.converged
+    assert "R-hat" in answer.status.advice
+    assert answer.diagnostics["r_hat"] > 1.05
+
+
+@pytest.mark.parametrize(("option", "value"), [("starts", 1), ("samples", 3)])
+def test_wrong_settings(option: str, value: int) -> None:
+    with pytest.raises(UnsupportedError):
+        hb.Model(hb.parse("1: p")).infer(engine="gibbs", **{option: value})
+
+
+def test_diagnostics_are_in_the_json_object() -> None:
+    told = hb.Model(hb.parse("1: p")).infer(engine="gibbs").to_dict()
+    assert told["guarantee"] == "approximation"
+    assert set(told["diagnostics"]) == {
+        "chains",
+        "samples",
+        "r_hat",
+        "effective_samples",
+        "standard_error",
+    }
+
+
+def test_an_explanation_adds_up() -> None:
+    model = hb.Model(hb.parse("1: p\n2: p => q\nhard: q <=> r"))
+    why = model.explain("q", engine="gibbs", seed=3)
+    told = math.fsum(reason.contribution for reason in why.reasons)
+    assert told + why.base + why.remainder == pytest.approx(why.value)
+    assert {reason.statement for reason in why.reasons} == {"2.0: p => q"}
+
+
+def test_effective_samples_of_a_sticky_chain() -> None:
+    """A two-state chain that stays with probability 0.9 is worth (1 - 0.8) / (1 + 0.8) of its draws."""
+    rng = np.random.default_rng(0)
+    chains, batches, batch = 4, 50, 2000
+    jumps = rng.random((chains, batches * batch)) < 0.1
+    state = (np.cumsum(jumps, axis=1) % 2).reshape(chains, batches, batch)
+    counts = state.sum(axis=2)[:, :, None]
+    samples, _ = effective_samples(counts, batch)
+    assert samples[0] == pytest.approx(chains * batches * batch / 9, rel=0.3)
+    assert split_r_hat(counts, batch)[0] < 1.01
+    assert convergence(counts, batch).standard_error < 0.005

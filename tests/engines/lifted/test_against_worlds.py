@@ -1,0 +1,63 @@
+"""Counting against the oracle that walks through every world, for any theory at all."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+
+import herbrand as hb
+from herbrand.errors import ContradictionError
+from herbrand.language import syntax as s
+from herbrand.language.show import show_formula
+from tests.oracles.worlds import Universe, exact_answers, free_names
+from tests.program_generators import anchored, models
+
+generated = settings(
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+def assert_exact(theory: s.Theory, universe: Universe) -> None:
+    log_z, marginals, _ = exact_answers(universe, theory.formulas)
+    if log_z == -math.inf:
+        with pytest.raises(ContradictionError):
+            hb.Model(theory).infer(engine="lifted")
+        return
+    answer = hb.Model(theory).infer(engine="lifted")
+    assert answer.engine == "lifted"
+    assert answer.log_partition == pytest.approx(log_z, abs=1e-9)
+    for row in answer.rows():
+        assert row.predicate is not None
+        value = True if row.value is None else row.value
+        expected = marginals.get(((row.predicate, row.arguments), value), 0.0)
+        assert row.probability == pytest.approx(expected, abs=1e-9), row
+
+
+@generated
+@given(models(hard=True))
+def test_partition_and_marginals(model: tuple[s.Theory, Universe]) -> None:
+    assert_exact(*model)
+
+
+@pytest.mark.slow
+@settings(generated, max_examples=2000)
+@given(models(hard=True))
+def test_partition_and_marginals_at_length(model: tuple[s.Theory, Universe]) -> None:
+    assert_exact(*model)
+
+
+@generated
+@given(models(hard=True), anchored)
+def test_probability_of_any_formula(model: tuple[s.Theory, Universe], query: s.Formula) -> None:
+    theory, universe = model
+    names = sorted(set(free_names(query)))
+    closed = s.Exists(tuple(map(s.Variable, names)), query) if names else query
+    log_z, _, expected = exact_answers(universe, theory.formulas, [closed])
+    assume(log_z > -math.inf)
+    answer = hb.Model(theory).infer(show_formula(closed), engine="lifted")
+    assert [row.probability for row in answer.rows()] == pytest.approx(expected, abs=1e-9)

@@ -1,0 +1,157 @@
+"""What the engine says beside numbers: what it cannot lift, what it explains, how large answers are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+import herbrand as hb
+from herbrand.answers.explanation import Explanation
+from herbrand.engines.engine import Settings
+from herbrand.engines.lifted.engine import Lifted
+from herbrand.errors import BudgetError, ContradictionError
+from herbrand.program.question import Question
+
+SMOKERS = """\
+type person = {{{people}}}
+predicate smokes(person)
+predicate friends(person, person)
+1.5: smokes(x) and friends(x, y) => smokes(y)
+-1.0: smokes(x)
+-0.8: friends(x, y)
+"""
+
+
+def smokers(count: int, more: str = "") -> hb.Model:
+    people = ", ".join(f'"p{i}"' for i in range(count))
+    return hb.Model(hb.parse(SMOKERS.format(people=people) + more))
+
+
+def test_hundreds_of_people_are_counted_and_agree_with_each_other() -> None:
+    answer = smokers(300).infer(engine="lifted")
+    assert len(answer) == 90_300 and answer.status.advice == ""
+    friends = answer["friends"]
+    assert 0 < friends["p3", "p7"] == friends["p299", "p0"] < 0.5
+
+
+def test_another_opinion_on_each_keeps_it_polynomial() -> None:
+    def operations(count: int) -> float:
+        opinions = "".join(f'smokes("p{i}") ~ {0.2 + i / 200}\n' for i in range(count))
+        return Lifted().supports(smokers(count, opinions).program, Question()).operations or 0.0
+
+    assert operations(60) < 2**3 * operations(30)
+
+
+def test_links_among_a_few_people_are_exact() -> None:
+    links = 'friends("p0", "p1")\nnot friends("p1", "p2")\nfriends("p3", "p2") ~ 0.9\nsmokes("p5")\n'
+    model = smokers(6, links)
+    lifted, ground = (model.infer(engine=name) for name in ("lifted", "exact"))
+    assert lifted.log_partition == pytest.approx(ground.log_partition, abs=1e-9)
+    assert [r.probability for r in lifted.rows()] == pytest.approx(
+        [r.probability for r in ground.rows()], abs=1e-9
+    )
+
+
+TRANSITIVE = "predicate f(t, t)\n0.7: f(x, y) and f(y, z) => f(x, z)\n-0.4: f(x, y)\n"
+
+
+def test_what_cannot_be_lifted_is_grounded_and_says_so() -> None:
+    model = hb.Model(hb.parse('type t = {"a", "b", "c"}\n' + TRANSITIVE))
+    answer = model.infer(engine="lifted")
+    assert answer.engine == "lifted"
+    assert answer.status.advice == (
+        "answered by ground elimination, since a formula links more than two variables through atoms of two "
+        "arguments"
+    )
+    assert answer.log_partition == pytest.approx(model.infer(engine="exact").log_partition, abs=1e-12)
+
+
+def test_what_can_be_neither_lifted_nor_grounded_gives_both_reasons() -> None:
+    constants = ", ".join(f'"c{i}"' for i in range(16))
+    with pytest.raises(BudgetError) as caught:
+        hb.Model(hb.parse(f"type t = {{{constants}}}\n{TRANSITIVE}")).infer(engine="lifted")
+    assert "lifted inference does not apply: a formula links more than two variables" in str(caught.value)
+    assert "ground" in str(caught.value)
+
+
+def test_limits_are_kept() -> None:
+    assert not Lifted(memory=1000).supports(smokers(300).program, Question()).possible
+    assert Lifted.with_settings(Settings(seconds=2.0)).most_operations == 2e8
+
+
+def test_many_atoms_are_not_listed_beyond_the_budget() -> None:
+    with pytest.raises(BudgetError, match="the answer would list 250,500 atoms"):
+        smokers(500).infer(engine="lifted", memory=2_000_000)
+    asked = smokers(500).infer("smokes", engine="lifted", memory=2_000_000)
+    assert len(asked) == 500
+
+
+def test_contradictions_are_named() -> None:
+    with pytest.raises(ContradictionError) as caught:
+        smokers(4, "[a] hard: smokes(x) and not friends(x, y)\n[b] hard: friends(x, x)\n").infer(
+            engine="lifted"
+        )
+    assert [m.span.text for m in caught.value.mistakes if m.span is not None] == [
+        "[a] hard: smokes(x) and not friends(x, y)",
+        "[b] hard: friends(x, x)",
+    ]
+
+
+def test_a_large_contradiction_is_told_without_grounding() -> None:
+    with pytest.raises(ContradictionError):
+        smokers(200, "hard: smokes(x) and not friends(x, y)\nhard: friends(x, x)\n").infer(engine="lifted")
+
+
+@pytest.mark.parametrize("query", ['smokes("p1") and not friends("p1", "p2")', "exists x: smokes(x)"])
+def test_queried_formulas(query: str) -> None:
+    model = smokers(5, 'smokes("p0")\n')
+    lifted, ground = (list(model.infer(query, engine=name).rows()) for name in ("lifted", "exact"))
+    assert lifted[0].probability == pytest.approx(ground[0].probability, abs=1e-9)
+
+
+@pytest.mark.parametrize("atom", ['smokes("p1")', 'friends("p0", "p1")', 'friends("p2", "p2")'])
+def test_reasons_add_up_and_agree_with_the_ground(atom: str) -> None:
+    model = smokers(4, 'smokes("p0")\nsmokes("p3") ~ 0.8\n')
+    lifted, ground = (model.explain(atom, engine=name) for name in ("lifted", "exact"))
+    assert isinstance(lifted, Explanation) and isinstance(ground, Explanation)
+    assert lifted.value == pytest.approx(ground.value, abs=1e-8)
+    assert lifted.base == pytest.approx(ground.base, abs=1e-8)
+    summed: dict[str, float] = {}
+    for reason in ground.reasons:
+        text = "soft evidence" if reason.statement.startswith("soft") else reason.statement
+        summed[text] = summed.get(text, 0.0) + reason.contribution
+    assert {r.statement: r.contribution for r in lifted.reasons} == pytest.approx(summed, abs=1e-8)
+    assert math.isclose(lifted.remainder, 0.0, abs_tol=1e-8)
+
+
+def test_empty_domains_and_theories_without_atoms() -> None:
+    for text in ("type t = {}\npredicate p(t)\n1.0: p(x)", "predicate rain\n0.5: rain", ""):
+        try:
+            ground = hb.Model(hb.parse(text)).infer(engine="exact")
+        except hb.HerbrandError as error:
+            with pytest.raises(type(error)):
+                hb.Model(hb.parse(text)).infer(engine="lifted")
+            continue
+        lifted = hb.Model(hb.parse(text)).infer(engine="lifted")
+        assert lifted.log_partition == pytest.approx(ground.log_partition, abs=1e-12)
+
+
+def test_atoms_of_three_arguments_that_nothing_speaks_of() -> None:
+    text = (
+        'type t = {"a", "b"}\npredicate between(t, t, t)\npredicate p(t)\n0.3: p(x)\n'
+        'between("a", "b", "a") ~ 0.9\nbetween("a", "a", "a")\n'
+    )
+    lifted, ground = (hb.Model(hb.parse(text)).infer(engine=name) for name in ("lifted", "exact"))
+    assert lifted.log_partition == pytest.approx(ground.log_partition, abs=1e-12)
+    assert [r.probability for r in lifted.rows()] == pytest.approx(
+        [r.probability for r in ground.rows()], abs=1e-12
+    )
+
+
+def test_by_the_command_line(herbrand: Callable[..., object]) -> None:
+    outcome = herbrand(
+        "infer", "examples/smokers/smokers.hb", "--facts", "examples/smokers/facts", "--engine", "lifted"
+    )
+    assert outcome.status == 0, outcome.err  # type: ignore[attr-defined]

@@ -1,0 +1,175 @@
+"""The layer against plain loops: every arity, sizes below the breadth, batches of different sizes,
+gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from herbrand.induction import tiles
+from herbrand.induction.machine import LogicMachine
+from herbrand.induction.reductions import reduced
+from tests.oracles import logic_machine as oracle
+
+PHASES = [Phase.reuse, Phase.generate]
+
+
+def random_groups(inputs: tuple[int, ...], worlds: int, objects: int, seed: int) -> list[torch.Tensor | None]:
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.rand(worlds, *[objects] * arity, count, generator=generator) if count else None
+        for arity, count in enumerate(inputs)
+    ]
+
+
+def by_loops(
+    machine: LogicMachine, groups: list[torch.Tensor | None], world: int, objects: list[int], residual: bool
+) -> list[np.ndarray | None]:
+    tables = [None if g is None else g[world].double().numpy() for g in groups]
+    tables += [None] * (machine.breadth + 1 - len(tables))
+    for layer in machine.layers:
+        weights = {
+            int(arity): tuple(
+                t.detach().double().numpy() for t in (unit.layers[0].weight, unit.layers[0].bias)
+            )
+            for arity, unit in layer.units.items()
+        }
+        size = 1 + max(objects)
+        tables = [None if t is None else t[(slice(size),) * (t.ndim - 1)] for t in tables]
+        tables = oracle.layer(tables, weights, objects, residual)
+    return tables
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> tuple[LogicMachine, tuple[int, ...], int, bool]:
+    breadth = draw(st.integers(1, 4))
+    inputs = tuple(draw(st.integers(0, 2)) for _ in range(min(breadth, 3) + 1))
+    if not any(inputs[1:]):
+        inputs = (inputs[0], 1, *inputs[2:])
+    residual = draw(st.booleans())
+    torch.manual_seed(draw(st.integers(0, 99)))
+    machine = LogicMachine(inputs, depth=draw(st.integers(1, 2)), breadth=breadth, width=2, residual=residual)
+    return machine, inputs, draw(st.integers(1, 4 if breadth < 4 else 3)), residual
+
+
+@settings(max_examples=25, deadline=None, phases=PHASES)
+@given(machines(), st.integers(0, 99))
+def test_equals_plain_loops(made: tuple[LogicMachine, tuple[int, ...], int, bool], seed: int) -> None:
+    machine, inputs, objects, residual = made
+    groups = random_groups(inputs, 2, objects, seed)
+    expected = by_loops(machine, groups, 1, list(range(objects)), residual)
+    for ours, theirs in zip(machine(groups), expected, strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            np.testing.assert_allclose(ours[1].detach().numpy(), theirs, atol=1e-5)
+
+
+@settings(max_examples=15, deadline=None, phases=PHASES)
+@given(machines(), st.integers(0, 99))
+def test_a_smaller_world_of_a_batch_is_as_if_alone(
+    made: tuple[LogicMachine, tuple[int, ...], int, bool], seed: int
+) -> None:
+    machine, inputs, objects, _ = made
+    groups = random_groups(inputs, 2, objects + 1, seed)
+    present = torch.ones(2, objects + 1, dtype=torch.bool)
+    present[1, objects] = False
+    alone = [None if g is None else g[(slice(1, 2), *[slice(objects)] * (g.dim() - 2))] for g in groups]
+    for both, single in zip(machine(groups, present), machine(alone), strict=True):
+        if single is not None:
+            assert both is not None
+            here = both[(slice(1, 2), *[slice(objects)] * (single.dim() - 2))]
+            torch.testing.assert_close(here, single)
+
+
+@pytest.mark.parametrize("arity", [1, 2, 3])
+def test_a_quantifier_never_sees_equal_objects(arity: int) -> None:
+    """Cells with equal objects hold what would win: 1 for exists, 0 for forall."""
+    objects = 4
+    group = torch.full((1, *[objects] * (arity + 1), 1), 0.5)
+    for cell in np.ndindex(*group.shape[1:-1]):
+        if len(set(cell)) <= arity:
+            group[(0, *cell)] = float("nan")
+    result = reduced(torch.nan_to_num(group, 2.0))[..., 0]
+    some_pair = [len(set(cell)) < arity for cell in np.ndindex(*result.shape[1:])]
+    expected = torch.where(torch.tensor(some_pair).view(result.shape), 0.0, 0.5)
+    assert torch.equal(result, expected)
+    result = reduced(torch.nan_to_num(group, -2.0))[..., 1]
+    assert torch.equal(result, torch.where(torch.tensor(some_pair).view(result.shape), 1.0, 0.5))
+
+
+@pytest.mark.parametrize("inputs", [(2, 1), (0, 2, 2), (0, 1, 1, 2)])
+@pytest.mark.parametrize("floats", [7, 50, 1 << 18])
+def test_gradients_by_differences(
+    inputs: tuple[int, ...], floats: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiles.tiles, "__defaults__", (floats,))
+    torch.manual_seed(0)
+    breadth = len(inputs) - 1
+    machine = LogicMachine(inputs, depth=2, breadth=breadth, width=2).double()
+    groups = [None if g is None else g.double().requires_grad_() for g in random_groups(inputs, 2, 3, seed=3)]
+    given_groups = [g for g in groups if g is not None]
+
+    def outcome(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        rest = iter(tensors)
+        results = machine([None if g is None else next(rest) for g in groups])
+        return tuple(r for r in results if r is not None)
+
+    assert torch.autograd.gradcheck(outcome, given_groups, atol=1e-6, fast_mode=True)
+    weights = dict(machine.named_parameters())
+    total = sum(r.square().sum() for r in outcome(*given_groups))
+    grads = torch.autograd.grad(total, list(weights.values()))
+    for weight, gradient in zip(weights.values(), grads, strict=True):
+        place = tuple(torch.randint(size, (1,)).item() for size in weight.shape)
+        values = []
+        for step in (1e-6, -1e-6):
+            with torch.no_grad():
+                weight[place] += step
+                values.append(sum(r.square().sum() for r in outcome(*given_groups)).item())
+                weight[place] -= step
+        assert gradient[place].item() == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-5)
+
+
+@pytest.mark.parametrize("floats", [10, 1 << 18])
+@pytest.mark.parametrize("breadth", [2, 3])
+@pytest.mark.parametrize("padded", [False, True])
+def test_unstored_groups_equal_stored_ones(
+    breadth: int, floats: int, padded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The max-plus products against the same machine whose widest group is written out."""
+    monkeypatch.setattr(tiles.tiles, "__defaults__", (floats,))
+    torch.manual_seed(1)
+    inputs = (0, 2, 0) if breadth == 2 else (0, 1, 2)
+    options = {"depth": 3, "breadth": breadth, "width": 3, "rebuild_widest": True}
+    lean = LogicMachine(inputs, target_arity=breadth - 1, **options)
+    full = LogicMachine(inputs, **options)
+    weights = {name: value for name, value in full.state_dict().items() if name in lean.state_dict()}
+    lean.load_state_dict(weights)
+    groups = random_groups(inputs, 2, 4, seed=5)
+    present = torch.tensor([[True] * 4, [True] * 3 + [False]]) if padded else None
+    ours, theirs = (machine(groups, present)[breadth - 1] for machine in (lean, full))
+    assert lean._unstored(0) == {breadth}
+    cells = slice(None) if not padded else (slice(0, 2), *[slice(3)] * (breadth - 1))
+    torch.testing.assert_close(ours[cells], theirs[cells])
+    for result in (ours, theirs):
+        result[cells].square().sum().backward()
+    for name, weight in lean.named_parameters():
+        torch.testing.assert_close(weight.grad, dict(full.named_parameters())[name].grad)
+
+
+def test_only_what_the_target_needs_is_computed() -> None:
+    machine = LogicMachine((0, 0, 4), depth=4, breadth=3, target_arity=1)
+    assert [sorted(layer.units) for layer in machine.layers] == [
+        ["1", "2", "3"],
+        ["0", "1", "2", "3"],
+        ["0", "1", "2"],
+        ["1"],
+    ]
+    torch.manual_seed(2)
+    whole = LogicMachine((0, 0, 4), depth=4, breadth=3)
+    machine.load_state_dict({n: v for n, v in whole.state_dict().items() if n in machine.state_dict()})
+    groups = random_groups((0, 0, 4), 2, 5, seed=1)
+    torch.testing.assert_close(machine(groups)[1], whole(groups)[1])
+    assert [result is None for result in machine(groups)] == [True, False, True, True]

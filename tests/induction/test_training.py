@@ -1,0 +1,169 @@
+"""Training that graduates, repeats, stops in time and goes on where it stopped; reinforcement."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from herbrand.errors import HerbrandError
+from herbrand.induction.checkpoint import load_machine, save_machine, write_tensors
+from herbrand.induction.curriculum import Curriculum, Schooling
+from herbrand.induction.examination import marks
+from herbrand.induction.extraction import extract, verify
+from herbrand.induction.policies import policy_for
+from herbrand.induction.reinforce import Reinforce, step_loss
+from herbrand.induction.rollouts import Step, play
+from herbrand.induction.target import TargetMachine
+from herbrand.induction.training import Plan, Training, balanced_loss
+from herbrand.induction.worlds.sorting import Arrays
+from herbrand.induction.worlds.task import Sample
+from herbrand.induction.worlds.tasks import task_named
+
+SHORT = Plan(examples=64, batch=8, exam_every=32, exam_worlds=(2, 2), rebuild_widest=True)
+
+
+def weights(training: Training) -> torch.Tensor:
+    return torch.cat([w.detach().flatten() for w in training.machine.parameters()])
+
+
+def test_graduates_and_tells_its_rule(tmp_path: Path) -> None:
+    """From the first example to a rule that is right in larger worlds."""
+    task = task_named("has-father")
+    plan = Plan(exam_every=400, exam_worlds=(20, 5), rebuild_widest=True, batch=8)
+    training = Training(task, plan, seed=0)
+    *_, last = training.run()
+    assert last.graduated and all(m.perfect for m in last.marks)
+    path = tmp_path / "machine.safetensors"
+    save_machine(path, training.machine, {"seed": 0})
+    machine, about = load_machine(path)
+    assert about["seed"] == 0
+    found = extract(task, lambda s: machine(s.predicates, s.present), np.random.default_rng(0), 10)
+    assert max(found.relevance.values()) > 0
+    assert verify(task, found.clauses, np.random.default_rng(1), 4, 40).perfect
+
+
+def test_equal_seeds_give_equal_runs_and_a_saved_one_goes_on(tmp_path: Path) -> None:
+    task, path = task_named("1-out-degree"), tmp_path / "run.safetensors"
+    whole, again, stopped, resumed = (Training(task, SHORT, seed=3) for _ in range(4))
+    list(whole.run())
+    list(again.run())
+    assert torch.equal(weights(whole), weights(again))
+    next(stopped.run())
+    stopped.save(path)
+    resumed.resume(path)
+    list(resumed.run())
+    assert torch.equal(weights(whole), weights(resumed))
+    assert not torch.equal(weights(whole), weights(Training(task, SHORT, seed=4)))
+
+
+def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "run.safetensors"
+    Training(task_named("has-father"), SHORT, seed=1).save(path)
+    with pytest.raises(HerbrandError, match="saved with another seed: 1"):
+        Training(task_named("has-father"), SHORT, seed=2).resume(path)
+    write_tensors(path, {}, {})
+    with pytest.raises(HerbrandError, match="holds no machine"):
+        load_machine(path)
+    path.write_text("no tensors")
+    with pytest.raises(HerbrandError, match="not a file of ours"):
+        load_machine(path)
+
+
+def test_time_is_kept() -> None:
+    began = time.monotonic()
+    plan = Plan(examples=10**9, batch=4, exam_every=10**8, rebuild_widest=True)
+    (last,) = Training(task_named("1-out-degree"), plan).run(seconds=0.2)
+    assert 0 < last.examples < 10**6 and time.monotonic() - began < 10
+
+
+def test_a_run_that_stands_still_begins_again() -> None:
+    plan = Plan(
+        examples=96, batch=8, exam_every=8, exam_worlds=(1, 1), patience=0.05, rate=0.0, rebuild_widest=True
+    )
+    training = Training(task_named("uncle"), plan, seed=0)
+    told = list(training.run())
+    assert told[-1].restarts > 0 and told[-1].examples == 96
+
+
+def test_unknown_tuples_do_not_count() -> None:
+    known = torch.tensor([[True, False]])
+    sample = Sample({}, torch.tensor([[1.0, 0.0]]), None, known)
+    right, wrong = torch.tensor([[3.0, 9.0]]), torch.tensor([[-3.0, 9.0]])
+    assert marks(lambda _: right, sample).errors == 0
+    assert marks(lambda _: wrong, sample).errors == 1
+    assert balanced_loss(right, sample, 1.0) < 0.05 < balanced_loss(wrong, sample, 1.0)
+
+
+def test_the_margin_is_the_smallest_on_the_right_side() -> None:
+    sample = Sample({}, torch.tensor([[1.0, 0.0]]))
+    assert marks(lambda _: torch.tensor([[3.0, -1.5]]), sample).margin == 1.5
+
+
+# Decision tasks
+
+
+def test_returns_are_discounted_from_the_end() -> None:
+    arrays = Arrays(np.array([[1, 0, 2]]))
+    episodes = play(
+        lambda games: torch.tensor([[0.0] * 9]).index_fill(1, torch.tensor([1]), 5.0), arrays, keep_steps=True
+    )
+    assert episodes.solved.tolist() == [True] and episodes.moves.tolist() == [1]
+    assert episodes.returns(0.5)[0].tolist() == [1.0]
+    stuck = play(lambda games: torch.eye(9)[:1] * 9, arrays, keep_steps=True)
+    assert stuck.moves.tolist() == [6] and not stuck.solved[0]
+    assert stuck.returns(0.5)[-2][0] == pytest.approx(-0.015)
+
+
+@pytest.mark.parametrize("objective", ["log", "probability"])
+def test_the_policys_loss_by_hand(objective: str) -> None:
+    arrays = Arrays(np.array([[1, 0], [1, 0]]))
+    scores = torch.tensor([[-torch.inf, 0.3, 1.0, -torch.inf]]).repeat(2, 1)
+    step = Step(np.arange(2), arrays, np.array([1, 2]))
+    returns = torch.tensor([0.5, -0.2])
+    settings = Reinforce(objective=objective)  # type: ignore[arg-type]
+    found = step_loss(lambda games: scores, step, returns, settings, entropy=0.1)  # type: ignore[arg-type]
+    p = torch.softmax(torch.tensor([0.3, 1.0]), 0)
+    gain = p.log() if objective == "log" else p
+    disorder = -(p * p.log()).sum()
+    expected = -(gain[0] * 0.5 + gain[1] * -0.2) - 0.1 * 2 * disorder
+    assert float(found) == pytest.approx(float(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sorting", "path", "blocks"])
+def test_a_schooling_runs_and_repeats(name: str) -> None:
+    plan = Curriculum(3, 3, 0.5, epochs=2, episodes=4, exam_episodes=3, batch=4)
+    told = [
+        [(lesson.size, lesson.success, lesson.episodes) for lesson in Schooling(name, plan, seed=2).run()]
+        for _ in range(2)
+    ]
+    assert told[0] == told[1] and told[0]
+
+
+def test_policies_never_choose_to_stay() -> None:
+    games = Arrays.draw(np.random.default_rng(0), 3, 4)
+    scores = policy_for("sorting")(games)
+    assert torch.isinf(scores.view(3, 4, 4).diagonal(dim1=1, dim2=2)).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: TargetMachine((0, 0, 0, 1), 1, breadth=2), "wider than the machine's breadth, 2"),
+        (lambda: TargetMachine((0, 0, 1), 3, breadth=2), "a target of arity 3"),
+        (lambda: TargetMachine((0, 0, 1), 1, depth=0), "a depth of 0"),
+        (lambda: TargetMachine((0, 0, 1), 1)({}), "says nothing"),
+        (lambda: TargetMachine((0, 0, 1), 1)({2: torch.zeros(1, 0, 0, 1)}), "no objects"),
+        (lambda: TargetMachine((0, 0, 1), 1)({2: torch.zeros(1, 2, 2, 3)}), "1 predicates of arity 2, not 3"),
+        (
+            lambda: TargetMachine((0, 0, 1), 1)({2: torch.zeros(1, 10**5, 1, 1).expand(1, 10**5, 10**5, 1)}),
+            "need",
+        ),
+    ],
+)
+def test_machines_refuse_what_does_not_fit(wrong: object, message: str) -> None:
+    with pytest.raises(HerbrandError, match=message):
+        wrong()  # type: ignore[operator]

@@ -1,0 +1,103 @@
+"""Scores against plain loops, and against scikit-learn where nothing is tied."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from herbrand.reports.metrics import (
+    average_precision,
+    calibration,
+    calibration_error,
+    expected_average_precision,
+    log_loss,
+)
+from herbrand.reports.result_file import Scored
+from herbrand.reports.score import score
+from tests.oracles import ranking
+
+laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None)
+coarse = st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0])
+
+
+def rows(probability: st.SearchStrategy[float], most: int) -> st.SearchStrategy[list[tuple[bool, float]]]:
+    return st.lists(st.tuples(st.booleans(), probability), min_size=1, max_size=most).filter(
+        lambda drawn: any(label for label, _ in drawn)
+    )
+
+
+def arrays(drawn: list[tuple[bool, float]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([y for y, _ in drawn], dtype=int), np.array([p for _, p in drawn])
+
+
+@laws
+@given(rows(coarse, 30))
+def test_ties_are_kept(drawn: list[tuple[bool, float]]) -> None:
+    labels, probabilities = arrays(drawn)
+    found = average_precision(labels, probabilities)
+    assert found == pytest.approx(ranking.average_precision_with_ties_kept(*zip(*drawn, strict=True)))
+    assert found == pytest.approx(sklearn.metrics.average_precision_score(labels, probabilities))
+
+
+@laws
+@given(rows(coarse, 6))
+def test_the_expected_figure_is_the_mean_over_all_orders(drawn: list[tuple[bool, float]]) -> None:
+    expected = ranking.average_precision_over_all_orders(*zip(*drawn, strict=True))
+    assert expected_average_precision(*arrays(drawn)) == pytest.approx(expected)
+
+
+@laws
+@given(rows(st.floats(0, 1), 20))
+def test_loss_and_calibration(drawn: list[tuple[bool, float]]) -> None:
+    labels, probabilities = arrays(drawn)
+    truth, given_ = zip(*drawn, strict=True)
+    chances = np.where(labels == 1, probabilities, 1 - probabilities)
+    assert log_loss(chances) == pytest.approx(ranking.log_loss(truth, given_))
+    bins = calibration(labels, probabilities)
+    assert calibration_error(bins) == pytest.approx(ranking.calibration_error(truth, given_))
+    assert sum(b.rows for b in bins) == len(drawn)
+
+
+def row(name: str, probability: float, value: str | None = None) -> Scored:
+    return Scored(f'p("{name}")', "p", (name,), probability, value)
+
+
+def test_values_of_one_atom_are_judged_together() -> None:
+    found = score(
+        [
+            row("x", 0.2, "ai"),
+            row("x", 0.5, "db"),
+            row("x", 0.3, "os"),
+            row("y", 0.6, "ai"),
+            row("y", 0.4, "db"),
+        ],
+        {("p", ("x", "db")): True, ("p", ("y", "db")): True},
+    )
+    assert (found.pooled.rows, found.pooled.true, found.accuracy) == (5, 2, 0.5)
+    assert found.log_loss == pytest.approx(-(np.log(0.5) + np.log(0.4)) / 2)
+
+
+def test_equally_likely_values_share_the_point() -> None:
+    labels = {("p", ("x", "ai")): True, ("p", ("y",)): True}
+    found = score([row("x", 0.5, "ai"), row("x", 0.5, "db"), row("y", 0.5)], labels)
+    assert found.accuracy == pytest.approx((0.5 + 0.5) / 2)
+
+
+def test_what_has_no_label_is_left_out_or_false() -> None:
+    result = [row("a", 0.9), row("b", 0.2), row("c", 0.7)]
+    labels = {("p", ("a",)): True, ("p", ("b",)): False, ("p", ("z",)): True}
+    open_world, closed = score(result, labels), score(result, labels, ["p"])
+    assert (open_world.pooled.rows, open_world.pooled.unlabelled, open_world.missing) == (2, 1, 1)
+    assert (closed.pooled.rows, closed.pooled.unlabelled) == (3, 0)
+    assert (open_world.accuracy, closed.accuracy) == (1.0, pytest.approx(2 / 3))
+
+
+def test_predicates_are_told_apart() -> None:
+    result = [row("a", 0.9), Scored("q", "q", (), 0.1)]
+    found = score(result, {("p", ("a",)): True, ("q", ()): False})
+    assert found.predicates["p"].average_precision == 1.0
+    assert np.isnan(found.predicates["q"].average_precision)
+    assert found.to_dict()["predicates"]["q"]["average_precision"] is None
