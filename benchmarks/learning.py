@@ -53,8 +53,8 @@ def report() -> str:
             "**Supervised**, leave one split out, closed world (what occurs in a training split is left "
             "out of the test): logistic regression on what each rule says to each query in one pass. "
             "*sum* is the theory itself with learned weights and one layer; *log + clip* compresses each "
-            "rule's messages, which is another model. The penalty, and in the last rows the compression "
-            "too, are chosen by leaving one training split out.",
+            "rule's messages, which is another model. The penalty, and where it is said the compression "
+            "too, are chosen by leaving one training split out; UW-CSE takes log + clip every time.",
             supervised(),
         ]
     return "\n\n".join(parts)
@@ -310,9 +310,21 @@ class Split:
 
 
 Compression = Callable[[np.ndarray], np.ndarray]
+
+
+def logarithm(messages: np.ndarray) -> np.ndarray:
+    return np.sign(messages) * np.log1p(np.abs(messages))
+
+
+def clipped(messages: np.ndarray) -> np.ndarray:
+    return np.clip(messages, -1, 1)
+
+
 COMPRESSIONS: Mapping[str, Compression] = {
     "sum": lambda messages: messages,
-    "log + clip": lambda m: np.hstack([np.sign(m) * np.log1p(np.abs(m)), np.clip(m, -1, 1)]),
+    "log": logarithm,
+    "clip": clipped,
+    "log + clip": lambda messages: np.hstack([logarithm(messages), clipped(messages)]),
 }
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -325,10 +337,10 @@ def supervised() -> str:
     by_hand = {n: average_precision(s.labels, s.heuristic) for n, s in uw.items() if s.heuristic is not None}
     lines.append(_line("UW-CSE", "student × professor × (publications + courses together)", by_hand))
     for data, splits in (("UW-CSE", uw), ("Cora", cora)):
-        for name, compression in COMPRESSIONS.items():
-            lines.append(_line(data, name, left_out(splits, {name: compression})))
-    lines.append(_line("UW-CSE", "compression chosen too", left_out(uw, COMPRESSIONS)))
-    lines.append(_line("Cora", "compression chosen too", left_out(cora, COMPRESSIONS)))
+        lines += [
+            _line(data, name, left_out(splits, {name: COMPRESSIONS[name]})) for name in ("sum", "log + clip")
+        ]
+        lines.append(_line(data, "one of sum, log, clip, log + clip, chosen", left_out(splits, COMPRESSIONS)))
     return "\n".join(lines)
 
 

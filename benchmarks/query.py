@@ -296,9 +296,7 @@ def _problog_took(friends: list[tuple[str, str]]) -> str:
         file.flush()
         began = time.perf_counter()
         try:
-            subprocess.run(
-                [PROBLOG, "-m", "problog", file.name], capture_output=True, timeout=60, check=True
-            )
+            subprocess.run([PROBLOG, "-m", "problog", file.name], capture_output=True, timeout=60, check=True)
         except subprocess.TimeoutExpired:
             return "stopped after 60"
     return f"{time.perf_counter() - began:.3f}"

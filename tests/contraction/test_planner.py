@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import torch
 from herbrand.contraction import Contraction, Dense, Plan, Sparse, Statistics, contract, memory, plan, planner
 from herbrand.contraction.order import contraction_order, elimination_order
 from herbrand.errors import BudgetError
+from tests.work import calls
 
 
 def chain_network(length: int, algebra: str = "log") -> Contraction:
@@ -72,7 +72,6 @@ class TestBudget:
         rng = random.Random(0)
         operands = tuple((f"x{rng.randrange(2000)}", f"y{rng.randrange(2000)}") for _ in range(12_000))
         sizes = {axis: 2 for axes in operands for axis in axes}
-        start = time.process_time()
         for executor in ("dense", "sparse"):
             with pytest.raises(BudgetError, match=r"needs about .* TB and may use"):
                 plan(
@@ -83,7 +82,6 @@ class TestBudget:
                 )
         with pytest.raises(BudgetError, match=r"needs about .* TB and may use"):
             plan(Contraction(operands, (), sizes, algebra="log"))
-        assert time.process_time() - start < 20
 
     def test_the_estimate_and_the_budget_are_told(self) -> None:
         product = Contraction.parse("a b, b c -> a c", {"a": 1000, "b": 10, "c": 1000})
@@ -165,20 +163,16 @@ class TestOrder:
         assert found.operations == 5e4
 
     def test_many_operands_take_linear_time(self) -> None:
-        def seconds(length: int) -> float:
-            start = time.process_time()
-            plan(chain_network(length))
-            return time.process_time() - start
-
-        seconds(100)
-        assert seconds(8000) < 120 * max(seconds(400), 0.005)
+        plan(chain_network(100))
+        small, large = (calls(plan, chain_network(length)) for length in (400, 4000))
+        assert large < 15 * small
 
     def test_hubs_do_not_cost_squares(self) -> None:
         leaves = [f"x{place}" for place in range(4000)]
         star = [("hub", leaf) for leaf in leaves]
-        start = time.process_time()
-        order = elimination_order(star, (), dict.fromkeys(["hub", *leaves], 2))
-        assert time.process_time() - start < 5
+        sizes = dict.fromkeys(["hub", *leaves], 2)
+        assert calls(elimination_order, star, (), sizes) < 200 * len(leaves)
+        order = elimination_order(star, (), sizes)
         assert order[-2:] == ["hub", order[-1]] or order[-1] == "hub"
 
     def test_width_of_a_grid(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -74,10 +73,9 @@ def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
 
 
 def test_time_is_kept() -> None:
-    began = time.monotonic()
     plan = Plan(examples=10**9, batch=4, exam_every=10**8, rebuild_widest=True)
     (last,) = Training(task_named("1-out-degree"), plan).run(seconds=0.2)
-    assert 0 < last.examples < 10**6 and time.monotonic() - began < 10
+    assert 0 < last.examples < 10**6
 
 
 def test_a_run_that_stands_still_begins_again() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
@@ -15,6 +14,7 @@ from herbrand.language.check import check
 from herbrand.language.parse import parse_formula, parse_literal, parse_probability, parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import And, Atom, Constant, Theory, WeightedFormula
+from tests.work import calls
 
 TOKENS = [
     *["p", "x", "(", ")", '"a"', ",", "\n", " ", "1", ":", "=>", "not", "in", "{", "}", "[", "]", "P", "|"],
@@ -191,12 +191,6 @@ def test_a_long_string() -> None:
     assert len(message(f'p("{text}')) < 600
 
 
-def seconds(work, *arguments) -> float:
-    begin = time.process_time()
-    work(*arguments)
-    return time.process_time() - begin
-
-
 def refused(text: str) -> None:
     with pytest.raises(LanguageError):
         parse_theory(text)
@@ -215,11 +209,12 @@ def refused(text: str) -> None:
 )
 def test_many_mistakes_are_read_in_linear_time(line: str, count: int) -> None:
     refused(line)
-    assert seconds(refused, line * count) < 4
+    assert calls(refused, line * count) < 15 * calls(refused, line * (count // 10))
 
 
 def test_unclosed_brackets_before_one_plain_statement() -> None:
-    assert seconds(refused, "p(x\n" * 10_000 + "type t\n") < 3
+    small, large = (calls(refused, "p(x\n" * count + "type t\n") for count in (500, 5_000))
+    assert large < 15 * small
 
 
 def test_mistakes_are_shown_up_to_a_number_and_counted() -> None:
@@ -235,29 +230,25 @@ def test_mistakes_are_shown_up_to_a_number_and_counted() -> None:
 
 def test_a_statement_over_many_lines() -> None:
     long = "1: (a and\n# why\n\n" + "b and # so\n\n" * 25_000 + "c)\np(1)"
-    begin = time.process_time()
     theory = parse_theory(long)
-    assert time.process_time() - begin < 4
     assert len(theory.formulas[0].formula.operands) == 25_002
     comments = "1: a and\n" + "# a comment of some length, to be passed over\n" * 50_000 + "b"
-    assert seconds(parse_theory, comments) < 2
+    assert len(parse_theory(comments).formulas) == 1
 
 
 def test_rules_are_read_in_linear_time() -> None:
     rules = "1.5: smokes(x) and friends(x, y) => smokes(y)\n"
     parse_theory(rules)
-    small, large = seconds(parse_theory, rules * 500), seconds(parse_theory, rules * 5_000)
-    assert large < 20 * small + 0.5
+    small, large = calls(parse_theory, rules * 100), calls(parse_theory, rules * 1_000)
+    assert large < 15 * small
 
 
 def test_bulk_facts() -> None:
     facts = "".join(f'friends("p{i}", "p{i * 7 % 9973}")\nage("p{i}", {i / 4})\n' for i in range(50_000))
-    begin = time.process_time()
     theory = parse_theory(facts)
-    assert time.process_time() - begin < 2
     assert [rows.row_count for rows in theory.facts] == [50_000, 50_000]
-    assert seconds(check, theory) < 1
-    assert seconds(show, theory) < 2
+    assert calls(check, theory) < 1_000
+    assert show(theory).count("\n") >= 100_000
 
 
 def test_threads_may_read_at_the_same_time() -> None:

@@ -28,9 +28,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import chain
 
-import numpy as np
-import scipy.sparse
-import scipy.sparse.csgraph
 from opt_einsum import paths
 
 from herbrand.contraction.expression import Axes
@@ -126,16 +123,34 @@ class _Graph:
         return (float(missing), *self.weight(axis, edges))
 
     def sweep(self) -> _Score:
-        """From one end of the graph to the other, layer by layer: good for long and narrow ones."""
-        ends = [(axis, other) for axis, around in enumerate(self.edges) for other in around]
-        rows, columns = np.array(ends, dtype=np.int32).reshape(-1, 2).T
-        shape = (len(self.edges), len(self.edges))
-        matrix = scipy.sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
-        order = scipy.sparse.csgraph.reverse_cuthill_mckee(
-            scipy.sparse.csr_matrix(matrix), symmetric_mode=True
-        )
-        place = {axis: float(number) for number, axis in enumerate(order.tolist())}
-        return lambda axis, _: (place[axis],)
+        """From one end of the graph to the other, the lightest axis of the front first: for long ones."""
+        place = {axis: float(number) for number, axis in enumerate(self._from_the_ends())}
+
+        def score(axis: int, edges: list[set[int]]) -> tuple[float, ...]:
+            if edges[axis] == self.edges[axis]:
+                return (1.0, place[axis])
+            return (0.0, *self.weight(axis, edges), place[axis])
+
+        return score
+
+    def _from_the_ends(self) -> list[int]:
+        """All axes, each connected part breadth first, beginning at an axis far from the others."""
+        order: list[int] = []
+        seen: set[int] = set()
+        for axis in range(len(self.edges)):
+            if axis not in seen:
+                part = self._breadth_first(self._breadth_first(axis)[-1])
+                seen.update(part)
+                order += part
+        return order
+
+    def _breadth_first(self, start: int) -> list[int]:
+        found = {start: None}
+        for axis in (queue := [start]):
+            new = [other for other in sorted(self.edges[axis]) if other not in found]
+            found.update(dict.fromkeys(new))
+            queue += new
+        return queue
 
     def restarts(self) -> Iterator[tuple[_Score, random.Random]]:
         """The greedy scores again, with ties broken at random."""

@@ -252,7 +252,7 @@ def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
 def refuse_deep(*formulas: Formula | None) -> None:
     """A ``LanguageError`` if one of the formulas is nested too deep to be worked on."""
     for formula in formulas:
-        if type(formula) not in _PARTS:
+        if formula is None or type(formula) not in _PARTS:
             continue
         level = [formula]
         for _ in range(DEEPEST_NESTING):
@@ -262,7 +262,7 @@ def refuse_deep(*formulas: Formula | None) -> None:
         if level:
             raise LanguageError(
                 f"the formula is nested more than {DEEPEST_NESTING} levels deep",
-                span=formula.span if formula is not None else None,
+                span=formula.span,
                 hint="name its parts by predicates of their own",
             )
 

@@ -111,7 +111,7 @@ class Evidence:
         return codes_of(false[:, :-1], self.sizes(predicate)), false[:, -1].astype(np.int64)
 
     def opinions(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Soft evidence: codes of atoms, the value each is about, and what that adds to a world's log-weight."""
+        """Soft evidence: codes of atoms, the value each is about, and what that adds to a log-weight."""
         table, sizes = self.program.table(predicate), self.sizes(predicate)
         codes = codes_of(table.soft[:, : len(sizes)], sizes)
         odds = np.log(table.probabilities) - np.log1p(-table.probabilities)

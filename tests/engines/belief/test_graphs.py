@@ -172,7 +172,7 @@ def test_a_forest_of_classes_is_one_of_the_ground() -> None:
 
 
 def test_an_atom_that_a_quantifier_names_in_several_ways() -> None:
-    """``y = c1`` settles one piece for all x, and two pieces speak of q("c0"): of one value each, of either."""
+    """``y = c1`` settles one piece for all x; two pieces speak of q("c0"), of one value or of either."""
     theory = hb.parse(
         'type t = {"c0", "c1"}\npredicate p(t)\npredicate q(t)\nq("c1")\n'
         '1.3: (exists x, y: (p(x) or not p(x)) and (q(y) => y != "c1")) or p("c0")'

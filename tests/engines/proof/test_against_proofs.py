@@ -12,7 +12,7 @@ from tests.engines.proof.programs import CONSTANTS, Program, goals, programs
 from tests.oracles.proofs import Weights, goal_answers
 
 quick = settings(
-    max_examples=60,
+    max_examples=20,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

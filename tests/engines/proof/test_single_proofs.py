@@ -23,7 +23,7 @@ from tests.oracles.chances import chances, of_predicate
 from tests.oracles.proofs import goal_answers
 
 quick = settings(
-    max_examples=40,
+    max_examples=15,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -40,8 +40,8 @@ class Relation:
         rows, weights = table.true, table.weights
         possible = table.probabilities > 0
         if possible.any() and len(rows):
-            stated = composite_keys(rows.T, sizes)
-            possible &= ~np.isin(composite_keys(table.soft.T, sizes), stated)
+            stated, soft = (composite_keys(list(part.T), sizes) for part in (rows, table.soft))
+            possible &= ~np.isin(soft, stated)
         if possible.any():
             certain = np.ones(len(rows)) if weights is None else weights
             rows = np.concatenate([rows, table.soft[possible]])

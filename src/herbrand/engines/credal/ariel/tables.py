@@ -9,7 +9,7 @@ and ``high @ q >= lower P(child)``, two forms for :mod:`herbrand.engines.credal.
 >>> low, high = np.array([0.1, 0.5, 0.5, 0.8]), np.array([0.2, 0.6, 0.6, 0.9])
 >>> box = np.array([0.0, 1.0, 0.4, 0.5, 0.2, 0.2])
 >>> tighten_table(low, high, True, box), [round(float(x), 3) for x in box]
-(True, [0.332, 0.48, 0.4, 0.5, 0.2, 0.2])
+(True, [0.332, 0.47, 0.4, 0.5, 0.2, 0.2])
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _conditional_row(
     Every second token is then an atom, the others are the bar, the connectives and the end.
     """
     signs = [token[3] for token in tokens[1::2]]
-    if signs[0] not in ("|", "") or signs[-1] != "" or len(tokens) % 2:
+    if not signs or signs[0] not in ("|", "") or signs[-1] != "" or len(tokens) % 2:
         return None
     if any(_CONNECTIVES.get(sign) is not _AND for sign in signs[1:-1]):
         return None

@@ -2,8 +2,8 @@
 
 Takes a source; gives a theory of rules. Features become what they stand for, further goals of the body:
 ``{r1}`` is ``weighted("r1")``, ``{f(W): g(X,W)}`` is ``g(X,W), f(W)``. ``assign(Y,c)`` is the comparison
-``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice; where it
-would close a cycle, which TensorLog refuses, it stands for a new variable at each place as elsewhere.
+``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice; where
+it would close a cycle, which TensorLog refuses, it stands for a new variable at each place.
 
 >>> from herbrand.language.show import show
 >>> print(show(read_ppr(Source("t.ppr", "p(X,Y) :- q(X,_), assign(Y,yes) {r1}."))), end="")
