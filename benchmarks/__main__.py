@@ -22,17 +22,17 @@ BENCHMARKS = {
     "reading": "Reading the field's own formats, beside a bare scan of the same text",
     "loading": "Loading facts, beside DuckDB's own scan of the same file",
     "lowering": "Lowering and grounding, beside the same joins in DuckDB",
-    "bounds_ariel": "Bounds by interval messages, beside the figures of the ARIEL paper",
+    "contraction": "Contractions, beside the same sums by the fastest library call",
     "exact": "Exact inference, beside messages written by hand for the one case",
-    "bounds": "Exact probability bounds, beside the paper's interior points",
     "lifted": "Exact lifted inference, beside ground elimination",
     "belief": "Belief propagation over classes, beside the same messages over ground atoms",
     "mean_field": "Mean field, beside the bare matrix products, and on published data",
     "learning": "Learning weights, on published data beside baselines",
     "distillation": "Predictors taught by rules: speed, and what they rank right",
-    "induction": "Neural Logic Machines, beside the paper's appendix F and its shares of graduated runs",
-    "contraction": "Contractions, beside the same sums by the fastest library call",
+    "bounds": "Exact probability bounds, beside the paper's interior points",
+    "bounds_ariel": "Bounds by interval messages, beside the figures of the ARIEL paper",
     "query": "Queries by rules, beside the same sums written by hand",
+    "induction": "Neural Logic Machines, beside the paper's appendix F and its shares of graduated runs",
 }
 
 
@@ -66,10 +66,16 @@ def sections(page: str) -> dict[str, str]:
 
 
 def main(names: list[str]) -> None:
-    known = sections(PAGE.read_text()) if PAGE.exists() else {}
     for name in names or BENCHMARKS:
-        known[name] = section(name)
-        print(known[name], flush=True)
+        found = section(name)
+        print(found, flush=True)
+        write(name, found)
+
+
+def write(name: str, found: str) -> None:
+    """The page with one section renewed, as soon as it is measured."""
+    known = sections(PAGE.read_text()) if PAGE.exists() else {}
+    known[name] = found
     intro = (
         "# Benchmarks\n\nWritten by `make bench`. Seconds are medians; trust the ratios, not the seconds: a "
         f"ratio of 1 is as fast as the limit.\nMachine: {machine()}. Date: {date.today()}.\n"

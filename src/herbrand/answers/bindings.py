@@ -18,24 +18,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
-ROWS_SHOWN = 20
 NULL_SCORE = -10.0
 """In a softmax, "no answer at all" takes part with this score (as in TensorLog)."""
 
@@ -55,8 +49,8 @@ class Binding:
         return {"bindings": self.bindings, "weight": self.weight if finite else str(self.weight)}
 
 
-@dataclass(frozen=True, eq=False)
-class Bindings:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bindings(Sheet):
     """``columns[i]`` holds the constants of ``variables[i]``, heaviest answers first.
 
     ``truncated``: a call was cut by the depth, so that deeper proofs are not counted. ``null``: the share
@@ -151,16 +145,6 @@ class Bindings:
             name += "_"
         return pa.table({**columns, name: _numbers(self.weights)})
 
-    def to_pandas(self) -> pandas.DataFrame:
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        import polars  # only when the user has it
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
     @property
     def title(self) -> str:
         told = f"{self.engine} answers ({self.guarantee.value})"
@@ -177,30 +161,20 @@ class Bindings:
         for row in self.rows():
             yield (*map(shown_constant, row.bindings.values()), shown_weight(row.weight))
 
-    def __repr__(self) -> str:
-        if not len(self):
-            return f"{self.title}\nno answer"
-        rows = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(self.heads))]
-        lines = [
-            "  ".join(
-                [f"{cell:{width}}" for cell, width in zip(row[:-1], widths[:-1], strict=True)]
-                + [f"{row[-1]:>{widths[-1]}}"]
-            )
-            for row in rows
-        ]
-        more = [f"... {len(self) - ROWS_SHOWN:,} more rows"] if len(self) > ROWS_SHOWN else []
-        return "\n".join([self.title, *lines, *more])
+    @property
+    def words(self) -> range:  # type: ignore[override]
+        return range(len(self.variables))
 
-    def _repr_html_(self) -> str:
-        """A table for a notebook."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.heads)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in islice(self.cells(), ROWS_SHOWN)
-        )
-        caption = f"<caption>{escape(self.title)}; {len(self):,} rows</caption>"
-        return f"<table>{caption}<tr>{head}</tr>{body}</table>"
+    def spans(self) -> Iterator[tuple[float, float]] | None:
+        """Each weight beside the heaviest, where they can be drawn."""
+        weights = self.weights.astype(np.float64)
+        heaviest = weights.max(initial=0.0)
+        if not (np.isfinite(weights).all() and heaviest > 0 and (weights >= 0).all()):
+            return None
+        return ((0.0, share) for share in (weights / heaviest).tolist())
+
+    def __repr__(self) -> str:
+        return super().__repr__() if len(self) else f"{self.title}\nno answer"
 
 
 def _numbers(weights: np.ndarray) -> pa.Array:

@@ -18,19 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
+    pass
 
 ROWS_SHOWN = 20
 
@@ -69,8 +67,8 @@ class Interval:
         return f"within {self.gap:.1e}" if self.gap else ""
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bounds(Sheet):
     """The answer of ``bound``. ``gaps`` [query] says how far from the tightest an end may be (NaN: unknown).
 
     Without ``gaps`` every end of an ``exact`` answer is the tightest, and of others nothing is known.
@@ -84,6 +82,8 @@ class Bounds:
     upper: np.ndarray
     certified: np.ndarray
     gaps: np.ndarray | None = None
+
+    words = (0, 3)
 
     def rows(self) -> Iterator[Interval]:
         columns = (self.queries, self.lower.tolist(), self.upper.tolist(), self.certified.tolist())
@@ -136,16 +136,6 @@ class Bounds:
             }
         )
 
-    def to_pandas(self) -> pandas.DataFrame:
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        import polars  # only when the user has it
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
     @property
     def title(self) -> str:
         told = f"{self.engine} bounds ({self.guarantee.value})"
@@ -164,35 +154,5 @@ class Bounds:
         width = len(self.heads)
         return (row.cells()[:width] for row in self.rows())
 
-    def __repr__(self) -> str:
-        shown = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
-        widths = [max(len(row[i]) for row in shown) for i in range(len(self.heads))]
-        lines = [self.title]
-        for row in shown:
-            texts = [
-                f"{text:>{width}}" if i in (1, 2) else f"{text:{width}}"
-                for i, (text, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(texts).rstrip())
-        if len(self) > ROWS_SHOWN:
-            lines.append(f"... {len(self) - ROWS_SHOWN} more rows")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """A table with interval bars for a notebook."""
-        body = "".join(
-            f"<tr><td>{escape(row.query)}</td><td>{_bar(row)}</td>"
-            f"<td style='text-align:right'>{row.lower:.4f}</td>"
-            f"<td style='text-align:right'>{row.upper:.4f}</td></tr>"
-            for row in islice(self.rows(), ROWS_SHOWN)
-        )
-        caption = f"<caption>{escape(self.title)}; {len(self):,} rows</caption>"
-        heads = "<tr><th>query</th><th></th><th>lower</th><th>upper</th></tr>"
-        return f"<table>{caption}{heads}{body}</table>"
-
-
-def _bar(row: Interval) -> str:
-    """The interval drawn from 0 to 1."""
-    left, width = 100 * row.lower, max(100 * (row.upper - row.lower), 1)
-    inner = f"margin-left:{left:.1f}px;width:{width:.1f}px;height:10px;background:#4a7ebb"
-    return f"<div style='width:101px;background:#eee'><div style='{inner}'></div></div>"
+    def spans(self) -> Iterator[tuple[float, float]]:
+        return zip(self.lower.tolist(), self.upper.tolist(), strict=True)

@@ -25,10 +25,10 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.sheet import Sheet
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 
-REASONS_SHOWN = 20
 INDENT = "  "
 UNSEEN = 5e-5
 """What rounds to nothing is not shown."""
@@ -59,8 +59,8 @@ class Reason:
         return told | {"parts": [part.to_dict() for part in self.parts]} if self.parts else told
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Sheet):
     """``value`` is the ``quantity`` of ``subject``; it equals base + contributions + remainder.
 
     ``remainder`` is what reasons that are not listed add. ``value`` may be infinite: the reasons that force
@@ -76,6 +76,8 @@ class Explanation:
     base: float = 0.0
     remainder: float = 0.0
     note: str = ""
+
+    words = (1, 2)
 
     def __post_init__(self) -> None:
         heaviest = sorted(self.reasons, key=lambda reason: -abs(reason.contribution))
@@ -122,7 +124,12 @@ class Explanation:
         """The explanation itself; an interval has two."""
         return (self,)
 
-    heads = ("contribution", "statement", "where")
+    @property
+    def heads(self) -> tuple[str, str, str]:
+        return "contribution", "statement", "where"
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.cells())
 
     def cells(self) -> Iterator[tuple[str, str, str]]:
         """Rows for a table; what a reason rests on stands below it, indented."""
@@ -133,14 +140,16 @@ class Explanation:
         if abs(self.remainder) > UNSEEN:
             yield _signed(self.remainder), "(all others)", ""
 
-    def __repr__(self) -> str:
-        rows = [self.heads, *self.cells()][: REASONS_SHOWN + 1]
-        first, second = (max(len(row[i]) for row in rows) for i in range(2))
-        lines = [f"{a:>{first}}  {b:{second}}  {c}".rstrip() for a, b, c in rows]
-        return "\n".join([self.title, *lines])
+    def spans(self) -> Iterator[tuple[float, float]]:
+        """What speaks for it to the right of the middle, what speaks against it to the left."""
+        numbers = [float(first) if first else 0.0 for first, _, _ in self.cells()]
+        largest = max((abs(n) for n in numbers if math.isfinite(n)), default=0.0) or 1.0
+        for number in numbers:
+            end = 0.5 + 0.5 * max(-1.0, min(1.0, number / largest))
+            yield min(0.5, end), max(0.5, end)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntervalExplanation:
     """Why the lower and the upper end of an interval are what they are."""
 
@@ -165,6 +174,9 @@ class IntervalExplanation:
 
     def __repr__(self) -> str:
         return f"{self.lower}\n\n{self.upper}"
+
+    def _repr_html_(self) -> str:
+        return "".join(end._repr_html_() for end in self.ends)
 
 
 def _cells(reason: Reason, indent: str) -> Iterator[tuple[str, str, str]]:

@@ -16,28 +16,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
 
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
-ROWS_SHOWN = 20
-
-
-@dataclass(frozen=True, eq=False)
-class AtomTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class AtomTable(Sheet):
     """The atoms of one predicate: ``columns`` of constants, ``probabilities`` [atom, value].
 
     ``values`` names the values of a many-valued predicate. ``rows`` and ``value_rows`` say which entries are
@@ -96,9 +90,24 @@ class AtomTable:
     def _position(self) -> dict[tuple[Value, ...], int]:
         return {self.arguments(atom): atom for atom in range(len(self.probabilities))}
 
-    def __repr__(self) -> str:
-        cells = [row.cells() for row in islice(self.rows(), ROWS_SHOWN)]
-        return _table(("atom", "probability"), cells, len(self))
+    @property
+    def title(self) -> str:
+        return self.predicate
+
+    @property
+    def heads(self) -> tuple[str, str]:
+        return "atom", "probability"
+
+    def cells(self) -> Iterator[tuple[str, str]]:
+        return (row.cells() for row in self.rows())
+
+    def spans(self) -> Iterator[tuple[float, float]]:
+        return ((0.0, p) for p in self.reported_probabilities.tolist())
+
+    def to_arrow(self) -> pa.Table:
+        """Columns atom and probability."""
+        texts = [row.text for row in self.rows()]
+        return pa.table({"atom": pa.array(texts, pa.string()), "probability": self.reported_probabilities})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +141,8 @@ class Row:
         return self.text, "true" if self.probability == 1 else "false"
 
 
-@dataclass(frozen=True, eq=False)
-class Marginals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Marginals(Sheet):
     """The answer of ``infer``. ``most_probable``: the rows are the most probable world, not marginals.
 
     ``diagnostics``: figures by which an engine lets its approximation be judged.
@@ -208,6 +217,8 @@ class Marginals:
             "log_partition": self.log_partition,
             "log_partition_guarantee": self.log_partition_guarantee and self.log_partition_guarantee.value,
         }
+        if self.status.where:
+            told["where"] = self.status.where
         if self.diagnostics:
             told["diagnostics"] = dict(self.diagnostics)
         if self.most_probable:
@@ -231,52 +242,25 @@ class Marginals:
             }
         )
 
-    def to_pandas(self) -> pandas.DataFrame:
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        import polars  # only when the user has it
-
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
-
     @property
     def title(self) -> str:
         what = "most probable world" if self.most_probable else "marginals"
-        told = f"{self.engine} {what} ({self.guarantee.value})"
+        where = f" on {self.status.where}" if self.status.where else ""
+        told = f"{self.engine} {what} ({self.guarantee.value}){where}"
         return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
 
     def cells(self) -> Iterator[tuple[str, str]]:
         """Each row as it is shown; of a many-valued atom in the most probable world only its value."""
+        return (row.world_cells() if self.most_probable else row.cells() for row in self._shown())
+
+    def _shown(self) -> Iterator[Row]:
         if not self.most_probable:
-            return (row.cells() for row in self.rows())
-        return (row.world_cells() for row in self.rows() if row.value is None or row.probability == 1)
+            return self.rows()
+        return (row for row in self.rows() if row.value is None or row.probability == 1)
 
     @property
     def heads(self) -> tuple[str, str]:
         return "atom", "truth" if self.most_probable else "probability"
 
-    def __repr__(self) -> str:
-        return f"{self.title}\n{_table(self.heads, list(islice(self.cells(), ROWS_SHOWN)), len(self))}"
-
-    def _repr_html_(self) -> str:
-        """A table with bars for a notebook."""
-        rows = islice(self.rows(), ROWS_SHOWN)
-        body = "".join(
-            f"<tr><td>{escape(row.text)}</td><td><progress max='1' value='{row.probability}'></progress></td>"
-            f"<td style='text-align:right'>{row.probability:.4f}</td></tr>"
-            for row in rows
-        )
-        caption = f"<caption>{escape(self.title)}; {len(self):,} rows</caption>"
-        return f"<table>{caption}<tr><th>atom</th><th></th><th>probability</th></tr>{body}</table>"
-
-
-def _table(head: tuple[str, str], cells: list[tuple[str, str]], total: int) -> str:
-    """Two columns, the numbers to the right."""
-    width = max((len(text) for text, _ in [head, *cells]), default=0)
-    lines = [f"{head[0]:{width}}  {head[1]}"]
-    lines += [f"{text:{width}}  {number:>{len(head[1])}}" for text, number in cells]
-    if total > len(cells):
-        lines.append(f"... {total - len(cells)} more rows")
-    return "\n".join(lines)
+    def spans(self) -> Iterator[tuple[float, float]]:
+        return ((0.0, row.probability) for row in self._shown())

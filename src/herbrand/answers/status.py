@@ -11,10 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Status:
-    """``advice``: what to change where a run did not converge; ``trace``: the residual of each step."""
+    """``advice``: what to change where a run did not converge; ``trace``: the residual of each step.
+
+    ``where``: what ran it, if not this process alone.
+    """
 
     converged: bool
     iterations: int
     seconds: float = 0.0
     advice: str = ""
     trace: tuple[float, ...] = ()
+    where: str = ""

@@ -11,7 +11,7 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import Bar, leave_unconverged, note, text_table, write_result
+from herbrand.cli.output import Bar, leave_unconverged, note, sheet_table, write_result
 
 NAME = "bound"
 
@@ -70,7 +70,7 @@ def command(
     write_result(
         written,
         answer.to_dict,
-        lambda: [text_table(answer.heads, answer.cells(), answer.title, words=(0, 3))],
+        lambda: [sheet_table(answer)],
         answer.to_arrow,
     )
     leave_unconverged(answer.status)

@@ -18,6 +18,6 @@ def command(opened: options.Opened, written: options.Written, memory: options.Me
     write_result(
         written,
         report.to_dict,
-        lambda: [text_table(("what", "size", "detail"), report.rows(), words=(0, 2))],
+        lambda: [text_table(report.heads, report.cells(), words=report.words)],
         report.to_arrow,
     )

@@ -35,6 +35,6 @@ def command(
 
     def tables() -> list[Table]:
         heads = ("engine", "guarantee", "seconds", "log partition", "largest difference")
-        return [text_table(heads, found.summary()), text_table(("atom", *found.answers), found.rows())]
+        return [text_table(heads, found.summary()), text_table(found.heads, found.cells())]
 
     write_result(written, found.to_dict, tables, found.to_arrow)

@@ -9,7 +9,7 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import last_argument, open_model
-from herbrand.cli.output import note, text_table, write_result
+from herbrand.cli.output import note, sheet_table, write_result
 
 NAME = "explain"
 
@@ -40,6 +40,6 @@ def command(
     write_result(
         written,
         why.to_dict,
-        lambda: [text_table(end.heads, end.cells(), end.title, words=(1, 2)) for end in why.ends],
+        lambda: [sheet_table(end) for end in why.ends],
         why.to_arrow,
     )

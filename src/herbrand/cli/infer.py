@@ -9,7 +9,7 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import leave_unconverged, note, text_table, write_result
+from herbrand.cli.output import leave_unconverged, note, sheet_table, write_result
 
 NAME = "infer"
 
@@ -55,7 +55,7 @@ def command(
     write_result(
         written,
         answer.to_dict,
-        lambda: [text_table(answer.heads, answer.cells(), title)],
+        lambda: [sheet_table(answer, title)],
         answer.to_arrow,
     )
     leave_unconverged(answer.status)

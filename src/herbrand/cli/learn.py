@@ -10,7 +10,7 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import Bar, leave_unconverged, note, text_table, write_result, write_text
+from herbrand.cli.output import Bar, leave_unconverged, note, sheet_table, write_result, write_text
 
 if TYPE_CHECKING:
     from herbrand.learning.settings import Progress
@@ -118,7 +118,7 @@ def command(
         write_result(
             options.Written(format, None),
             found.to_dict,
-            lambda: [text_table(found.heads, found.cells(), found.title, words=(3, 4))],
+            lambda: [sheet_table(found)],
             found.to_arrow,
         )
     leave_unconverged(found.status)

@@ -27,6 +27,7 @@ from herbrand.errors import HerbrandError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from herbrand.answers.sheet import Sheet
     from herbrand.answers.status import Status
 
 NOT_CONVERGED = 3
@@ -84,6 +85,11 @@ def text_table(
     for row in rows:
         table.add_row(*map(escape, row))
     return table
+
+
+def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
+    """An answer as a table, under its own title unless another is given."""
+    return text_table(sheet.heads, sheet.cells(), sheet.title if title is None else title, sheet.words)
 
 
 def _rendered(table: Table, output: str | None) -> str:

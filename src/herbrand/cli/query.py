@@ -10,7 +10,7 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import last_argument, open_model
-from herbrand.cli.output import leave_unconverged, note, text_table, write_result
+from herbrand.cli.output import leave_unconverged, note, sheet_table, write_result
 
 NAME = "query"
 
@@ -63,11 +63,10 @@ def command(
         exact=exact,
         **limited.told(),
     )
-    words = range(len(answer.variables))
     write_result(
         written,
         answer.to_dict,
-        lambda: [text_table(answer.heads, answer.cells(), answer.title, words=words)],
+        lambda: [sheet_table(answer)],
         answer.to_arrow,
     )
     if answer.truncated:

@@ -9,7 +9,7 @@ import typer
 import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
-from herbrand.cli.output import note, text_table, write_result
+from herbrand.cli.output import note, sheet_table, text_table, write_result
 
 NAME = "score"
 
@@ -42,7 +42,7 @@ def command(
         written,
         report.to_dict,
         lambda: [
-            text_table(report.heads, report.cells(), "score"),
+            sheet_table(report),
             text_table(report.bin_heads, report.bin_cells(), "calibration"),
         ],
         report.to_arrow,

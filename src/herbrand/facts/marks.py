@@ -30,7 +30,7 @@ _NUMBER_RULES: dict[str, tuple[str, Callable[[Numbers], Truths]]] = {
     "weight": ("not a weight; expected a finite number", lambda numbers: np.ones(len(numbers), bool)),
 }
 
-_TRUE, _FALSE = pa.array(["true", "1"], pa.large_string()), pa.array(["false", "0"], pa.large_string())
+_TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
 def with_marks(claims: Claims, mark: str) -> tuple[Claims, list[Mistake]]:
@@ -54,8 +54,10 @@ def with_marks(claims: Claims, mark: str) -> tuple[Claims, list[Mistake]]:
 
 def _truths(claims: Claims, marks: pa.ChunkedArray) -> tuple[Truths, list[Mistake]]:
     texts = pc.utf8_lower(marks.cast(pa.large_string()))
-    true = pc.is_in(texts, value_set=_TRUE).to_numpy()
-    wrong = ~(true | pc.is_in(texts, value_set=_FALSE).to_numpy())
+    true, false = (
+        pc.is_in(texts, pa.array(words, pa.large_string())).to_numpy() for words in (_TRUE, _FALSE)
+    )
+    wrong = ~(true | false)
     if not wrong.any():
         return true, []
     return true, claims.mistakes_at(

@@ -28,9 +28,7 @@ POOL = 300
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Sizes of the first and the last lesson; the share drawn from solved games; episodes of an epoch and
-    of an
-    exam; epochs in all."""
+    """Sizes of the first and last lesson; the share of solved games; episodes of an epoch and an exam."""
 
     first: int
     last: int

@@ -10,14 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.marginals import Marginals
+from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import Learned, Theory, Value
 from herbrand.learning.parameters import Key
 from herbrand.learning.writing import weight_statements
-
-WEIGHTS_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ class LearnedWeight:
         return f"{self.weight:+.4f}", error, effect, self.statement, self.where
 
 
-@dataclass(frozen=True, eq=False)
-class Learning:
+@dataclass(frozen=True, eq=False, repr=False)
+class Learning(Sheet):
     """``theory`` has numbers where the given one had question marks; ``metrics`` are what was measured.
 
     ``predictions``: what a predictor that was trained says of the latent atoms, where there is one.
@@ -94,7 +93,14 @@ class Learning:
             }
         )
 
-    heads = ("weight", "standard error", "effect", "statement", "where")
+    words = (3, 4)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return "weight", "standard error", "effect", "statement", "where"
+
+    def __len__(self) -> int:
+        return len(self.weights)
 
     @property
     def title(self) -> str:
@@ -105,15 +111,11 @@ class Learning:
     def cells(self) -> Iterator[tuple[str, str, str, str, str]]:
         return (weight.cells() for weight in self.weights)
 
-    def __repr__(self) -> str:
-        rows = [self.heads, *self.cells()][: WEIGHTS_SHOWN + 1]
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        lines = [
-            "  ".join([*(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=False)), *row[3:]]).rstrip()
-            for row in rows
-        ]
-        more = len(self.weights) - WEIGHTS_SHOWN
-        return "\n".join([self.title, *lines, *([f"... {more} more weights"] if more > 0 else [])])
+    def spans(self) -> Iterator[tuple[float, float]]:
+        """Weights above 0 to the right of the middle, those below to the left."""
+        largest = max((abs(w.weight) for w in self.weights), default=0.0) or 1.0
+        ends = (0.5 + 0.5 * w.weight / largest for w in self.weights)
+        return ((min(0.5, end), max(0.5, end)) for end in ends)
 
 
 def learned_weights(

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.marginals import Marginals
+from herbrand.answers.sheet import Sheet
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import HerbrandError
 from herbrand.model import Model
@@ -16,8 +17,8 @@ from herbrand.model import Model
 REFERENCE = "exact"
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Sheet):
     """Answers by engine; ``failures`` tells why an engine has none."""
 
     answers: dict[str, Marginals]
@@ -60,8 +61,21 @@ class Comparison:
         for name, reason in self.failures.items():
             yield name, "cannot run", "", "", reason
 
-    def rows(self) -> Iterator[tuple[str, ...]]:
-        """Each atom with its probability by each engine, for a table."""
+    @property
+    def title(self) -> str:
+        found = (self.largest_difference(name) for name in self.answers)
+        told = ("" if d is None else f" (off by at most {d:.1e})" for d in found)
+        return ", ".join(name + off for name, off in zip(self.answers, told, strict=True))
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return "atom", *self.answers
+
+    def __len__(self) -> int:
+        return len(next(iter(self.answers.values())))
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Each atom with its probability by each engine."""
         for atom, probabilities in self._side_by_side():
             yield atom, *(f"{p:.4f}" for p in probabilities)
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from herbrand.answers.sheet import Sheet
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
@@ -60,8 +61,8 @@ class Score:
         return told | {"calibration": [asdict(one) for one in self.bins]}
 
 
-@dataclass(frozen=True)
-class ScoreReport:
+@dataclass(frozen=True, repr=False)
+class ScoreReport(Sheet):
     """All rows pooled, and predicate by predicate; ``missing``: labels for which the result has no row."""
 
     pooled: Score
@@ -85,16 +86,27 @@ class ScoreReport:
         by_predicate = {name: found.to_dict() for name, found in self.predicates.items()}
         return self.pooled.to_dict() | {"missing": self.missing, "predicates": by_predicate}
 
-    heads = (
-        "predicate", "rows", "true", "average precision", "log loss", "brier", "calibration error", "accuracy"
-    )  # fmt: skip
+    @property
+    def title(self) -> str:
+        return "score"
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        figures = ("average precision", "log loss", "brier", "calibration error", "accuracy")
+        return "predicate", "rows", "true", *figures
 
     def cells(self) -> Iterator[tuple[str, ...]]:
-        several = self.predicates if len(self.predicates) > 1 else {}
-        for name, found in {**several, "(all)": self.pooled}.items():
+        for name, found in self._shown().items():
             figures = (found.average_precision, found.log_loss, found.brier)
             figures += (found.calibration_error, found.accuracy)
             yield (name, f"{found.rows:,}", f"{found.true:,}", *(f"{figure:.4f}" for figure in figures))
+
+    def __len__(self) -> int:
+        return len(self._shown())
+
+    def _shown(self) -> dict[str, Score]:
+        several = self.predicates if len(self.predicates) > 1 else {}
+        return {**several, "(all)": self.pooled}
 
     bin_heads = ("probability", "rows", "mean probability", "share true")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.sheet import Sheet
 from herbrand.contraction.memory import bytes_of, readable
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
@@ -34,8 +35,8 @@ class PredicateSize:
         return self.atoms - self.known
 
 
-@dataclass(frozen=True)
-class SizeReport:
+@dataclass(frozen=True, repr=False)
+class SizeReport(Sheet):
     """Sizes of a model: constants by type, atoms by predicate, groundings by formula, engines by name."""
 
     declarations: str
@@ -74,8 +75,20 @@ class SizeReport:
             ],
         }
 
-    def rows(self) -> Iterator[tuple[str, str, str]]:
-        """What, how large, and a detail, for a table."""
+    words = (0, 2)
+
+    @property
+    def title(self) -> str:
+        return "sizes"
+
+    @property
+    def heads(self) -> tuple[str, str, str]:
+        return "what", "size", "detail"
+
+    def __len__(self) -> int:
+        return len(list(self.cells()))
+
+    def cells(self) -> Iterator[tuple[str, str, str]]:
         for name, count in self.constants.items():
             yield f"type {name}", f"{count:,}", "constants"
         for p in self.predicates:
@@ -86,16 +99,8 @@ class SizeReport:
             yield f"engine {name}", "yes" if support.possible else "no", _cost(support)
 
     def to_arrow(self) -> pa.Table:
-        columns = list(zip(*self.rows(), strict=True)) or [(), (), ()]
-        return pa.table(
-            {
-                name: pa.array(c, pa.string())
-                for name, c in zip(("what", "size", "detail"), columns, strict=True)
-            }
-        )
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{what}: {size} {detail}" for what, size, detail in self.rows())
+        columns = list(zip(*self.cells(), strict=True)) or [(), (), ()]
+        return pa.table({name: pa.array(c, pa.string()) for name, c in zip(self.heads, columns, strict=True)})
 
 
 def size_report(model: Model, memory: int | str | None = None) -> SizeReport:

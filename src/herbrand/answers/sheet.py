@@ -1,0 +1,126 @@
+"""What all answers show of themselves: a title and rows, as plain text, in a notebook, as a DataFrame.
+
+An answer says its ``title``, its ``heads`` and its ``cells()``; ``spans()``, where it has any, is drawn
+beside each row: a bar from one share of the width to another. In a notebook a click on a head sorts.
+
+>>> class Scores(Sheet):
+...     title, heads = "scores", ("who", "score")
+...     def cells(self): return iter([("anna", "0.5000"), ("bob", "0.2500")])
+...     def spans(self): return iter([(0.0, 0.5), (0.0, 0.25)])
+...     def __len__(self): return 2
+>>> Scores()
+scores
+who    score
+anna  0.5000
+bob   0.2500
+>>> Scores()._repr_html_().count("<tr>")
+3
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+ROWS_SHOWN, NOTEBOOK_ROWS = 20, 200
+BAR_WIDTH = 100
+_SORT = (
+    "const t=this.closest('table'),b=t.tBodies[0],i=this.cellIndex,d=this.dataset.d=-(this.dataset.d||1);"
+    "const v=r=>r.cells[i].textContent;"
+    "[...b.rows].sort((r,s)=>d*(isNaN(v(r))||isNaN(v(s))?v(r).localeCompare(v(s)):v(s)-v(r)))"
+    ".forEach(r=>b.append(r))"
+)
+
+
+class Sheet:
+    """Rows of texts under a title."""
+
+    words: ClassVar[Sequence[int]] = (0,)
+    """Columns that stand to the left; numbers stand to the right."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def heads(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Each row as it is shown."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def spans(self) -> Iterator[tuple[float, float]] | None:
+        """For each row where its bar begins and ends, from 0 to 1; ``None`` draws none."""
+        return None
+
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """Columns as they are, not as they are shown."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars  # only when the user has it
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        rows = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            texts = (
+                f"{text:{'<' if place in self.words else '>'}{width}}"
+                for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            )
+            yield "  ".join(texts).rstrip()
+        if len(self) > ROWS_SHOWN:
+            yield f"... {len(self) - ROWS_SHOWN:,} more rows"
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook, with a bar for each row that has one."""
+        spans = self.spans()
+        drawn = repeat("") if spans is None else (f"<td>{_bar(*span)}</td>" for span in spans)
+        rows = "".join(
+            f"<tr>{self._row(row)}{bar}</tr>"
+            for row, bar in zip(islice(self.cells(), NOTEBOOK_ROWS), drawn, strict=False)
+        )
+        heads = "".join(
+            f"<th onclick='{escape(_SORT)}' style='cursor:pointer'>{escape(head)}</th>" for head in self.heads
+        )
+        more = f"; the first {NOTEBOOK_ROWS:,} of {len(self):,} rows" if len(self) > NOTEBOOK_ROWS else ""
+        title = "<br>".join(escape(line) for line in (self.title + more).splitlines())
+        return (
+            f"<table><caption>{title}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def _row(self, row: tuple[str, ...]) -> str:
+        sides = ("left" if place in self.words else "right" for place in range(len(row)))
+        return "".join(
+            f"<td style='text-align:{side}'>{escape(text)}</td>"
+            for side, text in zip(sides, row, strict=True)
+        )
+
+
+def _bar(begin: float, end: float) -> str:
+    """A point is drawn too."""
+    left, width = BAR_WIDTH * begin, max(BAR_WIDTH * (end - begin), 1.5)
+    inner = f"margin-left:{left:.1f}px;width:{width:.1f}px;height:10px;background:#4a7ebb"
+    return f"<div style='width:{BAR_WIDTH}px;background:#8882'><div style='{inner}'></div></div>"
