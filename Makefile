@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 demo: $(READY)
-	@$(BIN)/herbrand infer examples/smokers/smokers.hb --facts examples/smokers/facts
+	@$(BIN)/python examples/tour.py
 
 test: $(READY)
 	$(PYTEST) -n 2

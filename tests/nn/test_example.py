@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "logic_layer" / "train.py"
+SCRIPT = Path(__file__).parents[2] / "examples" / "logic_layer" / "run.py"
 
 
 def test_the_rule_helps_the_network() -> None:

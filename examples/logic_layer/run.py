@@ -1,4 +1,4 @@
-"""A small network and a rule, trained together: run it with ``python examples/logic_layer/train.py``.
+"""A small network and a rule, trained together: run it with ``python examples/logic_layer/run.py``.
 
 Papers have noisy features and cite each other, mostly within their topic. A linear network reads the features
 and gives each paper logits for its topic; the logic layer tells papers what those they are linked to say; the
@@ -76,4 +76,4 @@ def log_probabilities(network: nn.Module, layer: hb.nn.LogicLayer | None, featur
 
 if __name__ == "__main__":
     for who, share in train().items():
-        print(f"{who}: {share:.0%} of the unlabelled papers right")  # noqa: T201
+        print(f"{who}: {share:.0%} of the unlabelled papers right")
