@@ -13,20 +13,8 @@ from typing import NamedTuple
 import herbrand as hb
 
 THEORY = Path(__file__).with_name("citations.hb")
-WORDS = [
-    "learning",
-    "logic",
-    "networks",
-    "inference",
-    "data",
-    "relational",
-    "probabilistic",
-    "models",
-    "rules",
-    "kernels",
-    "graphs",
-    "trees",
-]
+WORDS = ["learning", "logic", "networks", "inference", "data", "relational"]
+WORDS += ["probabilistic", "models", "rules", "kernels", "graphs", "trees"]
 NAMES = [f"author {letter}" for letter in "abcdefgh"]
 VENUES = ["ijcai", "aaai", "icml"]
 
