@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup demo test check check-all lint docs bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale test-scale clean
 
 setup: $(READY)
 
@@ -27,13 +27,27 @@ lint: $(READY)
 	$(BIN)/pyright
 	$(PYTEST) tests/test_architecture.py
 
-docs: $(READY)
+# The documentation, as pages that open from disk: site/index.html.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs: site
 	$(PYTEST) tests/docs
 
-check: test lint docs
+# The pages' tests are among all tests.
+check: test lint site
 
-check-all: lint
+# Each note of changelog.d in its place.
+changelog: $(READY)
+	$(BIN)/python changelog.d/assemble.py
+
+check-all: lint site
 	$(PYTEST) -n 2 -m "slow or not slow"
+
+# Beyond memory, and two executors of Spark: needs Java 17 and downloads 400 MB.
+test-scale: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[scale]'
+	$(PYTEST) tests/scale tests/contraction/test_relational.py -m "slow or not slow"
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -42,7 +56,7 @@ bench-query: $(READY)
 	$(BIN)/python -m benchmarks query
 
 bench-bounds: $(READY)
-	$(BIN)/python -m benchmarks bounds bounds_ariel
+	$(BIN)/python -m benchmarks bounds bounds_larger bounds_ariel bounds_scale bounds_million
 
 bench-mean-field: $(READY)
 	$(BIN)/python -m benchmarks mean_field
@@ -54,7 +68,13 @@ bench-learning: $(READY)
 	$(BIN)/python -m benchmarks learning distillation
 
 bench-lifted: $(READY)
-	$(BIN)/python -m benchmarks lifted belief
+	$(BIN)/python -m benchmarks lifted belief regions
+
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks scale
+
+bench-peers: $(READY)
+	$(BIN)/python -m benchmarks peers
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build site

@@ -19,6 +19,7 @@ FLOORS = [
     "engines",
     "induction",
     "nn",
+    "scale",
     "learning model",
     "reports",
     "__init__",
@@ -28,7 +29,8 @@ FLOORS = [
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 
-LAZY = {"polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium"}
+LAZY = {"polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium", "pyspark.sql"}
+LAZY |= {"rich.console", "rich.markup", "rich.progress", "rich.table"}
 """Heavy or optional packages that a function may import for itself."""
 
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from herbrand.errors import HerbrandError
 
-if TYPE_CHECKING:
-    __version__: str
+__version__ = "0.1.0"
 
+if TYPE_CHECKING:
     from herbrand import nn
     from herbrand.induction.induce import induce
+    from herbrand.language.drawing import drawn as draw
     from herbrand.language.files import read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
     from herbrand.language.show import show
@@ -32,6 +33,7 @@ __all__ = [
     "HerbrandError",
     "Model",
     "compare",
+    "draw",
     "induce",
     "nn",
     "parse",
@@ -53,6 +55,7 @@ _HOMES = {
     "score": ("herbrand.reports.score", "score_file"),
     "size_report": ("herbrand.reports.sizes", "size_report"),
     "induce": ("herbrand.induction.induce", "induce"),
+    "draw": ("herbrand.language.drawing", "drawn"),
     "show": ("herbrand.language.show", "show"),
 }
 
@@ -62,8 +65,6 @@ _ROOMS = frozenset({"nn"})
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("herbrand")
     if name in _ROOMS:
         return importlib.import_module(f"herbrand.{name}")
     if name not in _HOMES:

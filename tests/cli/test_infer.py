@@ -76,7 +76,7 @@ def test_all_formats_tell_the_same(herbrand: Herbrand, rain: str, tmp_path: Path
 
 def test_notes_go_to_standard_error(herbrand: Herbrand, rain: str) -> None:
     outcome = herbrand("infer", rain)
-    assert outcome.err.startswith("engine exact: about ")
+    assert outcome.err.startswith("engine exact, exact at once: about ")
     assert "engine" not in outcome.out
 
 

@@ -247,7 +247,9 @@ class Marginals(Sheet):
         what = "most probable world" if self.most_probable else "marginals"
         where = f" on {self.status.where}" if self.status.where else ""
         told = f"{self.engine} {what} ({self.guarantee.value}){where}"
-        return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
+        if not self.status.converged:
+            return f"{told}, not converged: {self.status.advice}"
+        return f"{told}, {self.status.advice}" if self.status.advice else told
 
     def cells(self) -> Iterator[tuple[str, str]]:
         """Each row as it is shown; of a many-valued atom in the most probable world only its value."""

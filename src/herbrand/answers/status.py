@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Status:
-    """``advice``: what to change where a run did not converge; ``trace``: the residual of each step.
+    """``advice``: what to change where a run did not converge, or another method that did the work and why;
+    ``trace``: the residual of each step.
 
     ``where``: what ran it, if not this process alone.
     """
@@ -20,5 +21,5 @@ class Status:
     iterations: int
     seconds: float = 0.0
     advice: str = ""
-    trace: tuple[float, ...] = ()
+    trace: tuple[float, ...] = field(default=(), repr=False)
     where: str = ""

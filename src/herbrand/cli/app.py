@@ -1,32 +1,49 @@
 """The program ``herbrand``: its commands, and what becomes of errors.
 
-A command imports what it needs when it runs (by attributes of ``herbrand``, which are lazy), so that
-``--help`` costs no more than its own two libraries.
+A command imports what it needs when it runs (by attributes of ``herbrand``, which are lazy), and only the
+command that is asked for is built with its options, so that ``--help`` costs little more than its library.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from collections.abc import Callable, Collection
 
 import typer
 
 import herbrand
-from herbrand.cli import bound, check, compare, convert, explain, induce, infer, learn, query, score
 from herbrand.errors import HerbrandError
 
+COMMANDS = ("check", "infer", "query", "bound", "explain", "learn", "induce", "score", "compare", "convert")
 INTERRUPTED = 130
+COMPLETING = "_HERBRAND_COMPLETE"
 
-app = typer.Typer(
-    name="herbrand",
-    help="One engine for first-order logic under uncertainty.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: drawing boxes costs more than everything else a --help does
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for module in (check, infer, query, bound, explain, learn, induce, score, compare, convert):
-    app.command(module.NAME)(module.command)
+
+def program(whole: Collection[str] = COMMANDS, listed: bool = False) -> typer.Typer:
+    """These commands with all their options; the others are there by name, ``listed`` with what they do."""
+    app = typer.Typer(
+        name="herbrand",
+        help="One engine for first-order logic under uncertainty.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help: drawing boxes costs more than everything else a --help does
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name in COMMANDS:
+        command = _command(name) if name in whole or listed else _by_name
+        app.command(name, help=command.__doc__)(command if name in whole else _by_name)
+    return app
+
+
+def _command(name: str) -> Callable[..., None]:
+    return importlib.import_module(f"herbrand.cli.{name}").command
+
+
+def _by_name() -> None:
+    """Never runs: a command that is asked for is there whole."""
 
 
 def _version(wanted: bool) -> None:
@@ -35,7 +52,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Tell the version."
@@ -44,10 +60,18 @@ def _options(
     """One engine for first-order logic under uncertainty."""
 
 
+def _asked(arguments: list[str]) -> typer.Typer:
+    """As much of the program as these arguments need."""
+    if COMPLETING in os.environ:
+        return program()
+    asked = [argument for argument in arguments if not argument.startswith("-")][:1]
+    return program(asked, listed=not asked and "--version" not in arguments)
+
+
 def main() -> None:
     """Run a command; a mistake in the input is a message and status 1, never a traceback."""
     try:
-        app(standalone_mode=True)
+        _asked(sys.argv[1:])(standalone_mode=True)
     except HerbrandError as error:
         _told(str(error))
     except BrokenPipeError:

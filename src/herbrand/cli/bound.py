@@ -13,8 +13,6 @@ from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
 from herbrand.cli.output import Bar, leave_unconverged, note, sheet_table, write_result
 
-NAME = "bound"
-
 
 class Independence(StrEnum):
     markov = "markov"

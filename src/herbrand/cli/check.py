@@ -6,9 +6,7 @@ import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import text_table, write_result
-
-NAME = "check"
+from herbrand.cli.output import Table, write_result
 
 
 @spread
@@ -18,6 +16,6 @@ def command(opened: options.Opened, written: options.Written, memory: options.Me
     write_result(
         written,
         report.to_dict,
-        lambda: [text_table(report.heads, report.cells(), words=report.words)],
+        lambda: [Table(report.heads, report.cells(), words=report.words)],
         report.to_arrow,
     )

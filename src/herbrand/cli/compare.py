@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import text_table, write_result
-
-NAME = "compare"
+from herbrand.cli.output import Table, write_result
 
 
 @spread
@@ -35,6 +32,6 @@ def command(
 
     def tables() -> list[Table]:
         heads = ("engine", "guarantee", "seconds", "log partition", "largest difference")
-        return [text_table(heads, found.summary()), text_table(found.heads, found.cells())]
+        return [Table(heads, found.summary()), Table(found.heads, found.cells())]
 
     write_result(written, found.to_dict, tables, found.to_arrow)

@@ -11,8 +11,6 @@ import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.output import note, write_text
 
-NAME = "convert"
-
 
 def command(
     theory: options.Theories,

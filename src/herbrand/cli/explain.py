@@ -11,8 +11,6 @@ from herbrand.cli.grouping import spread
 from herbrand.cli.opening import last_argument, open_model
 from herbrand.cli.output import note, sheet_table, write_result
 
-NAME = "explain"
-
 
 @spread
 def command(

@@ -11,7 +11,6 @@ import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.output import Bar, note, write_text
 
-NAME = "induce"
 NOT_PERFECT = 3
 
 

@@ -11,8 +11,6 @@ from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
 from herbrand.cli.output import leave_unconverged, note, sheet_table, write_result
 
-NAME = "infer"
-
 
 @spread
 def command(
@@ -32,6 +30,9 @@ def command(
     min: Annotated[
         float | None, typer.Option("--min", metavar="P", help="Rows of at least this probability.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --on: go on from the last step of a run that was cut off.")
+    ] = False,
 ) -> None:
     """Marginal probabilities of the latent atoms, of what is queried, or the most probable world.
 
@@ -44,6 +45,7 @@ def command(
         map=map,
         top=top,
         min=min,
+        resume=resume,
         note=note,
         **stepped.told(),
     )

@@ -1,4 +1,4 @@
-"""``herbrand learn``: weights for the statements that have a question mark."""
+"""``herbrand learn``: weights for the statements, rules and facts that are to be learned."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from herbrand.cli.output import Bar, leave_unconverged, note, sheet_table, write
 if TYPE_CHECKING:
     from herbrand.learning.settings import Progress
 
-NAME = "learn"
-
 
 @spread
 def command(
@@ -27,7 +25,8 @@ def command(
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the learned theory there.")
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="pseudo-likelihood, layers or distillation.")
+        str,
+        typer.Option("--method", metavar="NAME", help="pseudo-likelihood, layers, distillation or proof."),
     ] = "pseudo-likelihood",
     target: Annotated[
         list[str] | None,
@@ -58,7 +57,10 @@ def command(
         float | None, typer.Option("--rate", metavar="R", min=0, help="The learning rate of Adam.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option("--batch", metavar="N", min=1, help="Groundings a step; all if not given.")
+        int | None,
+        typer.Option(
+            "--batch", metavar="N", min=1, help="Groundings, or questions, a step; all if not given."
+        ),
     ] = None,
     observed: Annotated[
         float | None,
@@ -66,6 +68,22 @@ def command(
     ] = None,
     size: Annotated[
         int | None, typer.Option("--size", metavar="N", min=1, help="Numbers in a constant's embedding.")
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", metavar="D", min=0, help="proof: how deep calls may go (default: 10)."),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            "--loss", metavar="NAME", help="proof: cross-entropy (of shares, default), softmax or margin."
+        ),
+    ] = None,
+    asked: Annotated[
+        int | None,
+        typer.Option(
+            "--asked", metavar="N", min=1, help="proof: which argument facts answer (default: the last)."
+        ),
     ] = None,
     patience: Annotated[
         int | None,
@@ -80,6 +98,7 @@ def command(
 ) -> None:
     """Weights of statements such as '?: smokes(x) => cancer(x)', learned from facts; gives a theory.
 
+    By --method proof those of rules '@ ?' and of facts of 'learned' predicates, from right answers.
     Every predicate is closed unless it is --latent. The theory goes to -o, or to standard output.
     """
     bar = Bar("learning", began=time.monotonic())
@@ -103,6 +122,9 @@ def command(
         batch=batch,
         observed=observed,
         size=size,
+        depth=depth,
+        loss=loss,
+        asked=asked,
         patience=patience,
         save=save,
         resume=resume,

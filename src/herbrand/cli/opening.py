@@ -26,6 +26,7 @@ def open_model(opened: Opened) -> Model:
         closed=opened.closed or (),
         header=None if opened.header is None else opened.header is Header.yes,
         ignore=opened.ignore or (),
+        on=opened.on,
         progress=_progress(),
     )
 

@@ -51,6 +51,12 @@ Ignore = Annotated[
         "--ignore", metavar="weights|bounds|rules", help="Leave out statements of this kind. Repeatable."
     ),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on", metavar="PLACE", help="A database that holds the facts and does the work: duckdb:FILE."
+    ),
+]
 Given = Annotated[
     list[str] | None,
     typer.Option("--given", metavar="LITERAL", help="One more fact for this call. Repeatable."),
@@ -110,6 +116,7 @@ class Opened:
     closed: Closed = None
     header: HasHeader = None
     ignore: Ignore = None
+    on: On = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Where a command's words go: results to standard output or a file, all else to standard error.
 
 A file is written under another name and moved into place, so that an interrupted command leaves nothing
-half-written.
+half-written. What draws tables and bars is imported when something is drawn, so that ``--help`` costs little.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from herbrand.cli.options import Format, Written
 from herbrand.errors import HerbrandError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.progress import Progress, TaskID
 
     from herbrand.answers.sheet import Sheet
     from herbrand.answers.status import Status
@@ -41,10 +39,13 @@ def note(text: str) -> None:
 
 
 def leave_unconverged(status: Status) -> None:
-    """After results are written: status 3, and why, where the work did not converge."""
+    """After results are written: status 3, and why, where the work did not converge; a note where another
+    method than the one that was named did the work."""
     if not status.converged:
         note(f"not converged: {status.advice}")
         raise typer.Exit(NOT_CONVERGED)
+    if status.advice:
+        note(status.advice)
 
 
 def write_result(
@@ -72,32 +73,39 @@ def write_text(text: str, output: str | None) -> None:
         _write_file(output, lambda file: file.write(text.encode()))
 
 
-def text_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    title: str | None = None,
-    words: Sequence[int] = (0,),
-) -> Table:
-    """A table; columns of words stand to the left, numbers to the right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place in words else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
+@dataclass(frozen=True)
+class Table:
+    """Columns of ``words`` stand to the left, numbers to the right."""
+
+    heads: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    title: str | None = None
+    words: Sequence[int] = (0,)
 
 
 def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
     """An answer as a table, under its own title unless another is given."""
-    return text_table(sheet.heads, sheet.cells(), sheet.title if title is None else title, sheet.words)
+    return Table(sheet.heads, sheet.cells(), sheet.title if title is None else title, sheet.words)
 
 
 def _rendered(table: Table, output: str | None) -> str:
     """Coloured and fitted on a terminal; plain and as wide as it needs elsewhere."""
+    import rich.console
+    import rich.markup
+    import rich.table
+
+    drawn = rich.table.Table(
+        title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
+    for place, column in enumerate(table.heads):
+        drawn.add_column(column, justify="left" if place in table.words else "right", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*map(rich.markup.escape, row))
     plain = output is not None or not sys.stdout.isatty()
-    console = Console(width=10_000 if plain else None, no_color=plain or None, force_terminal=not plain)
+    width = 10_000 if plain else None
+    console = rich.console.Console(width=width, no_color=plain or None, force_terminal=not plain)
     with console.capture() as captured:
-        console.print(table, soft_wrap=True)
+        console.print(drawn, soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
 
 
@@ -165,8 +173,12 @@ class Bar:
         if not sys.stderr.isatty() or time.monotonic() - self._began < WAIT:
             return
         if self._progress is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            import rich.console
+            import rich.progress as bars
+
+            columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TimeRemainingColumn())
+            console = rich.console.Console(stderr=True)
+            self._progress = bars.Progress(*columns, console=console, transient=True)
             self._task = self._progress.add_task(self._title, total=1.0)
             self._progress.start()
         assert self._task is not None

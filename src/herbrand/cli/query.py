@@ -12,8 +12,6 @@ from herbrand.cli.grouping import spread
 from herbrand.cli.opening import last_argument, open_model
 from herbrand.cli.output import leave_unconverged, note, sheet_table, write_result
 
-NAME = "query"
-
 
 class Normalize(StrEnum):
     none = "none"

@@ -9,9 +9,7 @@ import typer
 import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
-from herbrand.cli.output import note, sheet_table, text_table, write_result
-
-NAME = "score"
+from herbrand.cli.output import Table, note, sheet_table, write_result
 
 
 @spread
@@ -43,7 +41,7 @@ def command(
         report.to_dict,
         lambda: [
             sheet_table(report),
-            text_table(report.bin_heads, report.bin_cells(), "calibration"),
+            Table(report.bin_heads, report.bin_cells(), "calibration"),
         ],
         report.to_arrow,
     )

@@ -7,7 +7,7 @@ whatever exact engine can. The estimate often had to prepare what a run needs; a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,21 +39,38 @@ class Choice:
     def exact(self) -> bool:
         return self.support.guarantee is Guarantee.EXACT
 
+    @property
+    def why(self) -> str:
+        """Why ``auto`` takes it, if it does."""
+        if not self.exact:
+            return f"the first {self.support.guarantee.value}, as no exact answer is affordable"
+        if self.cost <= AT_ONCE:
+            return "exact at once"
+        if self.cost <= AFFORDABLE:
+            return "the cheapest exact answer"
+        return "as nothing cheaper can run"
+
     def __str__(self) -> str:
-        sure = "" if self.exact else f", {self.support.guarantee.value} only"
-        return f"engine {self.engine.name}{sure}: about {self.cost:.1e} operations"
+        return f"engine {self.engine.name}, {self.why}: about {self.cost:.1e} operations"
 
 
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
     if name != "auto":
         return Choice(engine_named(name, settings), Support(True))
+    return best(_choices(settings, program, question))
+
+
+def best(choices: Iterable[Choice]) -> Choice:
+    """What ``auto`` takes of these, in the order of the registry; a ``BudgetError`` if none can run."""
     refusals: list[Mistake] = []
     dear: list[Choice] = []
     exact: list[Choice] = []
-    for choice in _choices(settings, program, question):
+    for choice in choices:
         if not choice.support.possible:
             refusals.append(Mistake(f"{choice.engine.name} cannot run it: {choice.support.reason}"))
+        elif not choice.exact and choice.support.reason:
+            continue  # it would only hand over to an engine that is asked as well
         elif not choice.exact:
             return min(exact, key=lambda other: other.cost) if exact else choice
         elif choice.cost <= AT_ONCE and not exact:

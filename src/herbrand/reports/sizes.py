@@ -10,15 +10,20 @@ import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
 from herbrand.contraction.memory import bytes_of, readable
+from herbrand.engines.choice import Choice, best
+from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
-from herbrand.errors import UnsupportedError
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show, show_statement
+from herbrand.language.syntax import Bound, BoundRows
 from herbrand.model import Model
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+from herbrand.reports.network import NetworkSize, network_size
+from herbrand.scale.sizes import measured
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class SizeReport(Sheet):
     predicates: tuple[PredicateSize, ...]
     formulas: tuple[tuple[str, int], ...]
     engines: dict[str, Support]
+    auto: Choice | None = None
+    network: NetworkSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``herbrand check``."""
@@ -61,18 +68,10 @@ class SizeReport(Sheet):
                 for p in self.predicates
             ],
             "formulas": [{"statement": text, "groundings": count} for text, count in self.formulas],
-            "engines": [
-                {
-                    "engine": name,
-                    "possible": support.possible,
-                    "reason": support.reason,
-                    "guarantee": support.guarantee.value if support.possible else None,
-                    "detail": support.detail,
-                    "operations": support.operations,
-                    "bytes": support.bytes,
-                }
-                for name, support in self.engines.items()
-            ],
+            "engines": _told(self.engines),
+            "auto": None if self.auto is None else self.auto.engine.name,
+            "network": None if self.network is None else self.network.to_dict(),
+            "bound_engines": [] if self.network is None else _told(self.network.engines),
         }
 
     words = (0, 2)
@@ -97,6 +96,12 @@ class SizeReport(Sheet):
             yield text, f"{count:,}", "groundings"
         for name, support in self.engines.items():
             yield f"engine {name}", "yes" if support.possible else "no", _cost(support)
+        if self.auto is not None:
+            yield "engine auto", self.auto.engine.name, self.auto.why
+        if self.network is not None:
+            yield from self.network.rows()
+            for name, support in self.network.engines.items():
+                yield f"bound engine {name}", "yes" if support.possible else "no", _cost(support)
 
     def to_arrow(self) -> pa.Table:
         columns = list(zip(*self.cells(), strict=True)) or [(), (), ()]
@@ -105,10 +110,14 @@ class SizeReport(Sheet):
 
 def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
     """Sizes and engines of a model; nothing is inferred."""
-    program = _measured_program(model)
-    evidence = Evidence(program)
+    allowed = None if memory is None else bytes_of(memory)
+    if model.on is None:
+        program = _measured_program(model)
+        evidence = Evidence(program)
+        engines = _inference(program, Settings(allowed))
+    else:
+        program, evidence, engines = measured(model.stored, allowed)
     known = {name: evidence.known(name) for name in program.signature.predicates}
-    settings = Settings(None if memory is None else bytes_of(memory))
     return SizeReport(
         show(program.signature.declarations()),
         {name: len(domain) for name, domain in program.facts.domains.items()},
@@ -120,8 +129,47 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
             (next(show_statement(s)), groundings(s, program.signature, program.facts))
             for s in model.theory.formulas
         ),
-        {engine.name: engine.supports(program, Question()) for engine in all_engines(settings)},
+        engines,
+        _preferred(engines, Settings(allowed)),
+        network_size(program, BoundSettings(allowed)) if _states_bounds(program) else None,
     )
+
+
+def _inference(program: Program, settings: Settings) -> dict[str, Support]:
+    """What every engine of ``infer`` says of the program."""
+    running = all_engines(settings)
+    if _states_bounds(program):
+        refusal = Support(False, "infer cannot use probability bounds: leave them out by --ignore bounds")
+        return {engine.name: refusal for engine in running}
+    return {engine.name: engine.supports(program, Question()) for engine in running}
+
+
+def _preferred(engines: dict[str, Support], settings: Settings) -> Choice | None:
+    """What ``auto`` would take; ``None`` where nothing can run."""
+    known = [engine for engine in all_engines(settings) if engine.name in engines]
+    try:
+        return best(Choice(engine, engines[engine.name]) for engine in known)
+    except BudgetError:
+        return None
+
+
+def _states_bounds(program: Program) -> bool:
+    return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)
+
+
+def _told(engines: dict[str, Support]) -> list[dict[str, Any]]:
+    return [
+        {
+            "engine": name,
+            "possible": support.possible,
+            "reason": support.reason,
+            "guarantee": support.guarantee.value if support.possible else None,
+            "detail": support.detail,
+            "operations": support.operations,
+            "bytes": support.bytes,
+        }
+        for name, support in engines.items()
+    ]
 
 
 def _measured_program(model: Model) -> Program:
@@ -137,4 +185,4 @@ def _cost(support: Support) -> str:
         return support.reason
     cost = f"about {support.operations or 0:.1e} operations, {readable(support.bytes or 0)}"
     told = f"{support.guarantee.value}, {cost}"
-    return f"{told}; {support.detail}" if support.detail else told
+    return "; ".join(filter(None, (told, support.reason, support.detail)))

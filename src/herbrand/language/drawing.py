@@ -1,0 +1,125 @@
+"""A theory drawn for a notebook: statements to the left, predicates to the right, lines for what is named.
+
+>>> from herbrand.language.parse import parse_theory
+>>> drawing = drawn(parse_theory("1.5: rain => wet\\nP(rain) in [0.2, 0.3]"))
+>>> drawing.svg.count("<line"), drawing.svg.count("<ellipse")
+(3, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+from itertools import chain, islice
+
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import (
+    Atom,
+    Bound,
+    Formula,
+    Hard,
+    Rule,
+    Single,
+    Theory,
+    ValueIn,
+    ValueIs,
+    WeightedFormula,
+    walk,
+)
+
+STATEMENTS_SHOWN = 60
+LONGEST_TEXT = 72
+ROW, LETTER, MARGIN, GAP = 30, 7.3, 12, 140
+"""Pixels: a statement's height, a letter's width, the room around all, the room for lines."""
+COLOURS = {"weighted": "#4a7ebb", "hard": "#444444", "bound": "#3a9d5d", "rule": "#c77d2e"}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that a notebook shows; ``svg`` is its text."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def drawn(theory: Theory) -> Drawing:
+    """The weighted formulas, bounds and rules of a theory, and the predicates that they name."""
+    wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule))
+    statements = list(islice(wanted, STATEMENTS_SHOWN))
+    names = list(dict.fromkeys(chain.from_iterable(map(_named, statements))))
+    texts = [_cut(next(show_statement(statement))) for statement in statements]
+    box = LETTER * max(map(len, texts), default=0) + 2 * MARGIN
+    ellipse = LETTER * max(map(len, names), default=0) + 4 * MARGIN
+    height = ROW * max(len(texts), len(names), 1) + 2 * MARGIN
+    left = _spread(len(texts), height)
+    right = dict(zip(names, _spread(len(names), height), strict=True))
+    middle = MARGIN + box + GAP + ellipse / 2
+    lines = (
+        f"<line x1='{MARGIN + box:.0f}' y1='{left[i]:.0f}' x2='{middle - ellipse / 2:.0f}' "
+        f"y2='{right[name]:.0f}' stroke='{COLOURS[_kind(statement)]}' stroke-opacity='0.6'/>"
+        for i, statement in enumerate(statements)
+        for name in dict.fromkeys(_named(statement))
+    )
+    boxes = (
+        f"<rect x='{MARGIN}' y='{left[i] - ROW / 2 + 3:.0f}' width='{box:.0f}' height='{ROW - 6}' rx='4' "
+        f"fill='none' stroke='{COLOURS[_kind(statement)]}'/>{_text(text, MARGIN + box / 2, left[i])}"
+        for i, (statement, text) in enumerate(zip(statements, texts, strict=True))
+    )
+    ellipses = (
+        f"<ellipse cx='{middle:.0f}' cy='{y:.0f}' rx='{ellipse / 2:.0f}' ry='{ROW / 2 - 3}' fill='none' "
+        f"stroke='currentColor'/>{_text(name, middle, y)}"
+        for name, y in right.items()
+    )
+    width = 2 * MARGIN + box + GAP + ellipse
+    return Drawing(
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
+        f"font-family='monospace' font-size='12'>{''.join(chain(lines, boxes, ellipses))}</svg>"
+    )
+
+
+def _named(statement: Single) -> Iterator[str]:
+    """Predicates, once for each time that they are named."""
+    for formula in chain.from_iterable(map(walk, _formulas(statement))):
+        if isinstance(formula, Atom):
+            yield formula.predicate
+        elif isinstance(formula, ValueIs | ValueIn):
+            yield formula.atom.predicate
+
+
+def _formulas(statement: Single) -> Iterable[Formula]:
+    match statement:
+        case WeightedFormula(formula=formula):
+            return (formula,)
+        case Bound(event=event, given=given):
+            return (event,) if given is None else (event, given)
+        case Rule(head=head, body=body):
+            return (head, *body)
+    return ()
+
+
+def _kind(statement: Single) -> str:
+    match statement:
+        case Bound():
+            return "bound"
+        case Rule():
+            return "rule"
+        case WeightedFormula(weight=Hard()):
+            return "hard"
+    return "weighted"
+
+
+def _spread(count: int, height: float) -> list[float]:
+    """Heights of the middles of so many things, one below the other."""
+    return [height * (2 * i + 1) / (2 * count) for i in range(count)]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def _text(text: str, x: float, y: float) -> str:
+    place = f"x='{x:.0f}' y='{y + 4:.0f}' text-anchor='middle' fill='currentColor'"
+    return f"<text {place}>{escape(text)}</text>"

@@ -1,0 +1,88 @@
+"""How large the credal network of a theory of bounds is, and what can bound it: rows of ``herbrand check``.
+
+>>> import herbrand as hb
+>>> from herbrand.engines.credal.engine import BoundSettings
+>>> model = hb.Model(hb.parse("P(a) <= 0.3\\nP(b | a) >= 0.6\\nP(b | not a) <= 0.2"))
+>>> size = network_size(model.program, BoundSettings())
+>>> size.sentences, size.factors, size.widest, size.cyclic, size.engines["exact"].possible
+(3, 1, 2, 0, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from herbrand.engines.credal.ariel.scopes import scopes_of
+from herbrand.engines.credal.engine import BoundSettings
+from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.markov import cyclic_atoms
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.engine import Support
+from herbrand.engines.registry import BOUND, bound_engine_named
+from herbrand.errors import HerbrandError
+from herbrand.program.program import Program
+
+
+@dataclass(frozen=True)
+class NetworkSize:
+    """``sentences`` are ground; a factor is all those over the same atoms, ``widest`` the most atoms of one.
+
+    ``cyclic`` counts the atoms on and above cycles of the graph: where there are none it is acyclic.
+    ``refused`` says why there is no network.
+    """
+
+    atoms: int
+    sentences: int
+    factors: int
+    widest: int
+    cyclic: int
+    engines: dict[str, Support]
+    refused: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "atoms": self.atoms,
+            "sentences": self.sentences,
+            "factors": self.factors,
+            "widest_factor": self.widest,
+            "cyclic_atoms": self.cyclic,
+            "refused": self.refused or None,
+        }
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """What, how large, and a detail, for a table."""
+        if self.refused:
+            yield "credal network", "none", self.refused
+            return
+        graph = f"{self.cyclic:,} on or above cycles" if self.cyclic else "no cycle"
+        yield "credal network", f"{self.atoms:,}", f"open ground atoms, {graph}"
+        yield (
+            "ground bounds",
+            f"{self.sentences:,}",
+            f"in {self.factors:,} factors of up to {self.widest:,} atoms",
+        )
+
+
+def network_size(program: Program, settings: BoundSettings) -> NetworkSize:
+    """The size of what ``bound`` would look at, for the intervals of all atoms; nothing is solved."""
+    try:
+        network = credal_network(program, settings.memory)
+    except HerbrandError as error:
+        refusal = Support(False, error.mistakes[0].message)
+        return NetworkSize(0, 0, 0, 0, 0, dict.fromkeys(BOUND, refusal), refusal.reason)
+    scopes = scopes_of(network)
+    return NetworkSize(
+        len(network.atoms),
+        len(network),
+        sum(map(len, scopes)),
+        max((scope.arity for scope in scopes), default=0),
+        int(cyclic_atoms(network).sum()),
+        {name: _support(name, settings, network) for name in BOUND},
+    )
+
+
+def _support(name: str, settings: BoundSettings, network: Network) -> Support:
+    return bound_engine_named(name, settings).supports(network, BoundQuestion())
