@@ -15,7 +15,9 @@ from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import Learned, Theory, Value
+from herbrand.learning.curve import picture
 from herbrand.learning.parameters import Key
+from herbrand.learning.settings import Progress
 from herbrand.learning.writing import weight_statements
 
 
@@ -55,6 +57,7 @@ class Learning(Sheet):
     """``theory`` has numbers where the given one had question marks; ``metrics`` are what was measured.
 
     ``predictions``: what a predictor that was trained says of the latent atoms, where there is one.
+    ``curve``: what was watched, step by step.
     """
 
     method: str
@@ -63,6 +66,7 @@ class Learning(Sheet):
     weights: tuple[LearnedWeight, ...]
     metrics: Mapping[str, Any] = field(default_factory=dict)
     predictions: Marginals | None = None
+    curve: tuple[Progress, ...] = ()
 
     @property
     def text(self) -> str:
@@ -116,6 +120,9 @@ class Learning(Sheet):
         largest = max((abs(w.weight) for w in self.weights), default=0.0) or 1.0
         ends = (0.5 + 0.5 * w.weight / largest for w in self.weights)
         return ((min(0.5, end), max(0.5, end)) for end in ends)
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + picture(self.curve)
 
 
 def learned_weights(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from herbrand.errors import UnsupportedError, nearest
@@ -12,7 +13,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
-from herbrand.learning.settings import LearningSettings, settings_from
+from herbrand.learning.settings import LearningSettings, Progress, settings_from
 from herbrand.learning.worlds import separate_facts
 
 __all__ = ["METHODS", "learned", "method_named", "separate_facts"]
@@ -23,6 +24,7 @@ METHODS = {
     "pseudo-likelihood": "herbrand.learning.pseudo_likelihood:learn",
     "layers": "herbrand.learning.layers:learn",
     "distillation": "herbrand.learning.distillation:learn",
+    "proof": "herbrand.learning.proof.method:learn",
 }
 
 
@@ -48,4 +50,12 @@ def learned(
     """What a method makes of a theory and worlds."""
     learn = method_named(method)
     told = settings_from(settings)
-    return learn(theory, [World(*world) for world in worlds], Aim(targets, latent), told)
+    curve: list[Progress] = []
+
+    def watch(progress: Progress) -> None:
+        curve.append(progress)
+        if told.watch is not None:
+            told.watch(progress)
+
+    found = learn(theory, [World(*w) for w in worlds], Aim(targets, latent), replace(told, watch=watch))
+    return replace(found, curve=tuple(curve))
