@@ -1,7 +1,7 @@
 """Exact probability bounds: how long a network takes, and how many of its bounds are proved.
 
-The classes and sizes of the ARIEL paper's table 1, and larger ones. The paper's figures are seconds a network
-by interior points, whose answers are local optima; ours are proved.
+The classes and sizes of the ARIEL paper's table 1. The paper's figures are seconds a network by interior
+points, whose answers are local optima; ours are proved. Seconds are the processor's.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ PAPER = {
     "dag": {5: 9.12, 6: 5.63, 7: 193.07, 8: 3625.37, 9: 7251.62, 10: 17195.05},
     "cyclic": {5: 9.48, 6: 3.98},
 }
-LARGER = {"polytree": (15, 20, 30), "dag": (15, 20)}
-INSTANCES, LARGER_INSTANCES = 5, 3
-SECONDS_A_NETWORK = {"cyclic": 20.0}
-SECONDS_A_LARGER_NETWORK = 60.0
+INSTANCES = 10
+SECONDS_A_NETWORK = {"polytree": 30.0, "dag": 30.0, "cyclic": 10.0}
 TOLERANCE = 1e-5
+SECONDS = "Seconds are the processor's."
 
 
 @dataclass(frozen=True)
@@ -39,33 +38,37 @@ def solved(kind: str, n: int, seed: int, seconds: float) -> Run:
     """All bounds of one random network within a time limit."""
     text = getattr(credal_networks, kind)(n, seed)
     model = hb.Model(read_theory_text(text, "lcn"))
-    began = time.perf_counter()
+    began = time.process_time()
     answer = model.bound(engine="exact", time_limit=seconds, tolerance=TOLERANCE)
     gaps = [row.gap or 0.0 for row in answer.rows()]
-    return Run(time.perf_counter() - began, len(gaps), sum(gap == 0 for gap in gaps), max(gaps))
+    return Run(time.process_time() - began, len(gaps), sum(gap == 0 for gap in gaps), max(gaps))
 
 
 def report() -> str:
     """A Markdown table, a row a class and size."""
+    sizes = {kind: tuple(paper) for kind, paper in PAPER.items()}
+    return solved_table(sizes, INSTANCES, SECONDS_A_NETWORK)
+
+
+def solved_table(sizes: dict[str, tuple[int, ...]], instances: int, seconds: dict[str, float]) -> str:
+    """A row for each class and size; ``seconds`` is the time limit of a network."""
     solved("dag", 5, 0, 5.0)  # so that loading SCIP is not counted
     lines = [
+        f"{SECONDS} A search is stopped by the clock; what is not proved by then tells its gap.",
+        "",
         "| class | atoms | networks | seconds a network | paper (s) | intervals proved | largest gap |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for kind, sizes in PAPER.items():
-        for n, paper in sizes.items():
-            limit = SECONDS_A_NETWORK.get(kind, SECONDS_A_LARGER_NETWORK)
-            lines.append(_row(kind, n, INSTANCES, limit, f"{paper:,.2f}"))
-    for kind, larger in LARGER.items():
-        lines += [_row(kind, n, LARGER_INSTANCES, SECONDS_A_LARGER_NETWORK, "") for n in larger]
+    lines += [_row(kind, n, instances, seconds[kind]) for kind, several in sizes.items() for n in several]
     return "\n".join(lines)
 
 
-def _row(kind: str, n: int, instances: int, limit: float, paper: str) -> str:
+def _row(kind: str, n: int, instances: int, limit: float) -> str:
     runs = [solved(kind, n, seed, limit) for seed in range(instances)]
     seconds = sum(run.seconds for run in runs) / len(runs)
     proved, bounds = sum(run.proved for run in runs), sum(run.bounds for run in runs)
     gap = max(run.gap for run in runs)
     name = "random" if kind == "cyclic" else kind
+    paper = f"{PAPER[kind][n]:,.2f}" if n in PAPER[kind] else ""
     told = f"{gap:.1e}" if gap else "0"
     return f"| {name} | {n} | {instances} | {seconds:.2f} | {paper} | {proved} of {bounds} | {told} |"

@@ -2,7 +2,7 @@
 
     python -m benchmarks query        (make bench-query)
 
-``HERBRAND_BENCH_FACTS=10000000`` makes the random relations larger than a million facts;
+``HERBRAND_BENCH_FACTS=1000000,10000000`` says how many facts the random relations have (default: a million);
 ``HERBRAND_BENCH_PROBLOG`` names a Python that has ProbLog, if this one does not.
 """
 
@@ -32,7 +32,7 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 
 WEIGHT = 0.2
-FACTS = int(os.environ.get("HERBRAND_BENCH_FACTS", "1000000"))
+SIZES = tuple(map(int, os.environ.get("HERBRAND_BENCH_FACTS", "1000000").split(",")))
 PROBLOG = os.environ.get("HERBRAND_BENCH_PROBLOG", sys.executable)
 PATHS = """\
 type node = number
@@ -60,11 +60,11 @@ smokes(x) :- friend(x, y), influences(y, x), smokes(y)
 
 
 def report() -> str:
-    return f"{table([*_grids(), *_large()])}\n\n{_beside_others()}"
+    return f"{table(measure())}\n\n{_beside_others()}"
 
 
 def measure() -> list[Measurement]:
-    return [*_grids(), *_large()]
+    return [*_grids(), *(row for facts in SIZES for row in _large(facts))]
 
 
 # Grids
@@ -136,13 +136,13 @@ def _proof(rules: str, facts: object) -> Proof:
 # Random relations
 
 
-def _large() -> Iterator[Measurement]:
-    constants = FACTS // 5 if FACTS <= 2_000_000 else FACTS // 10
+def _large(count: int) -> Iterator[Measurement]:
+    constants = count // 5 if count <= 2_000_000 else count // 10
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         for name in "qrs":
-            tails = (constants * rng.random(FACTS) ** 2).astype(np.int64)
-            rows = pa.table({"a": rng.integers(0, constants, FACTS), "b": tails})
+            tails = (constants * rng.random(count) ** 2).astype(np.int64)
+            rows = pa.table({"a": rng.integers(0, constants, count), "b": tails})
             pyarrow.parquet.write_table(rows, Path(folder) / f"{name}.parquet")
         began = time.perf_counter()
         proof = _proof(RANDOM, [folder])
@@ -151,13 +151,14 @@ def _large() -> Iterator[Measurement]:
         duckdb.execute(f"SELECT count(DISTINCT (a, b)) FROM '{folder}/q.parquet'").fetchall()
         scan = 3 * (time.perf_counter() - began)
     yield Measurement(
-        "loading three relations", f"3 × {FACTS:,} facts", loading, "DuckDB, distinct rows", scan
+        "loading three relations", f"3 × {count:,} facts", loading, "DuckDB, distinct rows", scan
     )
-    yield from _hops(proof, rng)
-    yield _beside(proof)
+    size = f"3 × {count:,} facts"
+    yield from _hops(proof, rng, size)
+    yield _beside(proof, size)
 
 
-def _hops(proof: Proof, rng: np.random.Generator) -> Iterator[Measurement]:
+def _hops(proof: Proof, rng: np.random.Generator, told: str) -> Iterator[Measurement]:
     size = proof.program.sizes["node"]
     indexes = [proof.program.relation(name).index((0,)) for name in "qrs"]
     pointers = tuple(index.pointers for index in indexes)
@@ -169,7 +170,7 @@ def _hops(proof: Proof, rng: np.random.Generator) -> Iterator[Measurement]:
     )
     yield race(
         "three hops from one constant",
-        f"3 × {FACTS:,} facts",
+        told,
         lambda: proof.found(goal.shape, [(5,)], request),
         "numba push",
         lambda: limits.chain_of_one(pointers, columns, 5, sums, found, other),
@@ -184,14 +185,14 @@ def _hops(proof: Proof, rng: np.random.Generator) -> Iterator[Measurement]:
     assert len(proof.found(goal.shape, rows, request).table) == limits.chain_of_many(matrices, starts).nnz
     yield race(
         "three hops from 256 constants",
-        f"3 × {FACTS:,} facts",
+        told,
         lambda: proof.found(goal.shape, rows, request),
         "scipy, sparse × sparse",
         lambda: limits.chain_of_many(matrices, starts),
     )
 
 
-def _beside(proof: Proof) -> Measurement:
+def _beside(proof: Proof, told: str) -> Measurement:
     """A cyclic body, for all pairs."""
     goal, request = proof.read("beside(x, y)"), Request()
     q, r, s = (proof.program.relation(name).index((0,)) for name in "qrs")
@@ -201,7 +202,7 @@ def _beside(proof: Proof) -> Measurement:
     assert answers.values.sum() == limits.masked_product(*arrays, width).sum()
     return race(
         "q(x, w), r(x, y), s(w, y) for all x and y",
-        f"3 × {FACTS:,} facts",
+        told,
         lambda: proof.found(goal.shape, [()], request),
         "numba masked product",
         lambda: limits.masked_product(*arrays, width),

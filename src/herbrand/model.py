@@ -29,10 +29,20 @@ from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
+from herbrand.language.drawing import drawn
 from herbrand.language.parse import is_probability, parse_literal
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Bound, FactRows, Rule, Statement, Theory, Value, WeightedFormula
+from herbrand.language.syntax import (
+    Bound,
+    BoundRows,
+    FactRows,
+    Rule,
+    Statement,
+    Theory,
+    Value,
+    WeightedFormula,
+)
 from herbrand.program.derive import derived
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
@@ -42,7 +52,11 @@ from herbrand.program.question import Question, queried_predicates, read_explain
 if TYPE_CHECKING:
     from herbrand.learning.learned import Learning
 
-KINDS: dict[str, type[Statement]] = {"weights": WeightedFormula, "bounds": Bound, "rules": Rule}
+KINDS: dict[str, tuple[type[Statement], ...]] = {
+    "weights": (WeightedFormula,),
+    "bounds": (Bound, BoundRows),
+    "rules": (Rule,),
+}
 Texts = str | Iterable[str]
 
 
@@ -69,7 +83,7 @@ class Model:
 
     ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate.
     ``open`` and ``closed`` override the world assumption of predicates; ``header`` says whether text tables
-    have one.
+    have one. ``on``: a database that holds the facts and runs ``infer``, such as ``duckdb:world.duckdb``.
     """
 
     def __init__(
@@ -81,6 +95,7 @@ class Model:
         closed: Texts = (),
         header: bool | None = None,
         ignore: Texts = (),
+        on: str | None = None,
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
         self.theory = theory
@@ -89,6 +104,7 @@ class Model:
         self._open, self._closed = _texts(open), _texts(closed)
         self._header = header
         self._ignored = frozenset(_texts(ignore))
+        self._on = on
         self._progress = progress
         self._programs: dict[_World, Program] = {}
         self._queried: dict[tuple[Any, tuple[str, ...]], Any] = {}
@@ -116,19 +132,50 @@ class Model:
         log_partition: bool = False,
         top: int | None = None,
         min: float | None = None,
+        resume: bool = False,
         note: Callable[[str], None] | None = None,
         **settings: Any,
     ) -> Marginals:
-        """Marginal probabilities of latent atoms, or of what is queried; with ``map`` the most probable
-        world.
+        """Marginal probabilities of latent atoms, or of what
+        is queried; with ``map`` the most probable world.
 
-        ``settings``: the fields of :class:`~herbrand.engines.engine.Settings` and ``time_limit``, in seconds.
-        Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
+        ``resume``: on a database, go on from the last step of a run that was cut off. ``settings``: the
+        fields of :class:`~herbrand.engines.engine.Settings` and ``time_limit``, in seconds. Raises
+        :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
         self._refuse_unusable("infer", "weights", "rules")
+        chosen = settings_from(settings)
+        if self._on is not None:
+            stored, asked = self.stored, (_texts(query), _texts(given))
+            return stored.infer(*asked, engine, chosen, map, top, min, resume, note)
+        if resume:
+            raise UnsupportedError(
+                "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
+            )
         program, question = self._asked(_texts(query), _texts(given), map)
-        settled = self._settled(program, question, engine, settings_from(settings), note)
+        settled = self._settled(program, question, engine, chosen, note)
         return settled.engine.read(settled.state, settled.status).filtered(top, min)
+
+    @property
+    def on(self) -> str | None:
+        """The database that the model is on, if any."""
+        return self._on
+
+    @property
+    def stored(self) -> Any:
+        """The model on its database."""
+        inference = importlib.import_module("herbrand.scale.inference")
+        place = importlib.import_module("herbrand.scale.place").place_of(self._on)
+        return inference.StoredModel(
+            place,
+            self._used_theory(),
+            self.signature,
+            self._sources,
+            self._open,
+            self._closed,
+            self._header,
+            self._progress,
+        )
 
     def bound(
         self,
@@ -222,10 +269,14 @@ class Model:
         each. ``options``: the fields of :class:`~herbrand.engines.proof.request.Request`, and ``time_limit``.
         """
         self._refuse_unusable("query", "rules")
+        if self._on is not None:
+            query_engine(engine)
+            return self.stored.query(goal, bindings, _texts(given), options)
         return self._rules(query_engine(engine), _texts(given)).answered(goal, bindings, options)
 
     def _rules(self, engine: Any, given: tuple[str, ...]) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals."""
+        self._refuse_on()
         if (engine, given) not in self._queried:
             rows = tuple(map(parse_literal, given))
             signature = check(self.theory + Theory(rows)) if rows else self.signature
@@ -272,6 +323,7 @@ class Model:
 
     def _stated_world(self, more: Any) -> tuple[Signature, Facts]:
         """The vocabulary and the facts as stated, with more facts beside the model's own."""
+        self._refuse_on()
         return load_facts(
             self.theory.facts,
             self.signature,
@@ -318,7 +370,20 @@ class Model:
         program = self._program(world)
         return program, read_question(query, program.signature, program.facts, map)
 
+    def _repr_svg_(self) -> str:
+        """The theory, drawn in a notebook."""
+        return drawn(self._used_theory()).svg
+
+    def _refuse_on(self) -> None:
+        """What runs in memory alone must not overlook the facts that a database holds."""
+        if self._on is not None:
+            raise UnsupportedError(
+                f"only infer, query and check run on {self._on}",
+                hint="leave out on (--on), and give the facts by facts (--facts)",
+            )
+
     def _program(self, world: _World) -> Program:
+        self._refuse_on()
         if all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict:
             world = replace(world, queried=frozenset())
         if world not in self._programs:
@@ -355,7 +420,7 @@ class Model:
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
 
     def _used_theory(self) -> Theory:
-        dropped = tuple(KINDS[name] for name in self._ignored)
+        dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
         return Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
 
     def _refuse_unusable(self, command: str, *usable: str) -> None:
@@ -372,13 +437,17 @@ class Model:
 
 def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
     """Names the first statement of a kind that the command has no use for."""
-    first, more = statements[0], len(statements) - 1
+    first, more = statements[0], sum(map(_size, statements)) - 1
     others = f" (and {more:,} more of its kind)" if more else ""
     return Mistake(
         f"{command} cannot use this statement{others}: {next(show_statement(first))}",
-        first.span,
+        first.row_span(0) if isinstance(first, BoundRows) else first.span,
         f"leave such statements out by --ignore {kind}",
     )
+
+
+def _size(statement: Statement) -> int:
+    return len(statement) if isinstance(statement, BoundRows) else 1
 
 
 def _texts(texts: Texts) -> tuple[str, ...]:

@@ -15,20 +15,31 @@ from tests.conftest import ROOT, Outcome
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = re.compile(r"<!-- run -->\n```\n(.*?)```", re.DOTALL)
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 DEMO = re.compile(r"<!-- demo output -->\n```\n(.*?)```", re.DOTALL)
 
 
-def found(pattern: re.Pattern[str]) -> list[object]:
-    """The blocks of all pages; dialogues with ``>>>`` are doctests, run by their own pages' tests."""
+def commands() -> list[object]:
     return [
         pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
         for page in PAGES
-        for number, block in enumerate(pattern.findall(page.read_text()))
-        if not block.startswith(">>>")
+        for number, block in enumerate(COMMANDS.findall(page.read_text()))
     ]
 
 
-@pytest.mark.parametrize("block", found(COMMANDS))
+def python_pages() -> list[object]:
+    """The Python of each page, one block after another as a reader would run them.
+
+    Dialogues with ``>>>`` are doctests, run by their own pages' tests.
+    """
+    found = {
+        page: [block for block in PYTHON.findall(page.read_text()) if not block.startswith(">>>")]
+        for page in PAGES
+    }
+    return [pytest.param(blocks, id=str(page.relative_to(ROOT))) for page, blocks in found.items() if blocks]
+
+
+@pytest.mark.parametrize("block", commands())
 def test_commands_run(block: str, herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for line in block.strip().splitlines():
@@ -39,10 +50,32 @@ def test_commands_run(block: str, herbrand: Callable[..., Outcome], monkeypatch:
         assert outcome.out
 
 
-@pytest.mark.parametrize("block", found(PYTHON))
-def test_python_blocks_run(block: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def dialogues() -> list[object]:
+    """Each ``$ herbrand ...`` of a console, and what is shown below it."""
+    return [
+        pytest.param(command, shown.rstrip("\n"), id=f"{page.relative_to(ROOT)}-{command}")
+        for page in PAGES
+        for block in CONSOLE.findall(page.read_text())
+        for command, shown in re.findall(r"^\$ (herbrand .*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize(("command", "shown"), dialogues())
+def test_consoles_show_the_true_output(
+    command: str, shown: str, herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results, or the message where the input is wrong; notes beside results are left out."""
     monkeypatch.chdir(ROOT)
-    exec(compile(block, "<docs>", "exec"), {})
+    outcome = herbrand(*shlex.split(command)[1:])
+    assert (outcome.err if outcome.status == 1 else outcome.out).rstrip("\n") == shown
+
+
+@pytest.mark.parametrize("blocks", python_pages())
+def test_python_blocks_run(blocks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "<docs>", "exec"), names)
 
 
 def test_the_readme_shows_the_demos_true_output(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,13 @@ BAD = [
     ),
     ({"friends": ["ab"]}, "friends, row 1: 1 value where 2 are expected"),
     (
+        {"smokes": [{"person": "a"}, {"a"}, b"a", object]},
+        f"smokes, row 1: column 1 holds \"{{'person': 'a'}}\" (dict), which is no constant{CONSTANT}\n"
+        f"smokes, row 2: column 1 holds \"{{'a'}}\" (set), which is no constant{CONSTANT}\n"
+        f"smokes, row 3: column 1 holds \"b'a'\" (bytes), which is no constant{CONSTANT}\n"
+        f"smokes, row 4: column 1 holds \"<class 'object'>\" (type), which is no constant{CONSTANT}",
+    ),
+    (
         {"friends": [("a", None)]},
         "friends, row 1: column 2 is empty; expected a constant of type 'person'",
     ),

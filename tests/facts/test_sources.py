@@ -99,6 +99,7 @@ def test_values_that_are_no_facts():
     assert refusal([("a", "b")]) == f"facts cannot be taken from a list alone{alone}"
     assert refusal(pd.DataFrame()) == f"facts cannot be taken from a DataFrame alone{alone}"
     assert refusal(pa.table({})) == f"facts cannot be taken from a Table alone{alone}"
+    assert refusal({"smokes": {"a": 0.7}}).startswith("facts of 'smokes' cannot be taken from a dict\n")
     assert refusal({"friends": 3}) == (
         "facts of 'friends' cannot be taken from an int\n"
         "  give a list of rows, a DataFrame, an Arrow table, a DuckDB relation or a path"

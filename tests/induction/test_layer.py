@@ -1,5 +1,5 @@
-"""The layer against plain loops: every arity, sizes below the breadth, batches of different sizes,
-gradients."""
+"""The layer against plain loops: every arity, sizes below
+the breadth, batches of different sizes, gradients."""
 
 from __future__ import annotations
 

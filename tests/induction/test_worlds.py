@@ -31,8 +31,8 @@ def test_families_make_sense() -> None:
 
 
 def test_labels_by_hand() -> None:
-    """Anna and Bert have Carl and Dora; Carl and Eva have Fred: Dora's brother is Carl, Fred's uncle is
-    nobody."""
+    """Anna and Bert have Carl and Dora; Carl and Eva have
+    Fred: Dora's brother is Carl, Fred's uncle is nobody."""
     anna, bert, carl, dora, eva, fred, gus = range(7)
     father, mother = np.full((2, 1, 7), -1)
     for child, pair in {carl: (bert, anna), dora: (bert, anna), gus: (bert, anna), fred: (carl, eva)}.items():

@@ -1,5 +1,5 @@
-"""The Neural Logic Machine's layer in plain loops, cell by cell; and rules evaluated by trying every
-binding."""
+"""The Neural Logic Machine's layer in plain loops, cell
+by cell; and rules evaluated by trying every binding."""
 
 from __future__ import annotations
 

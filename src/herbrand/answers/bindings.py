@@ -76,8 +76,8 @@ class Bindings(Sheet):
             yield Binding(dict(zip(names, values, strict=True)), weight)
 
     def __getitem__(self, values: Value | tuple[Value, ...]) -> float:
-        """The weight of the answer with these constants, in the order of :attr:`variables`; 0 if there is
-        none."""
+        """The weight of the answer with these constants, in
+        the order of :attr:`variables`; 0 if there is none."""
         wanted = values if isinstance(values, tuple) else (values,)
         if len(wanted) != len(self.variables):
             raise KeyError(f"an answer has {len(self.variables)} constants, not {len(wanted)}")

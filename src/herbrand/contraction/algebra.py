@@ -1,7 +1,8 @@
 """What an algebra is: the meaning of ⊕ and ⊗ on torch tensors.
 
 Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the
-``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file.
+``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file. One that lives outside this
+package is made known by :func:`register`.
 
 >>> import torch
 >>> log = algebra_named("log")
@@ -11,7 +12,7 @@ tensor([1.0986, 1.0986, 1.0986, 1.0986])
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -20,6 +21,8 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+
+from herbrand.contraction.algebras import ADDED
 
 Shapes = Sequence[tuple[int, ...]]
 
@@ -125,7 +128,19 @@ def _equation(rank: int, leading: int) -> str:
     return f"{LETTERS[:rank]},{LETTERS[:rank]}->{LETTERS[leading:rank]}"
 
 
-@lru_cache
+def register(algebra: Algebra) -> None:
+    """Make an algebra that lives elsewhere known by its name, for this process."""
+    if importlib.util.find_spec(f"herbrand.contraction.algebras.{algebra.name}") is not None:
+        raise ValueError(f"there is an algebra {algebra.name!r} already")
+    ADDED[algebra.name] = algebra
+
+
 def algebra_named(name: str) -> Algebra:
-    """The member that ``algebras/<name>.py`` defines."""
+    """The member that ``algebras/<name>.py`` defines, or one that was registered."""
+    added = ADDED.get(name)
+    return added if isinstance(added, Algebra) else _own_algebra(name)
+
+
+@lru_cache
+def _own_algebra(name: str) -> Algebra:
     return importlib.import_module(f"herbrand.contraction.algebras.{name}").ALGEBRA

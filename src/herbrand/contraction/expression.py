@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 
+from herbrand.contraction.algebras import ADDED
+
 Axes = tuple[str, ...]
 Pair = tuple[str, str]
 
@@ -113,7 +115,7 @@ class Contraction:
         return hash((self.operands, self.output, self.sizes, self.distinct, self.algebra))
 
     def _check_algebra(self) -> None:
-        if not _algebra_exists(self.algebra):
+        if self.algebra not in ADDED and not _algebra_exists(self.algebra):
             raise ValueError(f"there is no algebra {self.algebra!r}; see herbrand.contraction.algebras")
 
     def _check_sizes(self) -> None:

@@ -27,8 +27,9 @@ State = TypeVar("State")
 class Support:
     """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost.
 
-    ``state`` is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what
-    its answer would have, ``detail`` what else the estimate found out.
+    ``reason`` tells why not; where it is possible, why another engine's method would do the work. ``state``
+    is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what its answer
+    would have, ``detail`` what else the estimate found out.
     """
 
     possible: bool

@@ -1,5 +1,5 @@
-"""The one fixed-point loop: it steps an engine until nothing moves, a limit is met, or the user has had
-enough.
+"""The one fixed-point loop: it steps an engine until
+nothing moves, a limit is met, or the user has had enough.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The engines by name. A new one is one file and one row here; its module is imported when it is chosen."""
+"""The engines by name. A new one is one file and one row here; its module is imported when it is chosen.
+
+One of ``infer`` that lives outside this package is made known by :func:`register`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Any
 from herbrand.engines.engine import Engine, Settings
 from herbrand.errors import UnsupportedError, nearest
 
-INFERENCE = {
+INFERENCE: dict[str, str | type] = {
     "exact": "herbrand.engines.exact:Exact",
     "lifted": "herbrand.engines.lifted.engine:Lifted",
+    "regions": "herbrand.engines.regions.engine:Regions",
     "bp": "herbrand.engines.belief.engine:BeliefPropagation",
     "mean-field": "herbrand.engines.mean_field.engine:MeanField",
     "gibbs": "herbrand.engines.gibbs.engine:Gibbs",
@@ -26,6 +30,14 @@ BOUND = {
 
 QUERY = {"proof": "herbrand.engines.proof.query:Proof"}
 """Engines of ``query``."""
+
+
+def register(name: str, engine: str | type) -> None:
+    """Make an engine of ``infer`` known, as a class or as ``"module:Class"``; ``auto`` asks it last."""
+    own = INFERENCE.get(name)
+    if isinstance(own, str) and own.startswith("herbrand."):
+        raise UnsupportedError(f"there is an engine '{name}' already")
+    INFERENCE[name] = engine
 
 
 def engine_named(name: str, settings: Settings) -> Engine[Any]:
@@ -47,11 +59,14 @@ def query_engine(name: str) -> Any:
     return _named(QUERY, next(iter(QUERY)) if name == "auto" else name, "query")
 
 
-def _named(table: Mapping[str, str], name: str, command: str) -> Any:
+def _named(table: Mapping[str, str | type], name: str, command: str) -> Any:
     if name not in table:
         raise UnsupportedError(
             f"there is no engine '{name}' for {command}",
             hint=nearest(name, table) or f"engines: auto, {', '.join(table)}",
         )
-    module, _, member = table[name].partition(":")
+    found = table[name]
+    if isinstance(found, type):
+        return found
+    module, _, member = found.partition(":")
     return getattr(importlib.import_module(module), member)

@@ -44,8 +44,8 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Interned:
-    """The columns of a table; ``marks`` the column after them, as it stands; ``rows`` where each row came
-    from."""
+    """The columns of a table; ``marks`` the column after
+    them, as it stands; ``rows`` where each row came from."""
 
     columns: tuple[Column, ...]
     row_count: int
@@ -110,8 +110,8 @@ def _exact(texts: pa.Array, chosen: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def simplest_numbers(numbers: pa.Array) -> pa.Array:
-    """As int64 where every number is whole and small enough to be exact, so that 1 and 1.0 are one
-    constant."""
+    """As int64 where every number is whole and small enough
+    to be exact, so that 1 and 1.0 are one constant."""
     if not pa.types.is_floating(numbers.type):
         return numbers
     plain = numbers.to_numpy(zero_copy_only=False)

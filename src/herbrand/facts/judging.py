@@ -38,7 +38,7 @@ def read_claims(
     table: OpenTable, predicate: Predicate, signature: Signature, progress: Progress | None = None
 ) -> Claims:
     """The table's rows, judged; raises ``FactsError`` with all that is wrong with them."""
-    mark = _mark(table, predicate)
+    mark = mark_of(table, predicate)
     interned = table.interned(predicate.column_types, marked=mark is not None, progress=progress)
     claims = Claims(table, predicate, interned)
     mistakes = _empty_cells(claims)
@@ -52,7 +52,7 @@ def read_claims(
     return claims
 
 
-def _mark(table: OpenTable, predicate: Predicate) -> str | None:
+def mark_of(table: OpenTable, predicate: Predicate) -> str | None:
     """What the column after the predicate's own says; raises where the columns do not fit the predicate."""
     expected = len(predicate.column_types)
     last = table.names[-1] if table.names else None

@@ -1,5 +1,5 @@
-"""Rows of indices as single sortable numbers, so that equal rows and their order are found by sorting
-integers.
+"""Rows of indices as single sortable numbers, so that
+equal rows and their order are found by sorting integers.
 
 >>> keys = RowKeys.of([np.array([1, 0, 1]), np.array([2, 5, 2])], [2, 6])
 >>> keys.values.tolist(), keys.rows(np.unique(keys.values)).tolist()

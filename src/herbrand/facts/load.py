@@ -28,7 +28,9 @@ from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
 from herbrand.facts.store import Progress, Store
+from herbrand.facts.table import FactTable
 from herbrand.facts.world import Worlds
+from herbrand.language.collection import collector_paused
 from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import FactRows, Value
 
@@ -41,6 +43,7 @@ _READING = 0.8
 """The share of the whole that reading takes; the rest is sorting."""
 
 
+@collector_paused()
 def load_facts(
     theory_rows: Sequence[FactRows],
     signature: Signature,
@@ -66,7 +69,7 @@ def load_facts(
         for source in sources:
             with _collecting(mistakes):
                 tables += source.open(store, Reading(signature.predicates, header))
-        signature = _grown(signature, tables, mistakes)
+        signature = grown(signature, tables, mistakes)
         claims = list(_claims(tables, signature, mistakes, progress))
     worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
@@ -91,7 +94,8 @@ def _collecting(mistakes: Mistakes) -> Iterator[None]:
 # Predicates that only tables know
 
 
-def _grown(signature: Signature, tables: Sequence[OpenTable], mistakes: Mistakes) -> Signature:
+def grown(signature: Signature, tables: Sequence[OpenTable], mistakes: Mistakes) -> Signature:
+    """The vocabulary and the predicates that only tables know."""
     for table in tables:
         if table.predicate in signature.predicates:
             continue
@@ -154,13 +158,19 @@ def _facts(
     worlds: Worlds,
     report: Report | None,
 ) -> Facts:
-    of: dict[str, list[Claims]] = {name: [] for name in signature.predicates}
+    of: dict[str, list[Claims]] = {}
     for claim in claims:
-        of[claim.predicate.name].append(claim)
+        of.setdefault(claim.predicate.name, []).append(claim)
     mistakes = Mistakes()
     tables = {}
     for number, (name, predicate) in enumerate(signature.predicates.items()):
-        _progress(report, f"sorting {name}", _READING + (1 - _READING) * number / len(of), 1)
+        if name not in of:
+            columns, world = len(predicate.column_types), worlds.world(predicate, has_facts=False)
+            tables[name] = FactTable.empty(columns, world)
+            continue
+        _progress(
+            report, f"sorting {name}", _READING + (1 - _READING) * number / len(signature.predicates), 1
+        )
         with _collecting(mistakes):
             tables[name] = fact_table(
                 predicate, of[name], domains, lambda told, p=predicate: worlds.world(p, has_facts=told)

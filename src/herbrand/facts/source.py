@@ -86,7 +86,7 @@ def _of_table(name: str, table: Any) -> FactSource:
     if hasattr(table, "__arrow_c_stream__"):
         return ArrowData(name, table)
     rows = table.tolist() if hasattr(table, "tolist") else table
-    if isinstance(rows, Iterable):
+    if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return PythonRows(name, list(rows))
     raise FactsError(
         f"facts of '{name}' cannot be taken from {_kind(table)}",
@@ -165,5 +165,5 @@ FILE_READERS: Mapping[str, Callable[[Path, str | None], FactSource]] = {
     ".db": DialectFile,
     ".cfacts": DialectFile,
 }
-"""What reads a file that names its predicates itself; called with the path and, if only one is wanted, its
-name."""
+"""What reads a file that names its predicates itself; called
+with the path and, if only one is wanted, its name."""

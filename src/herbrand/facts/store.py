@@ -154,10 +154,12 @@ class Store:
             return self._execute(query, parameters, fetch)
         outcome = _Outcome(lambda: self._execute(query, parameters, fetch))
         outcome.start()
+        done = 0.0
         try:
             while outcome.is_alive():
                 outcome.join(_POLL_SECONDS)
-                progress(min(1.0, max(0.0, self.connection.query_progress() / 100)))
+                done = max(done, min(1.0, self.connection.query_progress() / 100))  # -1 when it has ended
+                progress(done)
         except BaseException:
             self.connection.interrupt()
             outcome.join()

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -39,12 +40,12 @@ class FactTable:
             if array is not None:
                 array.flags.writeable = False
 
-    @classmethod
-    def empty(cls, columns: int, world: World) -> FactTable:
-        def none() -> Index:
-            return np.empty((0, columns), np.int32)
-
-        return cls(none(), none(), none(), np.empty(0), None, world)
+    @staticmethod
+    @cache
+    def empty(columns: int, world: World) -> FactTable:
+        """The table without facts: one for all predicates, of which there may be a million."""
+        none = np.empty((0, columns), np.int32)
+        return FactTable(none, none, none, np.empty(0), None, world)
 
     @property
     def columns(self) -> int:

@@ -17,8 +17,8 @@ from herbrand.language.signature import Predicate
 
 @dataclass(frozen=True)
 class Worlds:
-    """What the theory and the call say of each predicate's world. ``open`` and ``closed`` have the last
-    word."""
+    """What the theory and the call say of each predicate's
+    world. ``open`` and ``closed`` have the last word."""
 
     rule_heads: Collection[str] = ()
     queried: Collection[str] = ()

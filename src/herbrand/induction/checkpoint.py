@@ -1,5 +1,5 @@
-"""Machines and trainings on disk, in the safetensors format: tensors, and a line of JSON that says what
-they are.
+"""Machines and trainings on disk, in the safetensors
+format: tensors, and a line of JSON that says what they are.
 
 A file is written under another name and moved into place, so an interrupted save leaves the last one whole.
 """

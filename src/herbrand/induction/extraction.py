@@ -1,5 +1,5 @@
-"""From a trained machine to rules that can be read: a search for clauses, guided by the machine, and exact
-checks.
+"""From a trained machine to rules that can be read: a
+search for clauses, guided by the machine, and exact checks.
 
 The machine is asked twice. It labels the worlds that the search learns from, so the clauses describe what
 *it* concludes. And each of its input predicates is emptied in turn: those that hardly move its log-odds are
@@ -23,8 +23,8 @@ from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.syntax import Theory
 
 NEGLIGIBLE = 0.02
-"""A predicate that moves log-odds less than this share of what the most important one does is left out at
-first."""
+"""A predicate that moves log-odds less than this share of
+what the most important one does is left out at first."""
 
 
 @dataclass(frozen=True)

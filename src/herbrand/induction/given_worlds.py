@@ -43,8 +43,8 @@ class GivenWorld:
 
 @dataclass(frozen=True)
 class GivenWorlds:
-    """All worlds, and the vocabulary that they share: predicate names with their arities, the target's
-    apart."""
+    """All worlds, and the vocabulary that they share:
+    predicate names with their arities, the target's apart."""
 
     target: str
     arity: int

@@ -1,5 +1,5 @@
-"""Horn rules compiled into the weights of a machine, so that it concludes exactly what they derive
-(appendix D).
+"""Horn rules compiled into the weights of a machine, so
+that it concludes exactly what they derive (appendix D).
 
 Rules without recursion, over at most ``breadth`` variables each, whose variables stand for different
 objects: that is what a machine's predicates of several arguments are about. Each rule takes one layer for
@@ -169,8 +169,8 @@ def _add(unit: LogicUnit, place: _Channel, variables: tuple[int, ...], sign: flo
 
 
 def _order(variables: tuple[int, ...], arity: int) -> tuple[int, ...]:
-    """The permutation ``p`` with which axis ``a`` of a group is read at the result's place ``i``, ``p[i] =
-    a``."""
+    """The permutation ``p`` with which axis ``a`` of a group
+    is read at the result's place ``i``, ``p[i] = a``."""
     places = [*variables, *(i for i in range(arity) if i not in variables)]
     order = [0] * arity
     for axis, place in enumerate(places):

@@ -83,8 +83,8 @@ class LogicMachine(nn.Module):
         return [group.tensor() if arity == self.target_arity else None for arity, group in enumerate(groups)]
 
     def estimated_bytes(self, worlds: int, objects: int, training: bool = False) -> int:
-        """About how much memory a pass takes beside the weights: what is kept, and twice the largest
-        tensor."""
+        """About how much memory a pass takes beside the
+        weights: what is kept, and twice the largest tensor."""
         kept, largest = 0, 0
         for number, layer in enumerate(self.each_layer()):
             unstored = self._unstored(number)

@@ -20,9 +20,8 @@ from herbrand.induction.worlds.environments import games_named
 
 
 class ActionPolicy(nn.Module):
-    """An action is a tuple of objects: the conclusions about it, weighed. The action of no change (``i,
-    i``) of
-    pairs is left out."""
+    """An action is a tuple of objects: the conclusions about it,
+    weighed. The action of no change (``i, i``) of pairs is left out."""
 
     def __init__(self, vocabulary: dict[int, tuple[str, ...]], arity: int, depth: int, breadth: int) -> None:
         super().__init__()
@@ -42,8 +41,8 @@ class ActionPolicy(nn.Module):
 
 
 class TowerPolicy(nn.Module):
-    """Moves of block i onto object j: what is concluded of both, in the world and in the picture, side by
-    side.
+    """Moves of block i onto object j: what is concluded of
+    both, in the world and in the picture, side by side.
 
     ``valid`` is a second score, for whether the move would do anything.
     """

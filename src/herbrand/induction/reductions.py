@@ -1,5 +1,5 @@
-"""Quantifiers: from ``r + 1``-ary predicates to ``r``-ary ones, over objects that differ from all others
-named.
+"""Quantifiers: from ``r + 1``-ary predicates to ``r``-ary
+ones, over objects that differ from all others named.
 
 ``exists`` is the largest value and ``forall`` the smallest along the last object axis. Cells in which two
 objects are the same take no part: they are filled with 0 for the largest and with 1 for the smallest, as

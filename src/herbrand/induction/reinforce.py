@@ -21,10 +21,9 @@ Objective = Literal["log", "probability"]
 
 @dataclass(frozen=True)
 class Reinforce:
-    """``entropy``: beta at the start; ``validity``: the weight of telling valid moves; ``centred``: returns
-    are
-    measured from their mean over the batch, in standard deviations, so that what merely works is not
-    praised."""
+    """``entropy``: beta at the start; ``validity``: the weight of telling
+    valid moves; ``centred``: returns are measured from their mean over the
+    batch, in standard deviations, so that what merely works is not praised."""
 
     objective: Objective = "log"
     discount: float = 0.99

@@ -1,5 +1,5 @@
-"""A machine with one conclusion: the log-odds that a target predicate holds, for every tuple of a world's
-objects.
+"""A machine with one conclusion: the log-odds that a target
+predicate holds, for every tuple of a world's objects.
 
 >>> learner = TargetMachine((0, 0, 4), target_arity=1)
 >>> learner({2: torch.rand(2, 10, 10, 4)}).shape
@@ -59,8 +59,8 @@ class TargetMachine(nn.Module):
         return self.conclusion(conclusions).squeeze(-1)
 
     def begin(self, seed: int) -> None:
-        """Fresh weights, uniform within one over the root of the number of inputs; equal seeds, equal
-        weights."""
+        """Fresh weights, uniform within one over the root of
+        the number of inputs; equal seeds, equal weights."""
         generator = torch.Generator().manual_seed(seed)
         for module in self.modules():
             if isinstance(module, nn.Linear):

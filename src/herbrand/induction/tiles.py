@@ -1,5 +1,5 @@
-"""Large tensors are walked in tiles that stay in cache; diagonals of a tile are found by their place in the
-whole.
+"""Large tensors are walked in tiles that stay in cache;
+diagonals of a tile are found by their place in the whole.
 
 A group of ``r``-ary predicates over ``m`` objects is a tensor ``[worlds, m, ..., m, channels]`` with ``r``
 object axes. A tile is some worlds with all their objects, or one world and a range of its first object
@@ -44,15 +44,15 @@ def tile_of(tensor: torch.Tensor, place: Place, arity: int) -> torch.Tensor:
 
 
 def fill_diagonals(tile: torch.Tensor, value: float, arity: int, first: int = 0) -> None:
-    """Overwrites cells in which two objects are the same; the tile's first object axis starts at
-    ``first``."""
+    """Overwrites cells in which two objects are the same;
+    the tile's first object axis starts at ``first``."""
     for left, right in combinations(range(1, 1 + arity), 2):
         torch.diagonal(tile, first if left == 1 else 0, left, right).fill_(value)
 
 
 def exclude(tile: torch.Tensor, value: float, arity: int, place: Place, present: torch.Tensor | None) -> None:
-    """Overwrites cells that a quantifier over the last object axis must not see: repeated and absent
-    objects."""
+    """Overwrites cells that a quantifier over the last
+    object axis must not see: repeated and absent objects."""
     fill_diagonals(tile, value, arity, place[1].start if arity > 1 else 0)
     if present is not None:
         absent = ~present[place[0]]

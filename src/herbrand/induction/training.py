@@ -54,8 +54,7 @@ class Plan:
 @dataclass(frozen=True)
 class Progress:
     """Where a training stands. ``seconds``: of this process's CPU so far; ``restarts``: how often weights
-    were
-    drawn anew; ``marks``: the exam at the training size and, if that had no errors, at the larger."""
+    were drawn anew; ``marks``: the exam at the training size and, if that had no errors, at the larger."""
 
     examples: int
     loss: float

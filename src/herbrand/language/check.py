@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes
+from herbrand.language.collection import collector_paused
 from herbrand.language.constants import ConstantCheck
 from herbrand.language.declarations import kind_of, vocabulary_of
 from herbrand.language.parse import Reading
@@ -30,6 +31,7 @@ from herbrand.language.uses import Uses
 __all__ = ["check", "check_all", "kind_of"]
 
 
+@collector_paused()
 def check(theory: Theory) -> Signature:
     """The vocabulary of a theory that fits together."""
     mistakes = Mistakes()
@@ -84,5 +86,7 @@ def _signature(theory: Theory, mistakes: Mistakes, unread: Collection[str] = ())
 
 
 def _typed(predicate: Predicate, names: dict[Slot, str]) -> Predicate:
+    if not predicate.column_types:
+        return predicate
     *types, value = (names.get(Slot(predicate.name, i)) for i in range(predicate.arity + 1))
     return replace(predicate, types=tuple(types), value_type=value)

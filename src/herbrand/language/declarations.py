@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count, repeat
 
 from herbrand.errors import Mistake, Mistakes, Span
 from herbrand.language.names import shown_constant
 from herbrand.language.signature import Kind, Predicate, Type
 from herbrand.language.syntax import (
+    BoundRows,
     Constant,
     PredicateDeclaration,
     Statement,
@@ -56,14 +58,28 @@ def places(*notes: tuple[str, Span | None]) -> tuple[tuple[str, Span], ...]:
 
 
 def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
-    seen: dict[str, Statement] = {}
+    seen: dict[str, tuple[Statement, int]] = {}
     for statement in statements:
-        if statement.label is None:
+        if isinstance(statement, BoundRows) and seen.keys().isdisjoint(statement.labels):
+            seen.update(_labelled(statement))
             continue
-        first = seen.setdefault(statement.label, statement)
-        if first is not statement:
-            message = f"the label [{statement.label}] is given twice"
-            mistakes.add(Mistake(message, statement.span, "", places(("first here", first.span))))
+        for label, row in _labelled(statement):
+            first = seen.setdefault(label, row)
+            if first is not row:
+                message = f"the label [{label}] is given twice"
+                related = places(("first here", _row_span(*first)))
+                mistakes.add(Mistake(message, _row_span(*row), "", related))
+
+
+def _labelled(statement: Statement) -> Iterable[tuple[str, tuple[Statement, int]]]:
+    """The labels in a statement, and which row of it bears each; in a run of bounds no two are alike."""
+    if isinstance(statement, BoundRows):
+        return zip(statement.labels, zip(repeat(statement), count()), strict=False)
+    return [] if statement.label is None else [(statement.label, (statement, 0))]
+
+
+def _row_span(statement: Statement, row: int) -> Span | None:
+    return statement.row_span(row) if isinstance(statement, BoundRows) else statement.span
 
 
 def _types_of(declaration: PredicateDeclaration) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from herbrand.language.syntax import (
     And,
     Atom,
     Bound,
+    BoundRows,
     Comparison,
     Constant,
     Exists,
@@ -54,7 +55,7 @@ def show(theory: Theory) -> str:
 
 
 def show_statement(statement: Statement) -> Iterator[str]:
-    """The lines of a statement: one, or one a row for a run of facts."""
+    """The lines of a statement: one, or one a row for a run of facts or bounds."""
     label = "" if statement.label is None else f"[{_shown_label(statement.label)}] "
     match statement:
         case FactRows():
@@ -69,6 +70,8 @@ def show_statement(statement: Statement) -> Iterator[str]:
             lines = iter([f"{show_weight(weight)}: {show_formula(formula)}{suffix}"])
         case Bound():
             lines = iter([_bound_line(statement)])
+        case BoundRows():
+            lines = (line for bound in statement.bounds() for line in show_statement(bound))
         case Rule():
             lines = iter([_rule_line(statement)])
     return (label + line for line in lines)

@@ -403,6 +403,65 @@ class Bound:
         refuse_deep(self.event, self.given)
 
 
+@dataclass(frozen=True, slots=True)
+class BoundRows:
+    """A run of bounds on atoms without arguments, kept as columns: files have hundreds of thousands.
+
+    Row i says ``forms[form[i]]`` between its own ends; that form's atoms are called ``x0``, ``x1``, ... as
+    they occur, and stand for the names that ``atoms`` lists, row after row. ``places`` tells where each name
+    is first said, ``starts`` where each row begins. ``read`` gives a row of the source as one bound, which
+    knows the place of each of its parts.
+    """
+
+    forms: tuple[Bound, ...]
+    form: Sequence[int]
+    names: tuple[str, ...]
+    atoms: Sequence[int]
+    lower: Sequence[float]
+    upper: Sequence[float]
+    labels: tuple[str, ...]
+    span: Span = field(repr=False)
+    starts: Sequence[int] = field(repr=False)
+    places: Sequence[int] = field(repr=False)
+    read: Callable[[Span], Bound] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        columns = (self.lower, self.upper, self.labels, self.starts)
+        assert all(len(column) == len(self.form) for column in columns), "columns of one length"
+        assert len(self.names) == len(self.places)
+
+    def __len__(self) -> int:
+        return len(self.form)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundRows) and tuple(self.bounds()) == tuple(other.bounds())
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
+    @property
+    def label(self) -> None:
+        """A run has no label of its own; its rows do."""
+        return None
+
+    def row_span(self, index: int) -> Span:
+        start, source = self.starts[index], self.span.source
+        newline = source.text.find("\n", start)
+        return Span(source, start, len(source.text) if newline < 0 else newline)
+
+    def name_span(self, index: int) -> Span:
+        """Where a name is first said."""
+        place = self.places[index]
+        return Span(self.span.source, place, place + len(self.names[index]))
+
+    def bound(self, index: int) -> Bound:
+        """One row as a statement of its own."""
+        return self.read(self.row_span(index))
+
+    def bounds(self) -> Iterator[Bound]:
+        return map(self.bound, range(len(self)))
+
+
 BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Not | Truth
 
 
@@ -420,7 +479,9 @@ class Rule:
         refuse_deep(*self.body)
 
 
-Statement = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule
+Statement = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | BoundRows | Rule
+Single = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule
+"""A statement that is no run of bounds."""
 
 
 def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -465,8 +526,8 @@ def _joined(runs: list[FactRows]) -> FactRows:
 class Theory:
     """Statements in the order they were written. ``a + b`` is the theory that says both.
 
-    How facts are cut into runs makes no difference to equality. A comparison whose left side turns out to be
-    a many-valued predicate is an atom from the start, wherever that predicate is declared.
+    How facts and bounds are cut into runs makes no difference to equality. A comparison whose left side turns
+    out to be a many-valued predicate is an atom from the start, wherever that predicate is declared.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -484,11 +545,19 @@ class Theory:
         return hash(self._canonical())
 
     def _canonical(self) -> tuple[Statement, ...]:
-        unlocated = (replace(s, span=None) if isinstance(s, FactRows) else s for s in self.statements)
+        unlocated = (replace(s, span=None) if isinstance(s, FactRows) else s for s in self.singly())
         return tuple(merged(unlocated))
 
     def __add__(self, other: Theory) -> Theory:
         return Theory(self.statements + other.statements)
+
+    def singly(self) -> Iterator[Single]:
+        """The statements, runs of bounds taken apart."""
+        for statement in self.statements:
+            if isinstance(statement, BoundRows):
+                yield from statement.bounds()
+            else:
+                yield statement
 
     @property
     def types(self) -> tuple[TypeDeclaration, ...]:
@@ -508,7 +577,7 @@ class Theory:
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
-        return tuple(s for s in self.statements if isinstance(s, Bound))
+        return tuple(s for s in self.singly() if isinstance(s, Bound))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

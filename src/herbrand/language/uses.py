@@ -18,6 +18,7 @@ from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Atom,
     Bound,
+    BoundRows,
     Comparison,
     Constant,
     Exists,
@@ -72,6 +73,8 @@ class Uses:
         for number, statement in enumerate(theory.statements):
             if isinstance(statement, FactRows):
                 self._use_rows(statement)
+            elif isinstance(statement, BoundRows):
+                self._use_bound_rows(statement)
             elif not (isinstance(statement, Bound) and self._use_propositions(statement)):
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
@@ -150,9 +153,22 @@ class Uses:
         known = self._vocabulary.predicates
         for atom in found:
             predicate = known.get(atom.predicate)
-            if predicate is None or predicate.types or predicate.value_type is not None:
+            if predicate is None or not _is_proposition(predicate):
                 self.plain_predicate(atom)
         return True
+
+    def _use_bound_rows(self, rows: BoundRows) -> None:
+        """A run of bounds: name by name where nothing is wrong, else row by row for the messages."""
+        known = self._vocabulary.predicates
+        new = {name for name in rows.names if name not in known}
+        closed = new and (self._vocabulary.strict or not new.isdisjoint(self._unread))
+        if closed or not all(_is_proposition(known[name]) for name in rows.names if name not in new):
+            for bound in rows.bounds():
+                self._use_propositions(bound)
+            return
+        for index, name in enumerate(rows.names):
+            if name in new:
+                known[name] = Predicate(name, span=rows.name_span(index))
 
     def _use_rows(self, rows: FactRows) -> None:
         span, first = rows.row_span(0), rows.row(0)
@@ -287,6 +303,10 @@ class _StatementUses:
 
     def _key(self, variable: Variable) -> VariableKey:
         return VariableKey(self._number, variable.name)
+
+
+def _is_proposition(predicate: Predicate) -> bool:
+    return not predicate.types and predicate.value_type is None
 
 
 def _only_propositions(formula: Formula, found: list[Atom]) -> bool:

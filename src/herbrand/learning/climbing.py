@@ -29,8 +29,8 @@ FLAT = 1e-6
 
 @dataclass(frozen=True)
 class Slope:
-    """A concave function with its gradient, what bounds its curvature in each weight, and its second
-    derivatives."""
+    """A concave function with its gradient, what bounds its
+    curvature in each weight, and its second derivatives."""
 
     value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
     curvature: Callable[[np.ndarray], np.ndarray]

@@ -30,10 +30,11 @@ class Progress:
 class LearningSettings:
     """``l2`` and ``l1`` draw weights to 0; ``iterations`` are steps of the optimiser.
 
-    ``layers`` mean-field layers are unrolled; ``rate`` is Adam's; ``batch`` groundings make a step (``None``:
-    all); ``observed`` is the share of sampled atoms that are taken from the facts; ``size`` that of an
-    embedding; training stops early after ``patience`` steps without a better value. ``save`` is where the
-    state is kept, now and then and at the end; ``resume`` goes on from there.
+    ``layers`` mean-field layers are unrolled; ``rate`` is Adam's; ``batch`` groundings or questions make a
+    step (``None``: all); ``observed`` is the share of sampled atoms that are taken from the facts; ``size``
+    that of an embedding; ``depth`` is that of proofs, ``loss`` what is made small, and ``asked`` the argument
+    that training facts are asked for; training stops early after ``patience`` steps without a better value.
+    ``save`` is where the state is kept, now and then and at the end; ``resume`` goes on from there.
     """
 
     l2: float | None = None
@@ -48,6 +49,9 @@ class LearningSettings:
     batch: int | None = None
     observed: float | None = None
     size: int | None = None
+    depth: int | None = None
+    loss: str | None = None
+    asked: int | None = None
     patience: int | None = None
     save: str | None = None
     resume: str | None = None
@@ -77,5 +81,7 @@ def _refuse_senseless(settings: LearningSettings) -> None:
         value = getattr(settings, name)
         if value is not None and value < 1:
             raise UnsupportedError(f"--{name} is at least 1, not {value}")
+    if settings.depth is not None and settings.depth < 0:
+        raise UnsupportedError(f"--depth is at least 0, not {settings.depth}")
     if settings.observed is not None and not 0 <= settings.observed <= 1:
         raise UnsupportedError(f"--observed is a share from 0 to 1, not {settings.observed}")

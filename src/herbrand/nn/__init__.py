@@ -15,5 +15,6 @@
 
 from herbrand.induction.machine import LogicMachine
 from herbrand.nn.logic_layer import LogicLayer
+from herbrand.nn.query_layer import QueryLayer
 
-__all__ = ["LogicLayer", "LogicMachine"]
+__all__ = ["LogicLayer", "LogicMachine", "QueryLayer"]

@@ -126,8 +126,8 @@ class LogicLayer(nn.Module):
         return self.problem.value(marginals, weights, batch)
 
     def _unary(self, logits: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], tuple[int, ...]]:
-        """All predicates' logits with soft evidence, one batch axis at most, and the batch axes there
-        were."""
+        """All predicates' logits with soft evidence, one
+        batch axis at most, and the batch axes there were."""
         like = next(iter(logits.values()), next(iter(self.weights), torch.zeros(())))
         for name, given in logits.items():
             shape = self.shapes.get(name)

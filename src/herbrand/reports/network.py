@@ -5,7 +5,7 @@
 >>> model = hb.Model(hb.parse("P(a) <= 0.3\\nP(b | a) >= 0.6\\nP(b | not a) <= 0.2"))
 >>> size = network_size(model.program, BoundSettings())
 >>> size.sentences, size.factors, size.widest, size.cyclic, size.engines["exact"].possible
-(3, 1, 2, 0, True)
+(3, 2, 2, 0, True)
 """
 
 from __future__ import annotations

@@ -164,6 +164,17 @@ def test_what_cannot_be_grounded_is_refused(theory: str, kind: type[Exception], 
         credal_network(hb.Model(hb.parse(theory)).program)
 
 
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+def test_soft_evidence_and_many_valued_queries_are_refused(engine: str) -> None:
+    theory = hb.parse('predicate m in {"u", "v"}\npredicate a\nP(a) <= 0.5')
+    with pytest.raises(UnsupportedError, match=r"soft evidence on a\n  say what is known .* as a bound"):
+        hb.Model(theory).bound("P(a)", given="a ~ 0.3", engine=engine)
+    with pytest.raises(UnsupportedError, match="m is many-valued") as raised:
+        hb.Model(theory).bound('P(a | m = "u")', engine=engine)
+    assert "a predicate for each value" in str(raised.value)
+    assert hb.Model(theory).bound(engine=engine).queries == ["a"]
+
+
 def queries(theory: str, *texts: str, facts: object = None) -> list[str]:
     lowering = Lowering.over(hb.Model(hb.parse(theory), facts).program)
     return [query.text for query in read_bound_question(texts, lowering).queries]

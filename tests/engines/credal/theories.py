@@ -25,8 +25,8 @@ def formulas(names: tuple[str, ...]) -> st.SearchStrategy[s.Formula]:
         pairs.map(s.And),
         pairs.map(s.Or),
         pairs.map(s.Xor),
-        pairs.map(lambda two: s.Implies(*two)),
-        pairs.map(lambda two: s.Iff(*two)),
+        pairs.map(lambda two: s.Implies(two[0], two[1])),
+        pairs.map(lambda two: s.Iff(two[0], two[1])),
     )
 
 

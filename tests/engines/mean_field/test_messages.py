@@ -1,5 +1,5 @@
-"""Messages and the bound against sums over all worlds, for random theories and the ones that went wrong
-elsewhere."""
+"""Messages and the bound against sums over all worlds, for
+random theories and the ones that went wrong elsewhere."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
+from herbrand.engines.proof.scores import scores
 from herbrand.errors import BudgetError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
 from tests.engines.proof.test_against_proofs import told
@@ -282,7 +283,7 @@ def test_gradients_of_facts_and_rules() -> None:
     rules = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
 
     def total(edges: torch.Tensor, of_rules: torch.Tensor) -> torch.Tensor:
-        return proof.scores(goal.shape, [goal.inputs], {"edge": edges}, of_rules, depth=4).values.sum()
+        return scores(proof, goal.shape, [goal.inputs], {"edge": edges}, of_rules, depth=4).values.sum()
 
     assert torch.autograd.gradcheck(total, (weights, rules))
     assert total(weights, rules).item() == pytest.approx(proof.ask('far("a", y)', Request(depth=4)).weight)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import herbrand as hb
-from herbrand.engines.proof.arithmetic import Differentiable
+from herbrand.engines.proof.scores import scores
 from tests.conftest import ROOT
 from tests.engines.proof.test_single_proofs import proof_of
 
@@ -80,9 +80,7 @@ def test_gradients_on_existing_facts(path: Path | None, tmp_path: Path) -> None:
     likelihood = torch.zeros((), dtype=torch.float64)
     for example in case["examples"]:
         goal = proof.read(goal_of(case, example["input"]))
-        table = proof.scores(
-            goal.shape, [goal.inputs], Differentiable({predicate: weights}), case["max_depth"]
-        )
+        table = scores(proof, goal.shape, [goal.inputs], {predicate: weights}, depth=case["max_depth"])
         shares = torch.log_softmax(torch.cat([table.values, torch.tensor([-10.0])]), 0)
         domain = proof.program.facts.domains[goal.shape.clause.types["y"]]
         found = domain.values_at(table.columns[1])

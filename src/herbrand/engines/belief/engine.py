@@ -92,7 +92,7 @@ class BeliefPropagation:
         return Support(True, "", operations, graph.bytes, state, detail=detail)
 
     def start(self, program: Program, question: Question) -> State:
-        _refuse_what_is_no_marginal(question)
+        refuse_what_is_no_marginal(question, self.name)
         memory = budget(self.memory)
         found = compiled(program, memory, self.lift)
         if question.everything and found.atom_count * BYTES_AN_ATOM > memory:
@@ -102,7 +102,7 @@ class BeliefPropagation:
                 hint="ask for some of them by --query, or allow more by --memory",
             )
         if found.graph.constant == -math.inf:
-            raise contradiction(found, memory)
+            raise contradiction(found.program, memory)
         return State(
             question, found, forest_order(found.graph), no_messages(found.graph), damping=self.damping or 0.0
         )
@@ -119,7 +119,7 @@ class BeliefPropagation:
         else:
             messages, moved = flood(graph, state.messages, state.damping)
         if np.isnan(moved):
-            raise contradiction(state.compiled, budget(self.memory))
+            raise contradiction(state.compiled.program, budget(self.memory))
         return self._damped(replace(state, messages=messages, moved=moved, since=state.since + 1))
 
     def _damped(self, state: State) -> State:
@@ -137,7 +137,7 @@ class BeliefPropagation:
         found = state.compiled
         beliefs = log_beliefs(found.graph, state.messages).probabilities(found.graph)
         if np.isnan(beliefs).any():
-            raise contradiction(found, budget(self.memory))
+            raise contradiction(found.program, budget(self.memory))
 
         def look_up(predicate: str, codes: Array) -> Array:
             axes = found.axis_class[found.axes_of(predicate, codes)]
@@ -160,15 +160,16 @@ class BeliefPropagation:
         return explained(state.compiled, state.question, state.messages, guarantee, self.name)
 
 
-def _refuse_what_is_no_marginal(question: Question) -> None:
+def refuse_what_is_no_marginal(question: Question, engine: str) -> None:
+    """Messages give the probabilities of atoms only."""
     if question.most_probable:
         raise UnsupportedError(
-            "bp gives marginals, no most probable world",
+            f"{engine} gives marginals, no most probable world",
             hint="use --engine exact or lifted for --map",
         )
     if question.formulas:
         raise UnsupportedError(
-            "bp gives the probabilities of atoms, not of formulas",
+            f"{engine} gives the probabilities of atoms, not of formulas",
             span=question.formulas[0].span,
             hint="use --engine exact, or name the formula: hard: asked(x) <=> ...",
         )

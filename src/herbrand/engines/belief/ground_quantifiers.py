@@ -22,8 +22,8 @@ from herbrand.program.template import Argument, Block, Conjunction
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Row ``rows[i]`` of a template went into factor, or axis, ``places[i]``; ``table`` is what it adds to an
-    axis's own weights."""
+    """Row ``rows[i]`` of a template went into factor, or axis,
+    ``places[i]``; ``table`` is what it adds to an axis's own weights."""
 
     template: int
     rows: Array

@@ -36,8 +36,8 @@ MOST_PATTERNS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """``graph`` is what messages run on; ``axis_class`` and ``edge_class`` tell where each axis and edge of
-    ``built`` is in it."""
+    """``graph`` is what messages run on; ``axis_class`` and
+    ``edge_class`` tell where each axis and edge of ``built`` is in it."""
 
     program: Program
     evidence: Evidence

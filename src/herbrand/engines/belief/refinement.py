@@ -161,8 +161,8 @@ def _alike(graph: FactorGraph) -> Iterator[_Alike]:
 
 
 def _canonical(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """A key that is equal for tables that are one up to the order of axes, the order that gives it, and its
-    symmetries."""
+    """A key that is equal for tables that are one up to the order
+    of axes, the order that gives it, and its symmetries."""
     width = table.ndim
     orders = list(permutations(range(width))) if width <= WIDEST_SYMMETRY else [tuple(range(width))]
     views = [(_key(np.transpose(table, order)), order) for order in orders]
@@ -283,8 +283,8 @@ class _Collapse:
             )
 
     def _somes(self, classes: Array) -> tuple[Somes, Array]:
-        """Members of one factor that are alike become one that occurs as often as they; and what all edges
-        tell."""
+        """Members of one factor that are alike become one that
+        occurs as often as they; and what all edges tell."""
         graph = self.graph
         sets: dict[tuple[int, ...], int] = {}
         members, patterns, times, exponents, pointers = [], [], [], [], [0]

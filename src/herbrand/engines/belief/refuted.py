@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
-from herbrand.engines.belief.model import Compiled
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.elimination import planned
 from herbrand.engines.ground_network import Network
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.program.ground import ground
+from herbrand.program.program import Program
 
 MOST_ROWS = 20_000
 """Larger programs are not searched for a smallest set."""
@@ -21,7 +21,7 @@ MOST_ROWS = 20_000
 MOST_OPERATIONS = 1e9
 
 
-def contradiction(compiled: Compiled, memory: int) -> ContradictionError:
+def contradiction(program: Program, memory: int) -> ContradictionError:
     """Names a smallest contradictory set where that is affordable, else every hard statement."""
 
     def satisfiable(network: Network) -> bool:
@@ -31,15 +31,14 @@ def contradiction(compiled: Compiled, memory: int) -> ContradictionError:
         return plan.run().total > -math.inf
 
     try:
-        return smallest_contradiction(ground(compiled.program, memory, MOST_ROWS), satisfiable)
+        return smallest_contradiction(ground(program, memory, MOST_ROWS), satisfiable)
     except ContradictionError as error:
         return error
     except BudgetError:
-        return _all_hard(compiled)
+        return _all_hard(program)
 
 
-def _all_hard(compiled: Compiled) -> ContradictionError:
-    program = compiled.program
+def _all_hard(program: Program) -> ContradictionError:
     numbers = dict.fromkeys(t.statement for t in program.templates if t.weight is None)
     mistakes = [
         Mistake(

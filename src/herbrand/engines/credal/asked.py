@@ -101,6 +101,12 @@ class Asked:
         holds = [_table(shape, place) for shape in (event, given)]
         return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
 
+    def atom_of(self, query: Query) -> int | None:
+        """The one atom whose probability is asked for, nothing given; else ``None``."""
+        if query.event.shape != 0 or query.given is not None or self._facts_about(query):
+            return None
+        return query.event.atoms[0]
+
     def impossible(self, query: Query) -> ContradictionError:
         """The error that what is given has probability 0 whatever is chosen."""
         told = [] if query.given is None else ["what is given"]

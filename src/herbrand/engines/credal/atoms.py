@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from herbrand.facts.domain import Domain
+from herbrand.language.names import shown_name
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Atom, Constant
 from herbrand.program.evidence import arguments_of
@@ -46,6 +47,11 @@ class Atoms:
         """The number of each predicate's first atom."""
         return dict(zip(self.predicates, self.starts, strict=False))
 
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Where each predicate stands in ``predicates``."""
+        return {name: place for place, name in enumerate(self.predicates)}
+
     def syntax(self, atom: int) -> Atom:
         """The atom as a formula."""
         place = bisect_right(self.starts, atom) - 1
@@ -59,4 +65,9 @@ class Atoms:
 
     def texts(self) -> list[str]:
         """The name of every atom, in order."""
-        return [self.text(atom) for atom in range(len(self))]
+        found: list[str] = []
+        for name, domains, start, end in zip(
+            self.predicates, self.domains, self.starts, self.starts[1:], strict=False
+        ):
+            found += map(self.text, range(start, end)) if domains else [shown_name(name)]
+        return found

@@ -21,18 +21,23 @@ from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.conflict import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import Clock, Ends, ImpossibleConditionError, ends_of, is_consistent
+from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, Query
 from herbrand.engines.credal.relaxation import explained
-from herbrand.engines.credal.size import BYTES_AN_ENTRY, size_of
+from herbrand.engines.credal.seeding import Seeds
+from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
 from herbrand.engines.credal.solve import HINT, TOLERANCE, InfeasibleError, Watch, search_installed
 from herbrand.engines.engine import Support
 from herbrand.errors import BudgetError
 
 SECONDS_AN_END = 30.0
 """How long one end may be searched for where no time limit is given."""
-MOST_SECONDS = 3600.0
+MOST_SECONDS = 600.0
 """What is estimated to take longer is left to other engines, unless this one is named."""
+TOO_LONG = f"it may take more than {MOST_SECONDS / 60:.0f} minutes"
+SHARE_OF_SEEDS = 0.2
+"""How much of the time messages may take that confine the atoms before the search."""
 OPERATIONS_A_SECOND = 1e8
 
 
@@ -53,21 +58,41 @@ class Exact:
 
     def supports(self, network: Network, question: BoundQuestion) -> Support:
         """Whether every query's program is small enough, and can be solved with what is installed."""
+        hopeless = self._hopeless(network) if question.everything else None
+        if hopeless is not None:
+            return Support(False, hopeless)
         asked = Asked.of(network, question, self.markov)
-        seconds, largest, products = 0.0, 0, False
+        seconds, largest, width, products = 0.0, 0, 0, False
         try:
             for query in asked.queries():
                 size = size_of(*asked.part_of(query))
                 size.check(self.memory, query.text)
                 seconds += size.seconds
                 largest, products = max(largest, size.entries), products or bool(size.products)
+                width = max(width, size.width)
                 if seconds > MOST_SECONDS:
-                    return Support(False, f"it may take more than {MOST_SECONDS / 3600:.0f} hour")
+                    return Support(False, TOO_LONG)
         except BudgetError as error:
             return Support(False, error.mistakes[0].message)
         if products and not search_installed():
             return Support(False, f"it needs pyscipopt: {HINT}")
-        return Support(True, operations=seconds * OPERATIONS_A_SECOND, bytes=largest * BYTES_AN_ENTRY)
+        return Support(
+            True,
+            operations=seconds * OPERATIONS_A_SECOND,
+            bytes=largest * BYTES_AN_ENTRY,
+            guarantee=Guarantee.EXACT,
+            detail=f"tables of up to {width:,} atoms",
+        )
+
+    def _hopeless(self, network: Network) -> str | None:
+        """Why not every atom of a large network can be asked for, as far as arrays alone tell."""
+        if len(network.atoms) * LEAST_SECONDS > MOST_SECONDS:
+            return TOO_LONG
+        if not self.markov:
+            return None
+        cyclic = cyclic_atoms(network)
+        core = int(np.bincount(components(network)[cyclic]).max(initial=0))
+        return None if core <= MOST_CORE else f"up to {core:,} atoms lie on or above cycles, {MOST_CORE} can"
 
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
         """An interval for each query; one not proved in time is as tight as proved, and tells its gap."""
@@ -75,12 +100,13 @@ class Exact:
         asked = Asked.of(network, question, self.markov)
         queries = list(asked.queries())
         clock = self._clock(began)
+        seeds = self._seeds(network)
         found: list[Ends] = []
         for number, query in enumerate(queries):
             told = _told(progress, query.text, number, len(queries))
             ends_left = 2 * (len(queries) - number)
-            found.append(self._ends(asked, query, replace(clock, watch=told), ends_left))
-        self._search_on(asked, queries, found, clock)
+            found.append(self._ends(asked, seeds, query, replace(clock, watch=told), ends_left))
+        self._search_on(asked, seeds, queries, found, clock)
         if not question.everything:
             self._check_others(asked, queries, clock)
         if progress is not None:
@@ -94,10 +120,16 @@ class Exact:
         (query,) = question.queries
         asked = Asked.of(network, question, self.markov)
         part, local = asked.part_of(query)
-        ends = self._ends(asked, query, self._clock(time.monotonic()), 2)
+        ends = self._ends(asked, self._seeds(network), query, self._clock(time.monotonic()), 2)
         return explained(network, part, local, query.text, ends, self._clock(time.monotonic()), progress)
 
-    def _search_on(self, asked: Asked, queries: Sequence[Query], found: list[Ends], clock: Clock) -> None:
+    def _seeds(self, network: Network) -> Seeds:
+        seconds = SECONDS_AN_END if self.seconds is None else self.seconds
+        return Seeds(network, self.markov, seconds * SHARE_OF_SEEDS)
+
+    def _search_on(
+        self, asked: Asked, seeds: Seeds, queries: Sequence[Query], found: list[Ends], clock: Clock
+    ) -> None:
         """Share the time that the easy ends have left among the others, as long as that is much more."""
         if self.seconds is None:
             return
@@ -107,7 +139,7 @@ class Exact:
             if share < 2 * before:
                 return
             for done, number in enumerate(still):
-                again = self._ends(asked, queries[number], clock, 2 * (len(still) - done))
+                again = self._ends(asked, seeds, queries[number], clock, 2 * (len(still) - done))
                 found[number] = found[number].and_also(again)
             before = share
 
@@ -116,11 +148,16 @@ class Exact:
             return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
         return Clock(until=began + self.seconds, tolerance=self.tolerance)
 
-    def _ends(self, asked: Asked, query: Query, clock: Clock, ends_left: int) -> Ends:
+    def _ends(self, asked: Asked, seeds: Seeds, query: Query, clock: Clock, ends_left: int) -> Ends:
         part, local = asked.part_of(query)
-        size_of(part, local).check(self.memory, query.text)
+        size = size_of(part, local)
+        size.check(self.memory, query.text)
         try:
-            return ends_of(part, local, clock, ends_left)
+            if not size.products:
+                return ends_of(part, local, clock, ends_left)
+            found = ends_of(seeds.added_to(part), local, clock, ends_left)
+            atom = asked.atom_of(query)
+            return found if atom is None else found.within(*seeds.interval(atom))
         except InfeasibleError:
             raise contradiction(asked.network, part, replace(clock, watch=None)) from None
         except ImpossibleConditionError:

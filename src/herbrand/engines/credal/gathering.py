@@ -40,20 +40,36 @@ class Rows:
 
     def __init__(self) -> None:
         self.singles: list[tuple[tuple[int, ...], float, float, int]] = []
-        self.tables: list[tuple[np.ndarray, np.ndarray, float, float, int]] = []
+        self.tables: list[tuple[np.ndarray, ...]] = []
+
+    def add_table(
+        self,
+        atoms: np.ndarray,
+        binding: np.ndarray | int,
+        lower: np.ndarray | float,
+        upper: np.ndarray | float,
+        statement: np.ndarray | int,
+    ) -> None:
+        """Rows that have atoms of their own; of the others' entries there may be one for all."""
+        n = len(atoms)
+        self.tables.append(
+            (
+                atoms,
+                np.broadcast_to(np.asarray(lower, float), n),
+                np.broadcast_to(np.asarray(upper, float), n),
+                np.broadcast_to(np.asarray(statement, np.int64), n),
+                np.broadcast_to(np.asarray(binding, np.int64), n),
+            )
+        )
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         """Atoms, lower, upper, statement, binding; in the order of statements."""
-        parts: list[tuple[np.ndarray, ...]] = []
+        parts = list(self.tables)
         if self.singles:
             atoms, lower, upper, statement = zip(*self.singles, strict=True)
             numbers = np.array(atoms, np.int64).reshape(len(atoms), len(atoms[0]))
             ends = np.array(lower, float), np.array(upper, float)
             parts.append((numbers, *ends, np.array(statement, np.int64), np.zeros(len(atoms), np.int64)))
-        for atoms, binding, lower, upper, statement in self.tables:
-            n = len(atoms)
-            ends = np.full(n, lower), np.full(n, upper)
-            parts.append((atoms, *ends, np.full(n, statement, np.int64), binding))
         joined = tuple(map(np.concatenate, zip(*parts, strict=True)))
         order = np.argsort(joined[3], kind="stable")
         return tuple(column[order] for column in joined)

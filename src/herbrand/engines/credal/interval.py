@@ -63,6 +63,13 @@ class Ends:
         """How far an end may be from the tightest."""
         return max(self.lower.gap, self.upper.gap)
 
+    def within(self, lower: float, upper: float) -> Ends:
+        """The same where all values are known to lie between these."""
+        return Ends(
+            replace(self.lower, bound=max(self.lower.bound, lower)),
+            replace(self.upper, bound=min(self.upper.bound, upper)),
+        )
+
     def and_also(self, other: Ends) -> Ends:
         """What two searches have proved together."""
         return Ends(_best(self.lower, other.lower, max, min), _best(self.upper, other.upper, min, max))

@@ -25,6 +25,7 @@ from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.gathering import MOST_ATOMS_A_SENTENCE, Gathered, sentence_of, too_many_atoms
 from herbrand.engines.credal.network import Facts, Network
 from herbrand.engines.credal.patterns import KNOWN_FALSE, KNOWN_TRUE, patterns_of
+from herbrand.engines.credal.runs import add_rows
 from herbrand.engines.credal.shape import (
     FALSE,
     TRUE,
@@ -34,6 +35,7 @@ from herbrand.engines.credal.shape import (
     plain_shape,
     shape_of,
 )
+from herbrand.engines.credal.stated import Stated
 from herbrand.errors import BudgetError, Span, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants, written
@@ -41,6 +43,7 @@ from herbrand.language.syntax import (
     And,
     Atom,
     Bound,
+    BoundRows,
     Comparison,
     Constant,
     Exists,
@@ -139,13 +142,17 @@ class Lowering:
         """All bounds of the program."""
         gathered = Gathered()
         bindings = {}
-        for number, statement in enumerate(self.program.statements):
-            if isinstance(statement, Bound):
+        stated = Stated(self.program.statements)
+        for number, statement in stated.numbered():
+            if isinstance(statement, BoundRows):
+                for row in add_rows(number, statement, self.atoms, gathered):
+                    self.add(number + row, statement.bound(row), gathered)
+            elif isinstance(statement, Bound):
                 columns = self.add(number, statement, gathered)
                 if columns:
                     bindings[number] = columns
         facts = _facts(self.program, self.atoms)
-        return Network(self.atoms, gathered.groups(), facts, self.program.statements, bindings)
+        return Network(self.atoms, gathered.groups(), facts, stated, bindings)
 
     def add(self, number: int, bound: Bound, gathered: Gathered) -> dict[str, tuple[Domain, np.ndarray]]:
         """Add the rows of a statement; gives the constants of its variables, grounding by grounding."""
@@ -321,8 +328,8 @@ class Lowering:
             if len(distinct) < len(atoms):
                 members = members[np.sort(first)]
                 atoms = values[members[:, None], np.array(positions, np.int64)]
-            table = atoms, members, bound.lower, bound.upper, number
-            gathered.rows(shaped, condition, bound.independent).tables.append(table)
+            rows_of_shape = gathered.rows(shaped, condition, bound.independent)
+            rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
         return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
 
     def expanded(self, formula: Formula) -> Formula:

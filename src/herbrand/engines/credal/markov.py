@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from herbrand.engines.credal.network import Network
 
@@ -170,6 +170,26 @@ def graph_of(network: Network) -> Graph:
         for target in group.event_columns:
             pairs += [group.atoms[:, [source, target]] for source in sources if source != target]
     return Graph.of(len(network.atoms), np.concatenate(pairs))
+
+
+def cyclic_atoms(network: Network) -> np.ndarray:
+    """[atoms] bool: those on cycles of the graph and above them, without listing each atom's links.
+
+    The same as :attr:`Graph.core`, for networks of any size.
+    """
+    links = graph_of(network).links
+    count = len(network.atoms)
+    shape = (count + 1, count + 1)
+    strong = connected_components(
+        coo_array((np.ones(len(links), bool), (links[:, 0], links[:, 1])), shape=shape), connection="strong"
+    )[1]
+    on_cycle = np.flatnonzero(np.bincount(strong)[strong[:count]] > 1)
+    upwards = np.concatenate([links[:, [1, 0]], np.stack([np.full(len(on_cycle), count), on_cycle], axis=1)])
+    graph = coo_array((np.ones(len(upwards), bool), (upwards[:, 0], upwards[:, 1])), shape=shape).tocsr()
+    reached = breadth_first_order(graph, count, return_predecessors=False)
+    found = np.zeros(count + 1, bool)
+    found[reached] = True
+    return found[:count]
 
 
 def components(network: Network) -> np.ndarray:

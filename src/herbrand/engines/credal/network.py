@@ -39,10 +39,11 @@ import numpy as np
 
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.shape import GroundFormula, Shape, columns_of, truth_table
+from herbrand.engines.credal.stated import Stated
 from herbrand.engines.credal.wording import formula_of
 from herbrand.facts.domain import Domain
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Bound, Statement, Value
+from herbrand.language.syntax import Bound, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,7 @@ class Network:
     atoms: Atoms
     groups: tuple[Group, ...]
     facts: Facts
-    statements: tuple[Statement, ...] = ()
+    statements: Stated = field(default_factory=Stated)
     bindings: Mapping[int, Mapping[str, tuple[Domain, np.ndarray]]] = field(default_factory=dict)
 
     def __len__(self) -> int:

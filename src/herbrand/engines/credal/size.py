@@ -19,6 +19,8 @@ MOST_WIDTH = 16
 MOST_CORE = 10
 """Atoms on and above cycles, which have one table together."""
 BYTES_AN_ENTRY = 2000
+LEAST_SECONDS = 0.01
+"""What the smallest program takes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Size:
     @property
     def seconds(self) -> float:
         """A rough estimate for both ends, from measurements."""
-        return 0.01 + 1e-4 * self.entries + 1e-3 * self.products**2
+        return LEAST_SECONDS + 1e-4 * self.entries + 1e-3 * self.products**2
 
     @property
     def bytes(self) -> int:

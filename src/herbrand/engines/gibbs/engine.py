@@ -113,13 +113,13 @@ class Gibbs:
                 hint="allow more by --memory",
             )
         if graph.constant == -math.inf:
-            raise contradiction(found, memory)
+            raise contradiction(found.program, memory)
         try:
             blocks = blocks_of(graph, found.atom_count)
         except TooLargeError as error:
             raise _cannot_mix(found, error) from None
         except ImpossibleError:
-            raise contradiction(found, memory) from None
+            raise contradiction(found.program, memory) from None
         made = network(graph, blocks)
         values = np.zeros((self.chains, graph.axis_count), np.int64)
         holding = np.zeros((self.chains, graph.factor_count), np.int64)

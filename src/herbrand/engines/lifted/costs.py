@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from herbrand.contraction import Contraction, plan
@@ -49,6 +49,14 @@ class Shape:
 
 def cost_of(summation: Summation) -> Cost:
     """Operations and bytes of one summation with its gradient."""
+    rows, total = axes_of(summation)
+    if total.bytes > ANY_MACHINE:
+        return ENDLESS
+    return total + _contraction(summation, rows)
+
+
+def axes_of(summation: Summation) -> tuple[dict[frozenset[int], float], Cost]:
+    """For each axis its pools and how many vectors of counts it has at most; and what making them costs."""
     cells = summation.tabulated.cells
     total, rows = Cost(), {}
     for number in summation.bunches.whole_pools:
@@ -63,11 +71,13 @@ def cost_of(summation: Summation) -> Cost:
         profiles = sum(cells[pool].profiles for pool in pools)
         each = 4 * profiles + profiles * (profiles + 1)
         total += Cost(count * each, count * each * BYTES_A_NUMBER)
-    if total.bytes > ANY_MACHINE:
-        return ENDLESS
-    return total + _contraction(
-        summation, {pool: (i, n) for i, (pools, n) in enumerate(rows.items()) for pool in pools}
-    )
+    return rows, total
+
+
+def largest_table(summation: Summation, rows: Mapping[frozenset[int], float]) -> float:
+    """The entries of the largest table over counts that a single formula, or kind of pair, makes."""
+    names, sizes = _named(rows)
+    return max((math.prod(sizes[name] for name in scope) for scope in _scopes(summation, names)), default=1.0)
 
 
 def clamps(summation: Summation, predicates: Collection[str]) -> int:
@@ -158,18 +168,30 @@ def _shape(summation: Summation, number: int, bunch: Bunch) -> Shape:
     )
 
 
-def _contraction(summation: Summation, axes: dict[int, tuple[int, float]]) -> Cost:
-    """Of the tables over counts."""
+def _named(rows: Mapping[frozenset[int], float]) -> tuple[dict[int, str], dict[str, float]]:
+    """The name of each pool's axis, and the size of each."""
+    names = {pool: f"c{i}" for i, pools in enumerate(rows) for pool in pools}
+    return names, {f"c{i}": count for i, count in enumerate(rows.values())}
+
+
+def _scopes(summation: Summation, names: Mapping[int, str]) -> set[tuple[str, ...]]:
+    """The axes that each table over counts has."""
     scene = summation.scene
-    names = {pool: f"c{axis}" for pool, (axis, _) in axes.items()}
-    sizes = {f"c{axis}": int(rows) for axis, rows in axes.values()}
-    scopes: set[tuple[str, ...]] = {(name,) for name in sizes}
+    scopes: set[tuple[str, ...]] = {(name,) for name in names.values()}
     for _, one, other in set(summation.tabulated.tables) - summation.tabulated.flat:
         scopes.add(tuple(sorted({names[one], names[other]})))
     for term in scene.terms.counts:
         if term.single is None:
             pools = [pool for slot in term.slots if slot.literals for pool in scene.pools_in(slot)]
             scopes.add(tuple(sorted({names[pool] for pool in pools})))
+    return scopes
+
+
+def _contraction(summation: Summation, rows: Mapping[frozenset[int], float]) -> Cost:
+    """Of the tables over counts."""
+    names, counts = _named(rows)
+    sizes = {name: int(count) for name, count in counts.items()}
+    scopes = _scopes(summation, names)
     contraction = Contraction(tuple(sorted(scopes)), (), sizes, algebra=summation.tabulated.algebra.name)
     tables = float(sum(math.prod(sizes[name] for name in scope) for scope in scopes))
     try:

@@ -80,7 +80,9 @@ class Lifted:
             return Support(True, "", cost.operations, cost.bytes, state, Guarantee.EXACT)
         assert state.ground is not None
         elimination = state.ground.elimination
-        return Support(True, state.reason, elimination.operations, elimination.bytes, state, Guarantee.EXACT)
+        return Support(
+            True, _fell_back(state.reason), elimination.operations, elimination.bytes, state, Guarantee.EXACT
+        )
 
     def start(self, program: Program, question: Question) -> State:
         try:

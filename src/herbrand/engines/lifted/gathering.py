@@ -213,7 +213,7 @@ def _slow_at_once(by_profile: Tensor, count: int) -> bool:
     """Whether adding alike elements one by one takes fewer steps than all of their counts at once."""
     possible = by_profile.detach() > -torch.inf
     profiles = int(possible.reshape(-1, possible.shape[-1]).any(0).sum())
-    return math.comb(count + profiles - 1, profiles - 1) > 2 * count * profiles
+    return profiles > 0 and math.comb(count + profiles - 1, profiles - 1) > 2 * count * profiles
 
 
 def _by_pools(waiting: list[Polynomial]) -> list[list[Polynomial]]:

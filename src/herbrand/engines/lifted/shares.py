@@ -11,22 +11,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from herbrand.engines.lifted.bunches import Bunch
+from herbrand.engines.lifted.bunches import Bunch, Bunches
 from herbrand.engines.lifted.gathering import Clamp
 from herbrand.engines.lifted.pairs import turned
-from herbrand.engines.lifted.summation import Summation, Sums
-from herbrand.engines.lifted.tabulated import Link, pair_count
+from herbrand.engines.lifted.scene import Scene
+from herbrand.engines.lifted.summation import Sums
+from herbrand.engines.lifted.tabulated import Link, Tabulated, pair_count
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+
+
+class Summed(Protocol):
+    """A summation, or what stands for one: it tells what is expected, also with an element clamped."""
+
+    tabulated: Tabulated
+    scene: Scene
+    bunches: Bunches
+
+    def sums(self, clamp: Clamp | None = None) -> Sums: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
     """The probabilities that one summation gives."""
 
-    summation: Summation
+    summation: Summed
     sums: Sums
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:

@@ -38,6 +38,26 @@ class Sums:
     pairs: Mapping[tuple[int, int], np.ndarray]
 
 
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Axes of counts and tables over them, before anything is summed; axis i is named ``c{i}``.
+
+    ``pairs``: what has been added to the tables of usual pairs, as zeros, to be differentiated.
+    """
+
+    gathering: Gathering
+    constant: Tensor
+    axes: tuple[Axis, ...]
+    factors: tuple[tuple[Axes, Tensor], ...]
+    pairs: Mapping[tuple[int, int], Tensor]
+
+    @property
+    def tables(self) -> list[tuple[Axes, Tensor]]:
+        """Everything that is multiplied."""
+        priors = [((f"c{i}",), axis.prior) for i, axis in enumerate(self.axes)]
+        return [((), self.constant), *priors, *self.factors]
+
+
 class Summation:
     """All that is needed to sum once, or again with an element clamped."""
 
@@ -59,24 +79,20 @@ class Summation:
         """The log-partition, or the largest log-weight."""
         if self.impossible:
             return torch.tensor(-torch.inf, dtype=FLOAT)
-        return self._total(self._gathering(None))[0]
+        return self._total(self.layout())
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
         """The total with everything that is expected."""
+        layout = self.layout(clamp)
+        return expectations(layout, self._total(layout))
+
+    def layout(self, clamp: Clamp | None = None) -> Layout:
+        """What there is to sum over."""
         gathering = self._gathering(clamp)
-        total, pairs = self._total(gathering)
-        numbered = dict(enumerate(gathering.states))
-        wanted = [*numbered.values(), *gathering.ties.values(), *pairs.values()]
-        slopes = iter(
-            torch.autograd.grad(total, wanted, allow_unused=True, retain_graph=True) if wanted else ()
-        )
-
-        def expected(tensors: Mapping[K, Tensor]) -> dict[K, np.ndarray]:
-            return {key: _number(next(slopes), tensor) for key, tensor in tensors.items()}
-
-        return Sums(
-            total.detach(), tuple(expected(numbered).values()), expected(gathering.ties), expected(pairs)
-        )
+        axes = gathering.axes()
+        factors = _factors(self.tabulated, axes)
+        tables = (*factors.of_pairs(), *factors.of_counts())
+        return Layout(gathering, self._constant(), tuple(axes), tables, factors.pairs)
 
     def _gathering(self, clamp: Clamp | None) -> Gathering:
         cells, bunches = self.tabulated.cells, self.bunches
@@ -88,19 +104,13 @@ class Summation:
         }
         return Gathering(self.tabulated, bunches, states, ties, clamp)
 
-    def _total(self, gathering: Gathering) -> tuple[Tensor, dict[tuple[int, int], Tensor]]:
-        """The total, and what was added to the tables of pairs."""
-        axes = gathering.axes()
-        factors = _factors(self.tabulated, axes)
-        operands: list[tuple[Axes, Tensor]] = [((), self._constant())]
-        operands += [((f"c{i}",), axis.prior) for i, axis in enumerate(axes)]
-        operands += [*factors.of_pairs(), *factors.of_counts()]
-        sizes = {f"c{i}": len(axis) for i, axis in enumerate(axes)}
-        scopes = tuple(scope for scope, _ in operands)
+    def _total(self, layout: Layout) -> Tensor:
+        sizes = {f"c{i}": len(axis) for i, axis in enumerate(layout.axes)}
+        tables = layout.tables
+        scopes = tuple(scope for scope, _ in tables)
         contraction = Contraction(scopes, (), sizes, algebra=self.tabulated.algebra.name)
-        made = plan(contraction, [Statistics()] * len(operands), ANY_MACHINE, gradient=True)
-        total = run(made, [Dense(table.contiguous()) for _, table in operands]).to_dense()
-        return total, factors.pairs
+        made = plan(contraction, [Statistics()] * len(scopes), ANY_MACHINE, gradient=True)
+        return run(made, [Dense(table.contiguous()) for _, table in tables]).to_dense()
 
     def _constant(self) -> Tensor:
         """What unusual pairs give whose elements have one state each."""
@@ -108,6 +118,19 @@ class Summation:
         for (group, pattern, left, right), times in self.bunches.settled.items():
             total = total + times * self.tabulated.unusual(group, pattern, left, right)[0, 0]
         return total
+
+
+def expectations(layout: Layout, total: Tensor) -> Sums:
+    """What is expected, as the gradient of a total, or of anything that has the same one."""
+    numbered = dict(enumerate(layout.gathering.states))
+    ties, pairs = layout.gathering.ties, layout.pairs
+    wanted = [*numbered.values(), *ties.values(), *pairs.values()]
+    slopes = iter(torch.autograd.grad(total, wanted, allow_unused=True, retain_graph=True) if wanted else ())
+
+    def expected(tensors: Mapping[K, Tensor]) -> dict[K, np.ndarray]:
+        return {key: _number(next(slopes), tensor) for key, tensor in tensors.items()}
+
+    return Sums(total.detach(), tuple(expected(numbered).values()), expected(ties), expected(pairs))
 
 
 def _factors(tabulated: Tabulated, axes: list[Axis]) -> Factors:

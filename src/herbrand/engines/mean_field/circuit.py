@@ -35,8 +35,8 @@ ONE, ZERO = 0, 1
 
 @dataclass(frozen=True)
 class Event:
-    """Atoms with the values allowed for each, and blocks: whether one of the events in it happens, or
-    none."""
+    """Atoms with the values allowed for each, and blocks:
+    whether one of the events in it happens, or none."""
 
     literals: Mapping[int, Values] = field(default_factory=dict)
     blocks: tuple[tuple[bool, tuple[Event, ...]], ...] = ()

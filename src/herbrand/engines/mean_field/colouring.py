@@ -1,5 +1,5 @@
-"""Atoms in classes of which no two share a grounding, so that a class may move at once and the bound never
-falls.
+"""Atoms in classes of which no two share a grounding, so
+that a class may move at once and the bound never falls.
 
 A predicate that no template speaks of twice is one class. For others the ground atoms are coloured
 greedily: two that occur in one grounding get different colours.

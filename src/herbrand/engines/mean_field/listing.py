@@ -1,5 +1,5 @@
-"""Which large predicates need only their exceptions listed: where all other atoms get one and the same
-message.
+"""Which large predicates need only their exceptions
+listed: where all other atoms get one and the same message.
 
 ``likes(x, y) and ... => buys(x, y)`` over an observed ``likes`` moves ``buys`` at the listed pairs; ``0.3:
 buys(x, y)`` moves all alike. So the pairs that known relations single out are listed, and one entry stands

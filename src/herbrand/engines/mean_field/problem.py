@@ -249,5 +249,6 @@ def _refuse_too_much(tables: Mapping[str, Table], allowed: int) -> None:
         raise BudgetError(
             f"mean field keeps a number for {total:,} latent atoms, {most:,} of them of {largest}: "
             f"about {readable(needed)}, and {readable(allowed)} are allowed",
-            hint=f"declare {largest} as observed if what is not listed is false, or allow more by --memory",
+            hint=f"declare {largest} as observed if what is not listed is false, allow more by --memory, "
+            "or keep them on disk by --on duckdb:FILE",
         )

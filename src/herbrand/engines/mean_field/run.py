@@ -81,8 +81,8 @@ def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1
 
 
 def in_turn(problem: Problem, run: Run, classes: Sequence[AtomClass], sharpness: float = 1.0) -> Run:
-    """Class after class moved to what it is told; an infinite ``sharpness`` takes the best value of each
-    atom."""
+    """Class after class moved to what it is told; an infinite
+    ``sharpness`` takes the best value of each atom."""
     logits = {name: table.clone() for name, table in run.logits.items()}
     marginals: Tables = run.marginals
     for one in classes:

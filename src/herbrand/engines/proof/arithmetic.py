@@ -1,8 +1,7 @@
 """What proofs are counted in: how the weights of facts multiply along a proof and add up over proofs.
 
 One small class a member. Plans touch values through these alone, so the same plan counts, finds the best
-proof, or carries gradients: :class:`Differentiable` is the seam for learning, with a tensor of weights for
-each predicate and one for the rules.
+proof, or carries gradients (:mod:`herbrand.engines.proof.differentiable`).
 
 >>> counting = Real()
 >>> counting.group(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), 2).tolist()
@@ -11,13 +10,13 @@ each predicate and one for the rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 
-from herbrand.engines.proof.relation import Relation
+from herbrand.engines.proof import kernels
+from herbrand.engines.proof.relation import Index, Relation
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Learned, Rule
 
@@ -26,11 +25,13 @@ Values = Any
 
 
 class Arithmetic(Protocol):
-    """``compiled``: values are float64 arrays and the kernels may run; ``best``: ⊕ is the larger one;
-    ``linear``: ⊗ distributes over ⊕, so that a weight may be carried into a call."""
+    """``compiled``: values are float64 and the kernels run on their :meth:`numbers`; ``dense``: 0 may
+    stand for no entry, so that there may be grids; ``best``: ⊕ is the larger one; ``linear``: ⊗ distributes
+    over ⊕, so that a weight may be carried into a call."""
 
     name: str
     compiled: bool
+    dense: bool
     best: bool
     linear: bool
 
@@ -41,6 +42,10 @@ class Arithmetic(Protocol):
         ...
 
     def rule_weight(self, place: int, rule: Rule) -> Any: ...
+
+    def ordered(self, index: Index, weights: Values | None) -> Values | None:
+        """The weights of a relation's rows in an index's order."""
+        ...
 
     def take(self, values: Values, places: np.ndarray) -> Values: ...
 
@@ -57,8 +62,32 @@ class Arithmetic(Protocol):
         ...
 
     def numbers(self, values: Values) -> np.ndarray:
-        """The values as they are told: float64, or Python integers."""
+        """The values as an array: float64, or Python integers."""
         ...
+
+    def made(self, numbers: np.ndarray, reverse: Reverse, *sources: Values | None) -> Values:
+        """What a kernel made of the sources' numbers, as values; ``reverse`` is its way back."""
+        ...
+
+    def spread(self, values: Values, places: tuple[np.ndarray, ...], shape: tuple[int, int]) -> Values:
+        """A matrix with the values at distinct places, and 0 elsewhere."""
+        ...
+
+    def added(
+        self, matrix: Values, other: Values, rows: np.ndarray, other_rows: np.ndarray, owned: bool
+    ) -> Values:
+        """⊕ of two matrices, whose ``rows`` hold something; the first is written over if it is ``owned``."""
+        ...
+
+    def added_at(self, matrix: Values, places: tuple[np.ndarray, ...], values: Values, owned: bool) -> Values:
+        """⊕ of a matrix with values at distinct places."""
+        ...
+
+
+class Reverse(Protocol):
+    """From the slopes of what a kernel made to those of its sources; ``None`` for what is not needed."""
+
+    def __call__(self, slope: np.ndarray, needed: Sequence[bool]) -> tuple[np.ndarray | None, ...]: ...
 
 
 def rule_number(rule: Rule) -> float:
@@ -72,6 +101,7 @@ class Real:
 
     name: str = "count"
     compiled: bool = True
+    dense: bool = True
     best: bool = False
     linear: bool = True
 
@@ -83,6 +113,9 @@ class Real:
 
     def rule_weight(self, place: int, rule: Rule) -> float:
         return rule_number(rule)
+
+    def ordered(self, index: Index, weights: np.ndarray | None) -> np.ndarray | None:
+        return index.in_order(id(weights), weights)
 
     def take(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
         return values[places]
@@ -101,6 +134,39 @@ class Real:
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
         return values
+
+    def made(self, numbers: np.ndarray, reverse: Reverse, *sources: np.ndarray | None) -> np.ndarray:
+        return numbers
+
+    def spread(
+        self, values: np.ndarray, places: tuple[np.ndarray, ...], shape: tuple[int, int]
+    ) -> np.ndarray:
+        matrix = np.zeros(shape)
+        matrix[places] = values
+        return matrix
+
+    def added(
+        self,
+        matrix: np.ndarray,
+        other: np.ndarray,
+        rows: np.ndarray,
+        other_rows: np.ndarray,
+        owned: bool,
+    ) -> np.ndarray:
+        total = matrix
+        if not owned:
+            total = np.zeros(matrix.shape)
+            kernels.add_rows(total, matrix, rows, self.best)
+        kernels.add_rows(total, other, other_rows, self.best)
+        return total
+
+    def added_at(
+        self, matrix: np.ndarray, places: tuple[np.ndarray, ...], values: np.ndarray, owned: bool
+    ) -> np.ndarray:
+        matrix = matrix if owned else matrix.copy()
+        old = matrix[places]
+        matrix[places] = np.maximum(old, values) if self.best else old + values
+        return matrix
 
 
 class Best(Real):
@@ -150,6 +216,7 @@ class Integers(Real):
 
     name: str = "exact count"
     compiled: bool = False
+    dense: bool = False
 
     def ones(self, count: int) -> np.ndarray:
         return np.full(count, 1, dtype=object)
@@ -168,6 +235,9 @@ class Integers(Real):
             raise UnsupportedError(f"exact counts need whole weights, not {weight:g}", span=rule.span)
         return int(weight)
 
+    def ordered(self, index: Index, weights: np.ndarray | None) -> np.ndarray | None:
+        return weights if weights is None or index.order is None else weights[index.order]
+
     def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
         found = np.full(count, 0, dtype=object)
         if len(groups):
@@ -183,59 +253,13 @@ class Independent(Real):
 
     name: str = "independent"
     compiled: bool = False
+    dense: bool = False
     linear: bool = False
 
     def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
         with np.errstate(divide="ignore"):
             failing = np.bincount(groups, np.log1p(-values), count) if len(groups) else np.zeros(count)
         return -np.expm1(failing)
-
-
-class Differentiable:
-    """Sums of products over torch tensors. ``facts``: a tensor [rows of the relation] for each predicate
-    whose weights are parameters; ``rules``: a tensor [weighted rules], or ``None`` for those stated.
-
-    Entries whose value happens to be 0 are kept, so that they have a gradient.
-    """
-
-    name: str = "count"
-    compiled: bool = False
-    best: bool = False
-    linear: bool = True
-
-    def __init__(
-        self, facts: Mapping[str, torch.Tensor] | None = None, rules: torch.Tensor | None = None
-    ) -> None:
-        self._facts, self._rules = dict(facts or {}), rules
-
-    def ones(self, count: int) -> torch.Tensor:
-        return torch.ones(count, dtype=torch.float64)
-
-    def fact_weights(self, predicate: str, relation: Relation) -> torch.Tensor | None:
-        if predicate in self._facts:
-            return self._facts[predicate]
-        return None if relation.weights is None else torch.tensor(relation.weights)
-
-    def rule_weight(self, place: int, rule: Rule) -> torch.Tensor | float:
-        return rule_number(rule) if self._rules is None else self._rules[place]
-
-    def take(self, values: torch.Tensor, places: np.ndarray) -> torch.Tensor:
-        return values[torch.from_numpy(np.ascontiguousarray(places))]
-
-    def multiply(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        return left * right
-
-    def group(self, values: torch.Tensor, groups: np.ndarray, count: int) -> torch.Tensor:
-        return values.new_zeros(count).index_add(0, torch.from_numpy(np.ascontiguousarray(groups)), values)
-
-    def concatenate(self, parts: Sequence[torch.Tensor]) -> torch.Tensor:
-        return torch.cat(list(parts))
-
-    def nonzero(self, values: torch.Tensor) -> np.ndarray:
-        return np.ones(len(values), bool)
-
-    def numbers(self, values: torch.Tensor) -> np.ndarray:
-        return values.detach().numpy()
 
 
 def _starts(groups: np.ndarray) -> np.ndarray:

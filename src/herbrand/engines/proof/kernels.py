@@ -136,39 +136,63 @@ def push_where(
 
 
 @numba.njit(cache=True, nogil=True)
-def pull(pointers: Array, sources: Array, weights: Array, state: Array, best: bool, made: Array) -> bool:
+def pull(
+    pointers: Array, sources: Array, weights: Array, state: Array, active: Array, best: bool, made: Array,
+    touched: Array,
+) -> bool:  # fmt: skip
     """For every row of ``made``, the sum of its sources' rows of ``state`` times the facts' weights.
 
-    Tells whether anything was made.
+    ``active`` tells which rows of ``state`` hold anything; ``made`` and ``touched`` are 0, and rows of
+    ``made`` that get anything are marked in ``touched``. Tells whether any did.
     """
     plain = len(weights) == 0
     many = state.shape[1]
-    active = np.zeros(state.shape[0], np.bool_)
-    for source in range(state.shape[0]):
-        for place in range(many):
-            if state[source, place] != 0.0:
-                active[source] = True
-                break
     filled = False
     for row in range(len(pointers) - 1):
-        into = made[row]
-        into[:] = 0.0
         for entry in range(pointers[row], pointers[row + 1]):
             source = sources[entry]
             if not active[source]:
                 continue
-            filled = True
             weight = 1.0 if plain else weights[entry]
-            out_of = state[source]
+            into, out_of = made[row], state[source]
             if best:
                 for place in range(many):
-                    term = weight * out_of[place]
-                    if term > into[place]:
-                        into[place] = term
-            else:
+                    into[place] = max(into[place], weight * out_of[place])
+            elif touched[row]:
                 for place in range(many):
                     into[place] += weight * out_of[place]
+            else:
+                for place in range(many):
+                    into[place] = weight * out_of[place]
+            touched[row] = True
+            filled = True
     return filled
+
+
+@numba.njit(cache=True, nogil=True)
+def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
+    """Some rows of ``state`` into those of ``total``."""
+    for row in range(len(rows)):
+        if rows[row]:
+            into, out_of = total[row], state[row]
+            if best:
+                for place in range(len(into)):
+                    into[place] = max(into[place], out_of[place])
+            else:
+                for place in range(len(into)):
+                    into[place] += out_of[place]
+
+
+@numba.njit(cache=True, nogil=True)
+def rows_filled(state: Array) -> Array:
+    """Which rows hold anything but 0."""
+    found = np.zeros(state.shape[0], np.bool_)
+    for row in range(state.shape[0]):
+        for place in range(state.shape[1]):
+            if state[row, place] != 0.0:
+                found[row] = True
+                break
+    return found
 
 
 @numba.njit(cache=True, nogil=True)
@@ -196,18 +220,20 @@ def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best
 
 
 @numba.njit(cache=True, nogil=True)
-def entries(state: Array) -> tuple[Array, Array, Array]:
-    """Column, row and value of every entry that is not 0, column by column."""
+def entries(state: Array, active: Array) -> tuple[Array, Array, Array]:
+    """Column, row and value of every entry that is not 0, column by column; in ``active`` rows alone."""
     counts = np.zeros(state.shape[1] + 1, np.int64)
     for row in range(state.shape[0]):
-        for column in range(state.shape[1]):
-            if state[row, column] != 0.0:
-                counts[column + 1] += 1
+        if active[row]:
+            for column in range(state.shape[1]):
+                counts[column + 1] += state[row, column] != 0.0
     at = np.cumsum(counts)
     columns = np.empty(at[-1], np.int64)
     rows = np.empty(at[-1], np.int64)
     values = np.empty(at[-1])
     for row in range(state.shape[0]):
+        if not active[row]:
+            continue
         for column in range(state.shape[1]):
             if state[row, column] != 0.0:
                 place = at[column]

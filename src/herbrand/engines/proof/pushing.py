@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.plan import Join
+from herbrand.engines.proof.pushes import MaskedPush, Push, pull_back
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.engines.proof.table import ROW, Grid, State, Table
 from herbrand.engines.proof.workspace import Workspace
 
-CHUNK = 2**20
 REMEMBERED = 4
 """States that were pushed last. They are held, so that their arrays stay what they are."""
 NO_WEIGHTS = np.empty(0)
@@ -32,7 +33,7 @@ class Pushing:
     ) -> None:
         self._arithmetic, self._check_size, self._workspace = arithmetic, check_size, workspace
         self._recent: deque[tuple[object, State, State]] = deque(maxlen=REMEMBERED)
-        self._along: deque[tuple[object, np.ndarray, Grid]] = deque(maxlen=REMEMBERED)
+        self._along: deque[tuple[object, Values, Grid]] = deque(maxlen=REMEMBERED)
 
     def pushed(self, step: Join, index: Index, weights: Values | None, state: State) -> State | None:
         """The next state, or ``None`` where the step does not have this shape."""
@@ -64,15 +65,14 @@ class Pushing:
         self, step: Join, index: Index, weights: Values | None, state: Table, pivot: str, new: str
     ) -> Table:
         kept = tuple(name for name in (ROW, *step.live) if name != new)
-        state_groups = _Groups.of_rows(state) if len(kept) == 1 else _Groups.of(state, kept)
+        state_groups = _Groups.of_rows(state) if len(kept) == 1 else _Groups.of(state, kept, self._arithmetic)
         place = 1 - step.bound[0]
         counts, found, totals = self._push(
             state_groups,
             state_groups.column(pivot),
-            state_groups.values,
             index,
             index.column(place),
-            self._ordered(index, weights),
+            self._arithmetic.ordered(index, weights),
             index.relation.sizes[place],
         )
         columns = tuple(np.repeat(column, counts) for column in state_groups.keys)
@@ -90,26 +90,28 @@ class Pushing:
             return None
         pivot, new, known = shape
         kept = tuple(name for name in (ROW, *step.live) if name != new)
-        groups = _Groups.of(state.sparse(), kept)
+        groups = _Groups.of(state.sparse(), kept, self._arithmetic)
         allowed = masks.index((mask.arguments.index(known),))
         first, length = allowed.ranges([groups.keys[kept.index(known)]], len(groups.pointers) - 1)
         place = 1 - step.bound[0]
-        sums, marks = self._workspace.of(index.relation.sizes[place])
         self._check_size(int(length.sum()), 4)
-        counts = np.zeros(len(first), np.int64)
-        found, totals = np.empty(int(length.sum()), np.int64), np.empty(int(length.sum()))
-        _, filled = kernels.push_where(
-            groups.pointers, groups.column(pivot), groups.values, index.pointers, index.column(place),
-            self._ordered(index, weights), sums, marks, self._workspace.reserve(len(first)),
-            self._arithmetic.best, first, length, allowed.column(mask.arguments.index(new)),
-            self._ordered(allowed, mask_weights), counts, found, totals,
+        ordered = self._arithmetic.ordered(index, weights)
+        ordered_masks = self._arithmetic.ordered(allowed, mask_weights)
+        call = MaskedPush(
+            groups.pointers, groups.column(pivot), self._arithmetic.numbers(groups.values), index.pointers,
+            index.column(place), self._numbers(ordered), first, length,
+            allowed.column(mask.arguments.index(new)), self._numbers(ordered_masks),
+            index.relation.sizes[place], self._workspace,
         )  # fmt: skip
+        counts, found, totals = call.forward(self._arithmetic.best)
+        way_back = partial(call.back, np.append(0, np.cumsum(counts)), found)
         columns = tuple(np.repeat(column, counts) for column in groups.keys)
-        return Table((*kept, new), (*columns, found[:filled]), totals[:filled])
+        values = self._arithmetic.made(totals, way_back, groups.values, ordered, ordered_masks)
+        return Table((*kept, new), (*columns, found), values)
 
     def _mask_shape(self, step: Join, index: Index, mask: Join, state: State) -> tuple[str, str, str] | None:
         """The variable that is pushed, the one that is found, and the one that a group is known by."""
-        if not self._arithmetic.compiled or not index.is_unary or len(step.arguments) != 2:
+        if not self._arithmetic.dense or not index.is_unary or len(step.arguments) != 2:
             return None
         pivot, new = step.arguments[step.bound[0]], step.arguments[1 - step.bound[0]]
         if len(mask.bound) != 2 or len(mask.arguments) != 2 or new not in mask.arguments or new == pivot:
@@ -123,38 +125,22 @@ class Pushing:
         self,
         groups: _Groups,
         pivots: np.ndarray,
-        values: np.ndarray,
         index: Index,
         columns: np.ndarray,
-        weights: np.ndarray,
+        weights: Values | None,
         width: int,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        sums, marks = self._workspace.of(width)
-        number = len(groups.pointers) - 1
-        counts = np.zeros(number, np.int64)
-        bound = int((index.pointers[pivots + 1] - index.pointers[pivots]).sum()) if len(pivots) else 0
-        capacity = max(1, min(bound, max(CHUNK, width)))
-        parts: list[tuple[np.ndarray, np.ndarray]] = []
-        group, total = 0, 0
-        stamp = self._workspace.reserve(number)
-        while group < number:
-            found, totals = np.empty(capacity, np.int64), np.empty(capacity)
-            stamp, group, filled = kernels.push(
-                groups.pointers, pivots, values, index.pointers, columns, weights, sums, marks,
-                stamp, self._arithmetic.best, group, counts, found, totals,
-            )  # fmt: skip
-            parts.append((found[:filled], totals[:filled]))
-            total += filled
-            self._check_size(total, 4)
-        if not parts:
-            return counts, np.empty(0, np.int64), np.empty(0)
-        if len(parts) == 1:
-            return counts, *parts[0]
-        return counts, np.concatenate([f for f, _ in parts]), np.concatenate([t for _, t in parts])
+    ) -> tuple[np.ndarray, np.ndarray, Values]:
+        call = Push(
+            groups.pointers, pivots, self._arithmetic.numbers(groups.values), index.pointers, columns,
+            self._numbers(weights), width, self._workspace,
+        )  # fmt: skip
+        counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
+        way_back = partial(call.back, counts, found)
+        return counts, found, self._arithmetic.made(totals, way_back, groups.values, weights)
 
-    def _ordered(self, index: Index, weights: Values | None) -> np.ndarray:
-        ordered = index.in_order(None if weights is None else id(weights), weights)
-        return NO_WEIGHTS if ordered is None else ordered
+    def _numbers(self, weights: Values | None) -> np.ndarray:
+        """As the kernels take them: empty where all are 1."""
+        return NO_WEIGHTS if weights is None else self._arithmetic.numbers(weights)
 
     # Dense
 
@@ -162,9 +148,9 @@ class Pushing:
         self, step: Join, index: Index, weights: Values | None, state: Grid, pivot: str, free: list[str]
     ) -> State | None:
         if free == [] and step.live == (pivot,):
-            return Grid(state.names, state.matrix * self._totals(index, weights)[:, None])
+            return state.scaled(self._totals(index, weights)[:, None])
         if free and free[0] not in step.live and step.live == (pivot,) and free[0] != pivot:
-            return Grid(state.names, state.matrix * self._totals(index, weights)[:, None])
+            return state.scaled(self._totals(index, weights)[:, None])
         if not free or free[0] == pivot or step.live != (free[0],):
             return None
         return self._pulled(step, index, weights, state)
@@ -181,20 +167,26 @@ class Pushing:
     def _pulled(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
         place = step.bound[0]
         other = index.relation.index((1 - place,))
-        made = np.empty((index.relation.sizes[1 - place], state.rows))
-        one = state.rows == 1
-        filled = (kernels.pull_one if one else kernels.pull)(
-            other.pointers, other.column(place), self._ordered(other, weights),
-            state.matrix.ravel() if one else state.matrix, self._arithmetic.best,
-            made.ravel() if one else made,
-        )  # fmt: skip
-        return Grid((ROW, step.arguments[1 - place]), made, bool(filled))
+        ordered = self._arithmetic.ordered(other, weights)
+        numbers = state.numbers
+        pulled = (other.pointers, other.column(place), self._numbers(ordered))
+        size, best = index.relation.sizes[1 - place], self._arithmetic.best
+        touched = None
+        made = np.zeros((size, state.rows))
+        if state.rows == 1:
+            filled = kernels.pull_one(*pulled, numbers.ravel(), best, made.ravel())
+        else:
+            touched = np.zeros(size, bool)
+            filled = kernels.pull(*pulled, numbers, state.active, best, made, touched)
+        way_back = partial(pull_back, *pulled, numbers, state.active if touched is not None else None)
+        values = self._arithmetic.made(made, way_back, state.matrix, ordered)
+        return Grid((ROW, step.arguments[1 - place]), values, bool(filled), touched)
 
-    def _totals(self, index: Index, weights: Values | None) -> np.ndarray:
+    def _totals(self, index: Index, weights: Values | None) -> Values:
         """⊕ of the weights of each constant's rows, [constants]."""
         size = len(index.pointers) - 1
-        ordered = self._ordered(index, weights)
-        entries = np.ones(index.relation.count) if len(ordered) == 0 else ordered
+        ordered = self._arithmetic.ordered(index, weights)
+        entries = self._arithmetic.ones(index.relation.count) if ordered is None else ordered
         groups = np.repeat(np.arange(size), np.diff(index.pointers))
         return self._arithmetic.group(entries, groups, size)
 
@@ -216,11 +208,10 @@ class _Groups:
         return cls((rows[starts],), np.append(starts, len(rows)), table)
 
     @classmethod
-    def of(cls, table: Table, kept: tuple[str, ...]) -> _Groups:
+    def of(cls, table: Table, kept: tuple[str, ...], arithmetic: Arithmetic) -> _Groups:
         columns = [table.column(name) for name in kept]
         if not _is_sorted(columns):
-            order = np.lexsort(columns[::-1])
-            table = Table(table.names, tuple(c[order] for c in table.columns), table.values[order])
+            table = table.take(np.lexsort(columns[::-1]), arithmetic)
             columns = [table.column(name) for name in kept]
         changed = np.zeros(len(table), bool)
         for column in columns:

@@ -34,7 +34,7 @@ from herbrand.engines.proof.goals import Goal, Shape, UnseenError, read_goal
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.probability import check_probabilities, probabilities
 from herbrand.engines.proof.providing import GroundProofs
-from herbrand.engines.proof.request import DEPTH, FIXPOINT, INDEPENDENT, PROBABILITY, Request
+from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.rules import HornProgram
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
@@ -164,25 +164,14 @@ class Proof:
             return self._to_fixpoint(shape, inputs, runner, request, began)
         absences = completion(runner)
         unrolled = Unrolled(runner, absences)
-        question = self._question(shape, inputs, runner.arithmetic)
+        question = self.question(shape, inputs, runner.arithmetic)
         table = unrolled.answers(question, int(request.depth) + 1)
         truncated = is_cut_off(runner, absences, unrolled, question, int(request.depth) + 1)
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
 
-    def scores(
-        self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic, depth: int = DEPTH
-    ) -> Table:
-        """The answers as :meth:`found` has them, with values of any arithmetic.
-
-        With :class:`~herbrand.engines.proof.arithmetic.Differentiable` they are a tensor with a gradient, one
-        for each row (goal, variables...).
-        """
-        runner = Runner(self.plans, arithmetic, budget(None))
-        question = self._question(shape, inputs, arithmetic)
-        return Unrolled(runner, completion(runner)).answers(question, depth + 1)
-
-    def _question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> Asked:
+    def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> Asked:
+        """Goals of one shape, as they are evaluated."""
         columns = _columns(shape, inputs)
         names = (ROW, *shape.inputs)
         frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))

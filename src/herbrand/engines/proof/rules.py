@@ -15,7 +15,7 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -46,6 +46,7 @@ from herbrand.language.syntax import (
     BodyLiteral,
     Comparison,
     Constant,
+    Learned,
     Not,
     Rule,
     Term,
@@ -123,6 +124,14 @@ class HornProgram:
             sizes = tuple(self.sizes[name] for name in self.column_types(predicate))
             self._relations[predicate] = Relation.of(self.facts.tables[predicate], sizes)
         return self._relations[predicate]
+
+    def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
+        """Whether every weight is above 0: of the facts of all predicates but some, and of the ``rules``."""
+        numbers = [rule.weight for rule in self.weighted if rules and not isinstance(rule.weight, Learned)]
+        tables = [table for name, table in self.facts.tables.items() if name not in but]
+        return all(number is None or number > 0 for number in numbers) and all(
+            table.weights is None or not len(table.weights) or table.weights.min() > 0 for table in tables
+        )
 
 
 def body_of(rule: Rule, signature: Signature, facts: Facts) -> Clause:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Fix, Join, Step, 
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.pushing import Pushing
 from herbrand.engines.proof.questions import Answers
-from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.relation import Index
 from herbrand.engines.proof.table import ROW, Grid, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
 
@@ -30,6 +31,16 @@ BYTES = 8
 def outputs_named(count: int) -> tuple[str, ...]:
     """The columns of a predicate's answers: the row of the question, and what stands in each free place."""
     return (ROW, *(f"o{place}" for place in range(count)))
+
+
+def check_rows(memory: int, rows: float, columns: int) -> None:
+    """Raise ``BudgetError`` where so many rows would not fit into so many bytes."""
+    if rows * columns * BYTES > memory:
+        raise BudgetError(
+            f"{rows:,.0f} rows on the way to the answer need about {readable(rows * columns * BYTES)}; "
+            f"{readable(memory)} are allowed",
+            hint="bind more arguments of the query, or allow more by --memory",
+        )
 
 
 class Runner:
@@ -43,7 +54,8 @@ class Runner:
         self._deadline = None if seconds is None else time.perf_counter() + seconds
         self._seconds = seconds
         self._weights: dict[str, Values | None] = {}
-        self.pushing = Pushing(arithmetic, self.check_size, plans.workspace)
+        # not a method of this object: a cycle would keep the states of a run until the next collection
+        self.pushing = Pushing(arithmetic, partial(check_rows, memory), plans.workspace)
 
     @property
     def seconds_left(self) -> float | None:
@@ -58,12 +70,7 @@ class Runner:
 
     def check_size(self, rows: float, columns: int) -> None:
         """Raise ``BudgetError`` where so many rows would not fit."""
-        if rows * columns * BYTES > self.memory:
-            raise BudgetError(
-                f"{rows:,.0f} rows on the way to the answer need about {readable(rows * columns * BYTES)}; "
-                f"{readable(self.memory)} are allowed",
-                hint="bind more arguments of the query, or allow more by --memory",
-            )
+        check_rows(self.memory, rows, columns)
 
     def sizes(self, names: Sequence[str], clause_plan: ClausePlan, rows: int) -> list[int]:
         """The number of values in each column of a state."""
@@ -196,7 +203,7 @@ class Runner:
         first, counts = index.ranges(keys, len(table))
         free = [place for place in range(len(step.arguments)) if place not in step.bound]
         names = [step.arguments[place] for place in free]
-        weights = self._index_weights(step.predicate, relation, index)
+        weights = self._index_weights(step.predicate, index)
         columns = [index.column(place) for place in free]
         widened = self.widened(table, first, counts, names, columns, weights)
         return self.narrowed(widened, step.live, plan, rows)
@@ -251,10 +258,5 @@ class Runner:
             self._weights[predicate] = self.arithmetic.fact_weights(predicate, relation)
         return self._weights[predicate]
 
-    def _index_weights(self, predicate: str, relation: Relation, index: Index) -> Values | None:
-        weights = self._known_weights(predicate)
-        if weights is None or index.order is None:
-            return weights
-        if self.arithmetic.compiled:
-            return index.in_order(id(weights), weights)
-        return self.arithmetic.take(weights, index.order)
+    def _index_weights(self, predicate: str, index: Index) -> Values | None:
+        return self.arithmetic.ordered(index, self._known_weights(predicate))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -77,12 +78,14 @@ class Table:
 class Grid:
     """Rows (row, constant) whose values are ``matrix[constant, row]``; 0 where there is none.
 
-    ``filled`` may be true for a grid in which everything cancels.
+    ``filled`` may be true for a grid in which everything cancels; ``touched`` tells which constants may have
+    entries, if that is known: a frontier that begins at few constants leaves most of a grid alone.
     """
 
     names: tuple[str, str]
-    matrix: np.ndarray
+    matrix: Values
     filled: bool = True
+    touched: np.ndarray | None = None
 
     def __bool__(self) -> bool:
         return self.filled
@@ -93,18 +96,30 @@ class Grid:
 
     def named(self, names: tuple[str, ...]) -> Grid:
         row, name = names
-        return Grid((row, name), self.matrix, self.filled)
+        return Grid((row, name), self.matrix, self.filled, self.touched)
 
-    def scaled(self, factor: float) -> Grid:
-        return Grid(self.names, self.matrix * factor, self.filled)
+    def scaled(self, factor: Any) -> Grid:
+        return Grid(self.names, self.matrix * factor, self.filled, self.touched)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.detach().numpy()
+
+    @cached_property
+    def active(self) -> np.ndarray:
+        """Which constants may have entries."""
+        return kernels.rows_filled(self.numbers) if self.touched is None else self.touched
 
     @cached_property
     def _table(self) -> Table:
+        numbers = self.numbers
         if self.rows == 1:
-            places = np.flatnonzero(self.matrix[:, 0])
+            places = np.flatnonzero(numbers[:, 0])
             return Table(self.names, (np.zeros(len(places), np.int64), places), self.matrix[places, 0])
-        rows, places, values = kernels.entries(self.matrix)
-        return Table(self.names, (rows, places), values)
+        rows, places, values = kernels.entries(numbers, self.active)
+        return Table(
+            self.names, (rows, places), values if numbers is self.matrix else self.matrix[places, rows]
+        )
 
     def sparse(self) -> Table:
         return self._table
@@ -126,7 +141,7 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
     columns = [table.column(name) for name in live]
     keys, bound = group_keys(columns, sizes, len(table))
     if bound <= FEW_KEYS * len(keys) and arithmetic.compiled and not arithmetic.best and columns:
-        return _by_counting(live, columns, keys, bound, table.values)
+        return _by_counting(live, columns, keys, bound, table.values, arithmetic)
     order = None if _ascends(keys) else np.argsort(keys, kind="stable")
     ordered = keys if order is None else keys[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(keys) else np.empty(0, np.int64)
@@ -144,14 +159,19 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
 
 
 def _by_counting(
-    live: tuple[str, ...], columns: Sequence[np.ndarray], keys: np.ndarray, bound: int, values: np.ndarray
+    live: tuple[str, ...],
+    columns: Sequence[np.ndarray],
+    keys: np.ndarray,
+    bound: int,
+    values: Values,
+    arithmetic: Arithmetic,
 ) -> Table:
     """Without a sort, where there are few possible keys: the rows found are those that came last."""
-    sums = np.bincount(keys, values, bound)
+    sums = arithmetic.group(values, keys, bound)
     last = np.full(bound, -1, np.int64)
     last[keys] = np.arange(len(keys))
     found = np.flatnonzero(last >= 0)
-    return Table(live, tuple(c[last[found]] for c in columns), sums[found])
+    return Table(live, tuple(c[last[found]] for c in columns), arithmetic.take(sums, found))
 
 
 def _ascends(keys: np.ndarray) -> bool:
@@ -179,15 +199,16 @@ def merged(
 
 def as_state(table: Table, sizes: Sequence[int], arithmetic: Arithmetic) -> State:
     """The table, or a grid where it is full enough. Rows must be distinct."""
-    if not arithmetic.compiled or len(table.names) != 2:
+    if not arithmetic.dense or len(table.names) != 2:
         return table
     rows, width = sizes
     places = rows * width
     if places > LARGEST_GRID or (places > SMALL_GRID and len(table) < DENSE_SHARE * places):
         return table
-    matrix = np.zeros((width, rows))
-    matrix[table.columns[1], table.columns[0]] = table.values
-    return Grid((table.names[0], table.names[1]), matrix)
+    matrix = arithmetic.spread(table.values, (table.columns[1], table.columns[0]), (width, rows))
+    touched = np.zeros(width, bool)
+    touched[table.columns[1]] = True
+    return Grid((table.names[0], table.names[1]), matrix, True, touched)
 
 
 class Total:
@@ -195,14 +216,14 @@ class Total:
 
     def __init__(self, names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> None:
         self._names, self._sizes, self._arithmetic = names, sizes, arithmetic
-        self._matrix: np.ndarray | None = None
+        self._grid: Grid | None = None
         self._owned = False
         self._tables: list[Table] = []
         self._waiting = self._settled = 0
 
     def add(self, state: State) -> None:
         if isinstance(state, Grid):
-            self._add_matrix(state.matrix)
+            self._add_grid(state)
         elif state:
             self._tables.append(state)
             self._waiting += len(state)
@@ -212,16 +233,16 @@ class Total:
     def state(self) -> State:
         """Everything that was added, equal rows as one."""
         self._settle()
-        if self._matrix is not None:
-            return Grid((self._names[0], self._names[1]), self._matrix)
+        if self._grid is not None:
+            return self._grid.named(self._names)
         return self._tables[0] if self._tables else empty(self._names, self._arithmetic)
 
     def _settle(self) -> None:
         """Put the tables into the matrix, or together."""
-        total = None if self._matrix is not None or not self._tables else self._joined()
+        total = None if self._grid is not None or not self._tables else self._joined()
         if isinstance(total, Grid):
-            self._add_matrix(total.matrix)
-        elif self._matrix is not None:
+            self._add_grid(total)
+        elif self._grid is not None:
             for table in self._tables:
                 self._add_table(table)
         self._tables = [total] if isinstance(total, Table) else []
@@ -235,25 +256,22 @@ class Total:
         added = grouped(table, self._names, self._sizes, self._arithmetic)
         return as_state(added, self._sizes, self._arithmetic)
 
-    def _add_matrix(self, matrix: np.ndarray) -> None:
-        if self._matrix is None:
-            self._matrix = matrix
+    def _add_grid(self, grid: Grid) -> None:
+        if self._grid is None:
+            self._grid = grid  # another's, until something is added
             return
-        combine = np.maximum if self._arithmetic.best else np.add
-        with np.errstate(over="ignore"):  # infinite weights are refused when they are told
-            own = self._own(self._matrix)
-            combine(own, matrix, out=own)
+        matrix = self._arithmetic.added(
+            self._grid.matrix, grid.matrix, self._grid.active, grid.active, self._owned
+        )
+        self._keep(matrix, self._grid.active | grid.active)
 
     def _add_table(self, table: Table) -> None:
-        assert self._matrix is not None
-        matrix = self._own(self._matrix)
+        assert self._grid is not None
         places = (table.columns[1], table.columns[0])
-        old = matrix[places]
-        matrix[places] = np.maximum(old, table.values) if self._arithmetic.best else old + table.values
+        touched = self._grid.active.copy()
+        touched[places[0]] = True
+        self._keep(self._arithmetic.added_at(self._grid.matrix, places, table.values, self._owned), touched)
 
-    def _own(self, matrix: np.ndarray) -> np.ndarray:
-        """The total's own matrix, a copy of the first one that was added."""
-        if not self._owned:
-            self._matrix, self._owned = matrix.copy(), True
-        assert self._matrix is not None
-        return self._matrix
+    def _keep(self, matrix: Values, touched: np.ndarray) -> None:
+        self._grid = Grid((self._names[0], self._names[1]), matrix, True, touched)
+        self._owned = True

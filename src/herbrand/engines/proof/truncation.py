@@ -22,8 +22,8 @@ CUT = 2.0
 
 
 def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked, depth: int) -> bool:
-    """Whether some proof needs more calls than the question was ``done`` with; taken to be so where finding
-    out is too much."""
+    """Whether some proof needs more calls than the question was
+    ``done`` with; taken to be so where finding out is too much."""
     if not done.cut:
         return False
     truth = Runner(runner.plans, Truth(), runner.memory, runner.seconds_left)

@@ -36,7 +36,7 @@ MOST_DIRECT = 2
 
 FRAMES_A_CALL = 12
 
-GRID_CACHE = 2**18
+GRID_CACHE = 2**19
 """Entries of a dense state that stay near the processor."""
 
 FEWEST_ROWS = 16

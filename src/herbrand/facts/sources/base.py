@@ -1,5 +1,5 @@
-"""What every kind of source gives: tables that are open, each with the columns it has and a way to intern
-them.
+"""What every kind of source gives: tables that are open,
+each with the columns it has and a way to intern them.
 
 A source is a value that says where facts are; opening it reads no more than a header. What a table holds is
 judged in one place, :mod:`herbrand.facts.load`, whatever it came from.
@@ -34,8 +34,8 @@ class Reading:
 
 
 class OpenTable(ABC):
-    """A table of one predicate. ``names`` are its columns', if they have any; ``textual``: every cell is
-    text.
+    """A table of one predicate. ``names`` are its columns',
+    if they have any; ``textual``: every cell is text.
 
     ``valued``: its last column is the value of a many-valued predicate; ``sized``: a width of 0 is no
     accident. ``size`` is about how many bytes it has, and ``hint`` what to try where its columns or first row

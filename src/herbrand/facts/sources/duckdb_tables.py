@@ -61,8 +61,8 @@ class DuckDBFile(FactSource):
 
 @dataclass(frozen=True, eq=False)
 class DuckDBConnection(FactSource):
-    """All tables and views of a connection that the user holds: its current schema's, and its temporary
-    ones."""
+    """All tables and views of a connection that the user
+    holds: its current schema's, and its temporary ones."""
 
     connection: duckdb.DuckDBPyConnection
     name: str = "the DuckDB connection"

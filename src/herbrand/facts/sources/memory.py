@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
@@ -121,6 +121,6 @@ class _PythonTable(OpenTable):
 
 
 def _as_row(row: Any) -> tuple[Any, ...]:
-    if isinstance(row, str | int | float) or row is None:
-        return (row,)
-    return tuple(row)
+    """What holds no constants in an order is one value, and is refused as such if it is no constant."""
+    ordered = isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping | Set)
+    return tuple(row) if ordered else (row,)

@@ -60,7 +60,7 @@ class StoredTable(OpenTable):
         return Place(self.name, row + 1)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        chosen = [self._constant(i) for i in range(len(types))]
+        chosen = self.constants(len(types))
         if marked:
             chosen.append(quoted(self.columns[len(types)]))
         listed = ", ".join(f"{column} AS c{i}" for i, column in enumerate(chosen))
@@ -69,6 +69,10 @@ class StoredTable(OpenTable):
         except duckdb.Error as error:
             raise unreadable(self.name, error) from None
         return self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
+
+    def constants(self, count: int) -> list[str]:
+        """The first columns, as expressions for text or numbers."""
+        return [self._constant(column) for column in range(count)]
 
     def _constant(self, column: int) -> str:
         name, kind = quoted(self.columns[column]), self.kinds[column].split("(")[0].strip('"')

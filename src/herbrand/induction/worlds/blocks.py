@@ -28,8 +28,8 @@ PROPERTIES = ("world", "number", "x", "y")
 
 @dataclass(frozen=True, eq=False)
 class Towers:
-    """``[worlds, blocks + 1]``: what each object stands on (the ground on itself), its place, and the
-    picture's.
+    """``[worlds, blocks + 1]``: what each object stands on
+    (the ground on itself), its place, and the picture's.
 
     Action ``i * (blocks + 1) + j`` moves block i onto object j.
     """

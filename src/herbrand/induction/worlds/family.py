@@ -26,8 +26,8 @@ Truth = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Families:
-    """``[worlds, people]``: who is the father and the mother of each person (-1: not in the tree), who is
-    a man."""
+    """``[worlds, people]``: who is the father and the mother
+    of each person (-1: not in the tree), who is a man."""
 
     father: Parents
     mother: Parents

@@ -34,8 +34,8 @@ def erdos_renyi(
 def nearest_neighbours(
     rng: np.random.Generator, graphs: int, nodes: int, low: float = 0.1, high: float = 0.3
 ) -> Truth:
-    """Each node is linked to its ``k`` nearest, where ``k`` is a share of the nodes between ``low`` and
-    ``high``."""
+    """Each node is linked to its ``k`` nearest, where ``k``
+    is a share of the nodes between ``low`` and ``high``."""
     if nodes == 1:
         return np.zeros((graphs, 1, 1), np.float32)
     places = rng.random((graphs, nodes, 2))

@@ -48,10 +48,9 @@ Draw = Callable[[np.random.Generator, int, int], Sample]
 
 @dataclass(frozen=True)
 class Task:
-    """``vocabulary``: predicate names by arity, in the order of the channels. ``sizes``: objects in
-    training and
-    in the larger exam; ``examples``: the worlds that the paper trains on; ``depth`` and ``breadth``
-    likewise."""
+    """``vocabulary``: predicate names by arity, in the order of the channels.
+    ``sizes``: objects in training and in the larger exam; ``examples``: the
+    worlds that the paper trains on; ``depth`` and ``breadth`` likewise."""
 
     name: str
     target: str

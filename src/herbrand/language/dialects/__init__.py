@@ -68,6 +68,7 @@ DIALECTS: dict[str, Dialect] = {}
 
 
 def register(dialect: Dialect) -> None:
+    """Make a dialect known by its name and by the endings of its files."""
     DIALECTS[dialect.name] = dialect
 
 

@@ -1,8 +1,8 @@
 """ARIEL, the engine of ``bound`` for networks of any size: interval messages between atoms and sentences.
 
-In sound mode (the default) every interval holds all that the theory allows, whenever the run is stopped, and
-on a polytree it is the tightest. Paper mode repeats the published messages for comparison; its intervals may
-be too narrow, and say so.
+In sound mode (the default) every interval holds all that the theory allows, whenever the run is stopped; on
+polytrees of tables it was the tightest wherever it was compared. Paper mode repeats the published messages
+for comparison; its intervals may be too narrow, and say so.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -80,7 +80,8 @@ class Ariel:
         size = self._bytes(network)
         if size > budget(self.memory):
             return Support(False, f"it needs about {readable(size)}")
-        return Support(True, operations=len(network) * OPERATIONS_A_SENTENCE, bytes=size)
+        operations = len(network) * OPERATIONS_A_SENTENCE
+        return Support(True, operations=operations, bytes=size, guarantee=self._guarantee)
 
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
         began = time.perf_counter()
@@ -130,6 +131,18 @@ class Ariel:
             )
         links = Links.of(network) if self.markov else None
         return _Run(self, network, links, np.inf if self.seconds is None else began + self.seconds)
+
+
+def outer_intervals(
+    network: Network, markov: bool = True, seconds: float | None = None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Between these lies the probability of every atom, nothing given; ``None`` where messages contradict."""
+    run = Ariel(seconds=seconds, markov=markov)._started(network, time.perf_counter())
+    try:
+        lower, upper, _ = run._passed(scopes_of(network), None)
+    except FoundContradictionError:
+        return None
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,6 +98,8 @@ def scopes_of(network: Network) -> tuple[Scope, ...]:
     by_arity: dict[int, list[tuple[Pattern, np.ndarray, Group, np.ndarray, int]]] = {}
     first = 0
     for group in network.groups:
+        if not len(group):
+            continue
         for pattern, atoms, rows in _sorted_rows(group):
             by_arity.setdefault(group.arity, []).append((pattern, atoms, group, rows, first))
         first += len(group)

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 MOST_VISITED = 20_000
+MOST_FOLLOWED = 2_000
+"""Descendants that are followed in a graph with cycles. There most atoms reach most others, so that a walk
+would go through half of the graph for each factor."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -30,7 +33,7 @@ def statements_within(
     given, others = np.zeros((factors, k), np.int64), np.zeros((factors, k), np.int64)
     seen = np.zeros(len(into_start) - 1, np.int64)
     walls = np.zeros(len(into_start) - 1, np.int64)
-    waiting = np.empty(MOST_VISITED + 1, np.int64)
+    waiting = np.empty(MOST_FOLLOWED + 1, np.int64)
     walk = 0
     for f in range(factors):
         for i in range(k):
@@ -85,7 +88,7 @@ def _not_reached(
                 if scope[j] == child:
                     wanted &= ~(1 << j)
             if walls[child] != walk:
-                if count > MOST_VISITED:
+                if count > MOST_FOLLOWED:
                     return 0
                 waiting[count] = child
                 count += 1

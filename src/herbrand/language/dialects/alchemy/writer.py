@@ -43,7 +43,7 @@ from herbrand.language.syntax import (
     Or,
     PredicateDeclaration,
     Rule,
-    Statement,
+    Single,
     Term,
     Theory,
     Truth,
@@ -87,7 +87,7 @@ class _MlnWriter:
         self._types = SpelledNames(dict.fromkeys([*self._closed, *named]), _type_spelling)
 
     def write(self, theory: Theory) -> str:
-        said = written_lines(theory.statements, self._statement)
+        said = written_lines(theory.singly(), self._statement)
         head = [*self._type_lines(), *self._predicate_lines()]
         return as_text([*head, *([""] if head and said else []), *said])
 
@@ -107,7 +107,7 @@ class _MlnWriter:
             types.append(f"{self._types[predicate.value_type]}!")
         return f"{predicate.name}({', '.join(types)})" if types else predicate.name
 
-    def _statement(self, statement: Statement) -> list[str]:
+    def _statement(self, statement: Single) -> list[str]:
         match statement:
             case PredicateDeclaration(name=name, role=role):
                 if not is_plain_name(name):
@@ -262,5 +262,5 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _refusal(statement: Statement, reason: str) -> UnsupportedError:
+def _refusal(statement: Single, reason: str) -> UnsupportedError:
     return UnsupportedError(reason, span=statement.span)

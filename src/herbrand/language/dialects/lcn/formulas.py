@@ -66,14 +66,23 @@ _WORDS = "|".join(sorted(word for word in RESERVED if word.isalpha()))
 ATOM = re.compile(rf"(?!(?:{_WORDS})\b)\d*[^\W\d]\w*")
 _TOKENS = re.compile(rf"(!|¬|not\b)?\s*({ATOM.pattern})|(\w+|\S|$)")
 """A literal is one token, its sign and its atom; any other token is group 3, empty at the end."""
+Tokens = Sequence[re.Match[str]]
 
 
 def read_event_and_given(source: Source, start: int, end: int) -> tuple[Formula, Formula | None]:
     """What stands inside ``P( )``: a formula, and behind a bar another one."""
-    tokens = list(_TOKENS.finditer(source.text, start, end))
-    plain = _conditional_row(source, tokens)
-    if plain is not None:
-        return plain
+    tokens = tokens_of(source, start, end)
+    plain = conditional_row(source, tokens)
+    return descended(source, tokens) if plain is None else plain
+
+
+def tokens_of(source: Source, start: int, end: int) -> Tokens:
+    """The tokens from ``start`` to ``end``, closed by an empty one."""
+    return list(_TOKENS.finditer(source.text, start, end))
+
+
+def descended(source: Source, tokens: Tokens) -> tuple[Formula, Formula | None]:
+    """An event and what is given, of any form; owns all messages."""
     descent = _Descent(source, tokens)
     event = descent.formula()
     given = descent.formula() if descent.passed_bar() else None
@@ -81,9 +90,7 @@ def read_event_and_given(source: Source, start: int, end: int) -> tuple[Formula,
     return event, given
 
 
-def _conditional_row(
-    source: Source, tokens: Sequence[re.Match[str]]
-) -> tuple[Formula, Formula | None] | None:
+def conditional_row(source: Source, tokens: Tokens) -> tuple[Formula, Formula | None] | None:
     """A literal given literals joined by one sign for "and", as nearly all lines have it; else ``None``.
 
     Every second token is then an atom, the others are the bar, the connectives and the end.
@@ -113,7 +120,7 @@ def _conditional_row(
 class _Descent:
     """Walks along tokens."""
 
-    def __init__(self, source: Source, tokens: Sequence[re.Match[str]]) -> None:
+    def __init__(self, source: Source, tokens: Tokens) -> None:
         self._source = source
         self._tokens = tokens
         self._at = 0

@@ -17,24 +17,20 @@ from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
+from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows
 from herbrand.language.syntax import Bound, Theory
 
-_BLANK = r"\s*"
-_NUMBER = r"[^\s<>=:;()|]+"
-_LINE = re.compile(
-    rf"{_BLANK}([^\s:#][^\s:]*){_BLANK}:{_BLANK}({_NUMBER}){_BLANK}<={_BLANK}P{_BLANK}"
-    rf"\(([^;]*)\){_BLANK}<={_BLANK}({_NUMBER}){_BLANK}(?:;{_BLANK}(.*))?$"
-)
-_NOTHING = re.compile(r"\s*(?:#.*)?")
+_LINE = re.compile(LINE)
+_NOTHING = re.compile(NOTHING)
 _PARTS = [
-    (re.compile(rf"{_BLANK}[^\s:#][^\s:]*{_BLANK}:"), "a label and ':'"),
-    (re.compile(rf"{_BLANK}{_NUMBER}(?={_BLANK}<)"), "the lower bound"),
-    (re.compile(rf"{_BLANK}<="), "'<='"),
-    (re.compile(rf"{_BLANK}P{_BLANK}\("), "'P('"),
+    (re.compile(rf"{BLANK}[^\s:#][^\s:]*{BLANK}:"), "a label and ':'"),
+    (re.compile(rf"{BLANK}{NUMBER}(?={BLANK}<)"), "the lower bound"),
+    (re.compile(rf"{BLANK}<="), "'<='"),
+    (re.compile(rf"{BLANK}P{BLANK}\("), "'P('"),
     (re.compile(r"[^;]*\)"), "')'"),
-    (re.compile(rf"{_BLANK}<="), "'<='"),
-    (re.compile(rf"{_BLANK}{_NUMBER}"), "the upper bound"),
-    (re.compile(rf"{_BLANK}(?:;.*)?$"), "';' or the end of the line"),
+    (re.compile(rf"{BLANK}<="), "'<='"),
+    (re.compile(rf"{BLANK}{NUMBER}"), "the upper bound"),
+    (re.compile(rf"{BLANK}(?:;.*)?$"), "';' or the end of the line"),
 ]
 _WORD = re.compile(r"\w+|[<>=]+|\S")
 _LINE_SHAPE = "a line reads 's1: 0.2 <= P(a | b) <= 0.4'"
@@ -42,6 +38,19 @@ _LINE_SHAPE = "a line reads 's1: 0.2 <= P(a | b) <= 0.4'"
 
 def read_lcn(source: Source) -> Theory:
     """The bounds of a file, in order; all mistakes are raised together."""
+    rows = read_bound_rows(source, read_bound)
+    return read_lines(source) if rows is None else Theory((rows,))
+
+
+def read_bound(span: Span) -> Bound:
+    """The bound that a line says, which knows the place of each of its parts."""
+    reader = _LcnReader(span.source)
+    reader.line(span.start, span.end)
+    return reader.bounds[0]
+
+
+def read_lines(source: Source) -> Theory:
+    """The same line by line, which owns all messages."""
     mistakes = MistakeList()
     reader = _LcnReader(source)
     with no_collection():

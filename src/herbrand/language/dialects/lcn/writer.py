@@ -38,7 +38,7 @@ from herbrand.language.syntax import (
     Or,
     PredicateDeclaration,
     Rule,
-    Statement,
+    Single,
     Theory,
     Truth,
     TypeDeclaration,
@@ -62,9 +62,10 @@ _LABEL = re.compile(r"[^\s:#][^\s:]*")
 def write_lcn(theory: Theory, signature: Signature) -> str:
     """The ``.lcn`` text of a theory of bounds. Raises UnsupportedError naming what cannot be said."""
     refused = MistakeList()
-    labels = {bound.label for bound in theory.bounds if bound.label is not None}
+    statements = tuple(theory.singly())
+    labels = {s.label for s in statements if isinstance(s, Bound) and s.label is not None}
     lines: list[str] = []
-    for statement in theory.statements:
+    for statement in statements:
         with refused.collecting():
             if isinstance(statement, Bound):
                 label = statement.label
@@ -118,7 +119,7 @@ def _leaf(leaf: Leaf) -> str:
     raise AssertionError(f"{leaf} should have been refused")
 
 
-def _refuse_unless_empty(statement: Statement) -> None:
+def _refuse_unless_empty(statement: Single) -> None:
     """A bare declaration of an atom needs no line; anything else that is no bound has none."""
     match statement:
         case PredicateDeclaration(types=(), values=None, role=None):
@@ -133,5 +134,5 @@ def _refuse_unless_empty(statement: Statement) -> None:
             raise _refusal(statement, "an .lcn file has no rules")
 
 
-def _refusal(statement: Statement, reason: str) -> UnsupportedError:
+def _refusal(statement: Single, reason: str) -> UnsupportedError:
     return UnsupportedError(reason, span=statement.span)

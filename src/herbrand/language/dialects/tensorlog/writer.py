@@ -33,7 +33,7 @@ from herbrand.language.syntax import (
     FactRows,
     PredicateDeclaration,
     Rule,
-    Statement,
+    Single,
     Term,
     Theory,
     Truth,
@@ -50,7 +50,7 @@ _CELL = re.compile(r"[^\s]+(?: +[^\s]+)*")
 
 def write_ppr(theory: Theory, signature: Signature) -> str:
     """The ``.ppr`` text of everything but the facts. Raises UnsupportedError naming what cannot be said."""
-    return as_text(written_lines(theory.statements, _statement))
+    return as_text(written_lines(theory.singly(), _statement))
 
 
 def write_cfacts(theory: Theory, signature: Signature) -> str:
@@ -63,7 +63,7 @@ def write_cfacts(theory: Theory, signature: Signature) -> str:
     return as_text([*declarations, *lines])
 
 
-def _statement(statement: Statement) -> Iterator[str]:
+def _statement(statement: Single) -> Iterator[str]:
     match statement:
         case Rule():
             yield from _rule(statement)
@@ -187,5 +187,5 @@ def _arity_declarations(theory: Theory, signature: Signature) -> Iterator[str]:
         yield f"# :- {name}({types})"
 
 
-def _refusal(statement: Statement, reason: str, hint: str = "") -> UnsupportedError:
+def _refusal(statement: Single, reason: str, hint: str = "") -> UnsupportedError:
     return UnsupportedError(reason, span=statement.span, hint=hint)

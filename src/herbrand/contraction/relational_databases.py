@@ -1,0 +1,251 @@
+"""Where relational plans run: a database that makes tables of queries, within limits that are told plainly.
+
+:class:`Database` is all that is asked of one, so that the same queries run on DuckDB, in this process and out
+of core, and on whatever else speaks its few words. Tables are made whole or not at all and never changed;
+a run that is cut off loses the table it was making and nothing else.
+
+>>> with DuckDB() as database:
+...     database.make("edges", "SELECT 0 AS a, 1 AS b")
+...     database.rows("SELECT * FROM edges")
+[(0, 1)]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import torch
+
+from herbrand.contraction.algebra import algebra_named
+from herbrand.contraction.expression import Contraction
+from herbrand.contraction.memory import readable
+from herbrand.contraction.relation import Dense, Relation, Sparse, has_background
+from herbrand.contraction.relational import DUCKDB, Dialect, Stored, planned, rendered
+from herbrand.errors import BudgetError, FactsError, HerbrandError, UnsupportedError
+
+
+class Database(ABC):
+    """Tables by name. Names of tables and columns are plain words, so that none needs quoting."""
+
+    dialect: Dialect
+    name: str
+    memory: int | None = None
+    reads_sources: bool = True
+    """Whether queries may name Parquet files and attached databases as DuckDB does."""
+
+    @abstractmethod
+    def make(self, table: str, query: str) -> None:
+        """A table of the query's rows, in place of one of that name."""
+
+    @abstractmethod
+    def rows(self, query: str) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
+    def arrow(self, query: str) -> pa.Table: ...
+
+    @abstractmethod
+    def put(self, table: str, data: pa.Table) -> None:
+        """A table of data that are in memory."""
+
+    @abstractmethod
+    def drop(self, table: str) -> None:
+        """Nothing, if there is no such table."""
+
+    @abstractmethod
+    def has(self, table: str) -> bool: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def keep(self, table: str, text: str) -> None:
+        """A note: a table of one text."""
+        self.put(table, pa.table({"kept": pa.array([text], pa.string())}))
+
+    def kept(self, table: str) -> str:
+        """What :meth:`keep` has kept."""
+        return self.number(f"SELECT kept FROM {table}")
+
+    def number(self, query: str) -> Any:
+        """The one value of a query."""
+        return self.rows(query)[0][0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class DuckDB(Database):
+    """A database file, or none: then all is lost when it is closed.
+
+    ``memory``: bytes that it may use; the rest goes to ``spill``, by default a folder beside the file, of
+    which it takes at most ``disk`` bytes. ``schema``: where its tables stand, apart from all others.
+    """
+
+    dialect = DUCKDB
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        memory: int | None = None,
+        spill: str | Path | None = None,
+        disk: int | None = None,
+        threads: int | None = None,
+        schema: str | None = None,
+    ) -> None:
+        self.name = "DuckDB" if path is None else f"duckdb:{path}"
+        self.memory = memory
+        self._own_folder = tempfile.TemporaryDirectory(prefix="herbrand-") if path is None else None
+        folder = spill or (f"{path}.spill" if self._own_folder is None else self._own_folder.name)
+        settings: dict[str, Any] = {"temp_directory": str(folder), "preserve_insertion_order": False}
+        if memory is not None:
+            settings["memory_limit"] = f"{memory}B"
+        if disk is not None:
+            settings["max_temp_directory_size"] = f"{disk}B"
+        if threads is not None:
+            settings["threads"] = threads
+        with self._told():
+            self.connection = duckdb.connect(":memory:" if path is None else str(path), config=settings)
+            if schema is not None:
+                self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+                self.connection.execute(f"USE {schema}")
+
+    def make(self, table: str, query: str) -> None:
+        self.run(f"CREATE OR REPLACE TABLE {table} AS {query}")
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self._told():
+            return self.connection.execute(query).fetchall()
+
+    def arrow(self, query: str) -> pa.Table:
+        with self._told():
+            return self.connection.sql(query).to_arrow_table()
+
+    def put(self, table: str, data: pa.Table) -> None:
+        self.connection.register("given_data", data)
+        try:
+            self.make(table, "SELECT * FROM given_data")
+        finally:
+            self.connection.unregister("given_data")
+
+    def drop(self, table: str) -> None:
+        self.run(f"DROP TABLE IF EXISTS {table}")
+
+    def has(self, table: str) -> bool:
+        wanted = f"table_name = '{table}' AND schema_name = current_schema()"
+        return bool(self.number(f"SELECT COUNT(*) FROM duckdb_tables() WHERE {wanted}"))
+
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        with self._told():
+            self.connection.execute(statement, parameters)
+
+    def close(self) -> None:
+        self.connection.close()
+        if self._own_folder is not None:
+            self._own_folder.cleanup()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the database complains of, in the words of this library."""
+        try:
+            yield
+        except duckdb.Error as error:
+            raise _plain(error, self.name, self.memory) from None
+        except RuntimeError as error:
+            if "interrupted" in str(error):  # what Ctrl-C comes to while a query runs
+                raise KeyboardInterrupt from None
+            raise
+
+
+def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
+    said = str(error).strip().splitlines()[0]
+    if isinstance(error, duckdb.InterruptException):
+        return KeyboardInterrupt()
+    if "ould not write" in said or "No space left" in said or "max_temp_directory_size" in str(error):
+        return BudgetError(
+            f"{name} has no disk left: {said}",
+            hint="free some, or use another disk; what was finished stands, and --resume goes on from there",
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        allowed = f"{readable(memory)} of memory" if memory is not None else "its memory"
+        return BudgetError(
+            f"{name} cannot do this step within {allowed}",
+            hint="allow more by --memory; what was finished stands, and --resume goes on from there",
+        )
+    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in said:
+        return UnsupportedError("a count does not fit in 64 bits", hint="use the real algebra")
+    if isinstance(error, duckdb.IOException):
+        return FactsError(f"{name} cannot be used: {said}")
+    return HerbrandError(f"{name}: {said}")
+
+
+def contract_in(database: Database, contraction: Contraction, relations: Sequence[Relation]) -> Relation:
+    """The contraction of relations that are in memory, by way of a database: the kernel's laws hold for it.
+
+    Raises ``BudgetError`` where the database's memory and disk do not suffice.
+    """
+    names = [f"operand_{place}" for place in range(len(relations))]
+    try:
+        tables = [
+            _stored(database, name, relation, contraction.algebra)
+            for name, relation in zip(names, relations, strict=True)
+        ]
+        query = rendered(planned(contraction, tables), tables, database.dialect)
+        return _collected(database, contraction, query.rows, query.background, query.columns)
+    finally:
+        for name in names:
+            database.drop(name)
+
+
+def _stored(database: Database, name: str, relation: Relation, algebra: str) -> Stored:
+    """The relation as a table, its entries listed."""
+    member = algebra_named(algebra)
+    if isinstance(relation, Dense):
+        shape = relation.shape
+        indices = np.stack(np.unravel_index(np.arange(relation.tensor.numel()), shape or (1,)), axis=1)
+        indices, values, background = indices[:, : len(shape)], relation.tensor.reshape(-1), None
+    else:
+        indices, values = relation.indices, relation.values
+        background = float(relation.default) if has_background(relation, member) else None
+    columns = tuple(f"a{place}" for place in range(indices.shape[1]))
+    data = {column: indices[:, place] for place, column in enumerate(columns)}
+    database.put(name, pa.table({**data, "w": values.detach().numpy()}))
+    return Stored(name, columns, "w", background, len(indices))
+
+
+def _collected(
+    database: Database,
+    contraction: Contraction,
+    rows: str | None,
+    background: str | None,
+    columns: Sequence[str],
+) -> Relation:
+    member = algebra_named(contraction.algebra)
+    dtype = member.dtypes[0]
+    base = member.zero if background is None else database.number(f"SELECT {background}")
+    shape = contraction.shape(contraction.output)
+    if rows is None:
+        empty = np.empty((0, len(shape)), np.int64)
+        return Sparse.of(empty, torch.empty(0, dtype=dtype), shape, _cast(base, dtype), contraction.algebra)
+    found = database.arrow(rows)
+    listed = [found[column].to_numpy().astype(np.int64) for column in columns]
+    indices = np.stack(listed, axis=1) if listed else np.empty((len(found), 0), np.int64)
+    values = torch.from_numpy(np.array(found["v"].to_numpy(zero_copy_only=False)))
+    entries = (values + base if background is not None else values).to(dtype)
+    return Sparse.of(indices, entries, shape, _cast(base, dtype), contraction.algebra)
+
+
+def _cast(value: Any, dtype: torch.dtype) -> Any:
+    return torch.tensor(value, dtype=torch.float64).to(dtype).item()

@@ -1,0 +1,62 @@
+"""Intervals of single atoms, found by sound messages, for a global search to start from.
+
+They follow from what a network says, so they change no optimum; but a search whose atoms are confined from
+the start needs a fraction of its nodes.
+
+>>> import herbrand as hb
+>>> from herbrand.engines.credal.lowering import credal_network
+>>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
+>>> seeds = Seeds(credal_network(hb.Model(theory).program))
+>>> [round(end, 4) for end in seeds.interval(1)]
+[0.1, 0.35]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.credal.ariel.engine import outer_intervals
+from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.sentence import Sentence
+
+MOST_SENTENCES = 20_000
+"""Messages over more than this would cost more than the searches of a few small parts."""
+SLACK = 1e-7
+"""How much wider an interval is made: twice what rounding may have moved its ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seeds:
+    """``seconds``: how long messages may run; stopped ones are sound, too."""
+
+    network: Network
+    markov: bool = True
+    seconds: float | None = None
+
+    @cached_property
+    def _intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """``None`` also where there is a contradiction: the search finds it, and names the statements."""
+        if len(self.network) > MOST_SENTENCES:
+            return None
+        return outer_intervals(self.network, self.markov, self.seconds)
+
+    def interval(self, atom: int) -> tuple[float, float]:
+        """Between these lies the probability of an atom of the network."""
+        if self._intervals is None:
+            return 0.0, 1.0
+        lower, upper = self._intervals
+        return max(0.0, float(lower[atom]) - SLACK), min(1.0, float(upper[atom]) + SLACK)
+
+    def added_to(self, part: Part) -> Part:
+        """The part with what is known of its atoms said."""
+        if self._intervals is None:
+            return part
+        holds = np.array([False, True])
+        said = tuple(
+            Sentence((atom,), holds, None, *self.interval(name)) for atom, name in enumerate(part.names)
+        )
+        return replace(part, sentences=part.sentences + said)

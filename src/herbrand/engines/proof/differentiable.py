@@ -1,0 +1,126 @@
+"""Proof counts that carry gradients: sums of products over torch tensors, by the same plans and kernels.
+
+A kernel runs on the tensors' numbers; what it made is put into torch's graph together with the kernel that
+leads back (:mod:`herbrand.engines.proof.reverse`). So gradients are a reverse pass over the plan: they
+exist for the facts and rules that proofs use, and no pair that is no fact ever gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from herbrand.engines.proof.arithmetic import Reverse, rule_number
+from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.language.syntax import Rule
+
+
+class Differentiable:
+    """``facts``: a tensor [rows of the relation] for each predicate whose weights are parameters; ``rules``:
+    a tensor [weighted rules], or ``None`` for the weights they state.
+
+    Entries whose value happens to be 0 are kept, so that they have a gradient: grids, in which 0 stands for
+    no entry, are made only where ``positive`` says that all weights are above 0, as then no sum is 0.
+    """
+
+    name: str = "count"
+    compiled: bool = True
+    best: bool = False
+    linear: bool = True
+
+    def __init__(
+        self, facts: Mapping[str, Tensor] | None = None, rules: Tensor | None = None, positive: bool = False
+    ) -> None:
+        self._facts = {name: weights.double() for name, weights in (facts or {}).items()}
+        self._rules = None if rules is None else rules.double()
+        self._ordered: dict[int, tuple[Index, Tensor]] = {}
+        self.dense: bool = positive
+
+    @classmethod
+    def of(
+        cls, program: HornProgram, facts: Mapping[str, Tensor] | None = None, rules: Tensor | None = None
+    ) -> Differentiable:
+        """Over a program's facts and rules, with these weights in place of those stated."""
+        facts = facts or {}
+        given = [*facts.values(), *([] if rules is None else [rules])]
+        stated = program.all_positive(set(facts), rules is None)
+        return cls(facts, rules, stated and all(bool((weights > 0).all()) for weights in given))
+
+    def ones(self, count: int) -> Tensor:
+        return torch.ones(count, dtype=torch.float64)
+
+    def fact_weights(self, predicate: str, relation: Relation) -> Tensor | None:
+        if predicate in self._facts:
+            return self._facts[predicate]
+        return None if relation.weights is None else torch.tensor(relation.weights)
+
+    def rule_weight(self, place: int, rule: Rule) -> Tensor | float:
+        return rule_number(rule) if self._rules is None else self._rules[place]
+
+    def ordered(self, index: Index, weights: Tensor | None) -> Tensor | None:
+        if weights is None or index.order is None:
+            return weights
+        if id(index) not in self._ordered:
+            self._ordered[id(index)] = index, self.take(weights, index.order)
+        return self._ordered[id(index)][1]
+
+    def take(self, values: Tensor, places: np.ndarray) -> Tensor:
+        return values[_tensor(places)]
+
+    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+        return left * right
+
+    def group(self, values: Tensor, groups: np.ndarray, count: int) -> Tensor:
+        return values.new_zeros(count).index_add(0, _tensor(groups), values)
+
+    def concatenate(self, parts: Sequence[Tensor]) -> Tensor:
+        return torch.cat(list(parts))
+
+    def nonzero(self, values: Tensor) -> np.ndarray:
+        return np.ones(len(values), bool)
+
+    def numbers(self, values: Tensor) -> np.ndarray:
+        return values.detach().numpy()
+
+    def made(self, numbers: np.ndarray, reverse: Reverse, *sources: Tensor | None) -> Tensor:
+        return _Made.apply(numbers, reverse, *sources)  # type: ignore[no-any-return]
+
+    def spread(self, values: Tensor, places: tuple[np.ndarray, ...], shape: tuple[int, int]) -> Tensor:
+        return values.new_zeros(shape).index_put(_tensors(places), values)
+
+    def added(
+        self, matrix: Tensor, other: Tensor, rows: np.ndarray, other_rows: np.ndarray, owned: bool
+    ) -> Tensor:
+        return matrix + other
+
+    def added_at(self, matrix: Tensor, places: tuple[np.ndarray, ...], values: Tensor, owned: bool) -> Tensor:
+        return matrix.index_put(_tensors(places), values, accumulate=True)
+
+
+class _Made(torch.autograd.Function):
+    """Numbers that were made outside torch, with their way back to what they were made of."""
+
+    @staticmethod
+    def forward(ctx: Any, numbers: np.ndarray, reverse: Reverse, *sources: Tensor | None) -> Tensor:
+        ctx.reverse = reverse
+        return torch.from_numpy(numbers)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        found = ctx.reverse(slope.contiguous().numpy(), ctx.needs_input_grad[2:])
+        return (None, None, *(None if part is None else torch.from_numpy(part) for part in found))
+
+
+def _tensor(places: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(places, np.int64))
+
+
+def _tensors(places: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
+    return tuple(map(_tensor, places))

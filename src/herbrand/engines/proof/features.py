@@ -1,0 +1,114 @@
+"""What a learned predicate could hold of, where no fact says: what the rest of its rules' bodies leads to.
+
+In ``topic(d, t) :- word(d, w), label(t), about(w, t)`` a learned ``about`` of which nothing is stated holds,
+with weight 1 before learning, of the pairs of a word that some document has and a label. These are the
+features of TensorLog's ``{f(W) : g(X,W)}``.
+
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("topic(d, t) :- word(d, w), label(t), about(w, t)")
+>>> sources = fact_sources({"word": [("d1", "ball")], "label": ["sport", "art"]})
+>>> signature, facts = load_facts((), check(theory), sources)
+>>> with_features(theory.rules, signature, facts, ["about"]).table("about").true.tolist()
+[[0, 0], [0, 1]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from herbrand.engines.proof.query import Proof
+from herbrand.engines.proof.request import FIXPOINT, Request
+from herbrand.errors import LanguageError
+from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_name
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Not, Rule, Variable, leaf_terms
+
+
+def learned_predicates(rules: Sequence[Rule], signature: Signature, facts: Facts) -> tuple[str, ...]:
+    """The predicates whose facts' weights are to be learned: those declared so, and, where nothing is
+    declared, those that bodies use and of which neither facts nor rules tell."""
+    derived = {rule.head.predicate for rule in rules}
+    used = {part.predicate for rule in rules for part in rule.body if isinstance(part, Atom)}
+    return tuple(
+        name
+        for name, predicate in signature.predicates.items()
+        if predicate.role == "learned"
+        or (not signature.strict and name in used - derived and not len(facts.tables[name].true))
+    )
+
+
+def with_features(
+    rules: Sequence[Rule],
+    signature: Signature,
+    facts: Facts,
+    learned: Collection[str],
+    memory: int | None = None,
+) -> Facts:
+    """The facts, and all that could hold of the learned predicates of which nothing is stated."""
+    derived = {rule.head.predicate for rule in rules}
+    empty = {name for name in learned if name not in derived and not len(facts.tables[name].true)}
+    if not empty:
+        return facts
+    generated = [made for rule in rules for made in _generating(rule, empty, derived)]
+    proof = Proof.of([*rules, *generated], signature, facts)
+    tables = dict(facts.tables)
+    for name in dict.fromkeys(rule.head.predicate for rule in generated):
+        names = ", ".join(f"x{place}" for place in range(signature.predicates[name].arity))
+        goal = proof.read(f"{shown_name(name)}({names})" if names else shown_name(name))
+        request = Request(algebra="boolean", depth=FIXPOINT, memory=memory)
+        try:
+            found = proof.found(goal.shape, [()], request).table
+        except LanguageError as error:
+            hint = f"state the facts of {name}, whose weights are to be learned"
+            raise LanguageError([replace(mistake, hint=hint) for mistake in error.mistakes]) from None
+        rows = np.empty((len(found), len(found.columns) - 1), np.int32)
+        for place, column in enumerate(found.columns[1:]):
+            rows[:, place] = column
+        rows = np.asfortranarray(rows[np.lexsort(rows.T[::-1])] if rows.shape[1] else rows)
+        tables[name] = replace(tables[name], true=rows)
+    return Facts(facts.domains, tables)
+
+
+def _generating(rule: Rule, empty: Collection[str], derived: Collection[str]) -> Iterator[Rule]:
+    """For each such atom of a body, a rule that derives it from the rest without such atoms: from what is
+    stated and hangs together with it, where that binds its variables, else from all of it."""
+    rest = [part for part in rule.body if not (isinstance(part, Atom) and part.predicate in empty)]
+    atoms = [part for part in rest if isinstance(part, Atom)]
+    for part in rule.body:
+        if not isinstance(part, Atom) or part.predicate not in empty:
+            continue
+        stated = _linked(part, [atom for atom in atoms if atom.predicate not in derived])
+        told = _variables([*stated, *(test for test in rest if _names_constant(test))])
+        chosen = stated if _variables([part]) <= told else atoms
+        known = _variables([part, *chosen])
+        tests = [test for test in rest if _compares(test) and _variables([test]) <= known]
+        yield Rule(part, (*chosen, *tests), span=rule.span)
+
+
+def _linked(atom: Atom, others: Sequence[Atom]) -> list[Atom]:
+    """Those that share variables with the atom, directly or by others between."""
+    reached, left = _variables([atom]), list(others)
+    found: list[Atom] = []
+    while near := [other for other in left if _variables([other]) & reached]:
+        found += near
+        left = [other for other in left if other not in near]
+        reached |= _variables(near)
+    return found
+
+
+def _names_constant(part: BodyLiteral) -> bool:
+    return isinstance(part, Comparison) and part.operator == "=" and len(_variables([part])) == 1
+
+
+def _compares(part: BodyLiteral) -> bool:
+    return isinstance(part.operand if isinstance(part, Not) else part, Comparison)
+
+
+def _variables(parts: Sequence[BodyLiteral]) -> set[str]:
+    return {term.name for part in parts for term in leaf_terms(part) if isinstance(term, Variable)}

@@ -1,0 +1,1 @@
+"""Generalized belief propagation over counts: regions whose messages are joint distributions of counts."""

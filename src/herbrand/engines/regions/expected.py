@@ -1,0 +1,147 @@
+"""From what regions believe of counts to what is expected of every atom.
+
+Takes a summation and beliefs over its axes; :class:`Believed` gives the same :class:`Sums` that an exact
+summation gives, so that atoms are looked up in the same way. Given the counts, everything within an axis is
+exact: what is expected is the gradient of the axis's log-ways, averaged over the believed counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.engines.lifted.gathering import Axis, Clamp
+from herbrand.engines.lifted.summation import Layout, Summation, Sums, expectations
+from herbrand.engines.regions.graph import Scope
+from herbrand.engines.regions.messages import Messages, Propagation, summed
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What regions believe, at rest or not."""
+
+    propagation: Propagation
+    messages: Messages
+
+    def of(self, scope: Scope) -> np.ndarray | None:
+        """Log-probabilities over the counts of some variables; ``None`` where no region has them all."""
+        variables = self.propagation.counts.variables
+        open_scope = [variable for variable in scope if len(variables[variable]) > 1] or scope[:1]
+        number = self.propagation.graph.smallest_with(open_scope)
+        if number is None:
+            return None
+        own = self.propagation.graph.regions[number].scope
+        belief = self.propagation.belief(number, self.messages)
+        found = summed(belief, [place for place, variable in enumerate(own) if variable not in open_scope])
+        return found.reshape([len(variables[variable]) for variable in scope])
+
+
+class Believed:
+    """Stands for a :class:`Summation` where probabilities are looked up."""
+
+    def __init__(self, summation: Summation, beliefs: Beliefs) -> None:
+        self.tabulated = summation.tabulated
+        self.scene = summation.scene
+        self.bunches = summation.bunches
+        self._summation, self._beliefs = summation, beliefs
+
+    def sums(self, clamp: Clamp | None = None) -> Sums:
+        """What is expected; with an element clamped, given that it has that profile."""
+        if clamp is None:
+            return _expected(self._beliefs.propagation.counts.layout, self._tables)
+        layout = self._summation.layout(clamp)
+        return _expected(layout, self._clamped(layout, clamp))
+
+    @cached_property
+    def _tables(self) -> dict[Scope, np.ndarray]:
+        """Believed probabilities of each axis's counts, and of those of every two that pairs link."""
+        scopes = [(i,) for i in range(len(self._beliefs.propagation.counts.variables))]
+        scopes += [tuple(sorted(_numbers(names))) for names, _ in self._pair_tables]
+        return {scope: np.exp(found) for scope in scopes if (found := self._beliefs.of(scope)) is not None}
+
+    @property
+    def _pair_tables(self) -> list[tuple[tuple[str, ...], Tensor]]:
+        layout = self._beliefs.propagation.counts.layout
+        return list(layout.factors[: len(layout.pairs)])
+
+    def likely(self, clamp: Clamp) -> np.ndarray:
+        """How likely the element has the profile, for each row of counts of its axis, as a logarithm."""
+        axis = self._beliefs.propagation.counts.layout.axes[self._axis_of(clamp)]
+        pool = self.bunches.all[clamp.bunch].pool
+        if clamp.bunch in self.bunches.whole_pools:
+            with np.errstate(divide="ignore"):
+                return np.log(
+                    axis.counts[pool][:, clamp.profile].numpy() / len(self.bunches.all[clamp.bunch])
+                )
+        return _ratio(axis, _same(axis, self._summation.layout(clamp).axes))[0]
+
+    def _axis_of(self, clamp: Clamp) -> int:
+        pool = self.bunches.all[clamp.bunch].pool
+        axes = self._beliefs.propagation.counts.layout.axes
+        return next(i for i, axis in enumerate(axes) if pool in axis.pools)
+
+    def _clamped(self, layout: Layout, clamp: Clamp) -> dict[Scope, np.ndarray]:
+        """Believed probabilities of each axis's counts given the clamp, by Bayes' rule on its own axis."""
+        before = self._beliefs.propagation.counts.layout.axes
+        here = self._axis_of(clamp)
+        likely, rows = _ratio(before[here], _same(before[here], layout.axes))
+        found = {}
+        for number, axis in enumerate(layout.axes):
+            old = next(i for i, known in enumerate(before) if set(known.pools) == set(axis.pools))
+            joint = self._beliefs.of(tuple(sorted({here, old})))
+            if joint is None:
+                belief = self._beliefs.of((old,))
+                assert belief is not None
+            elif old == here:
+                belief = (joint + likely)[rows]
+            else:
+                belief = summed(joint + (likely[:, None] if here < old else likely), (int(here > old),))
+            weights = np.exp(belief - belief.max(initial=-np.inf))
+            found[number,] = weights / weights.sum()
+        return found
+
+
+def _expected(layout: Layout, tables: dict[Scope, np.ndarray]) -> Sums:
+    """The gradient of the average log-ways, which is that of the total at these beliefs."""
+    terms = [_average(tables[i,], axis.prior) for i, axis in enumerate(layout.axes)]
+    for names, table in layout.factors[: len(layout.pairs)]:
+        numbers = _numbers(names)
+        scope = tuple(sorted(numbers))
+        if scope in tables:
+            believed = tables[scope]
+            terms.append(_average(believed if numbers == scope else believed.T, table))
+    return expectations(layout, torch.stack(terms).sum() if terms else torch.zeros((), requires_grad=True))
+
+
+def _average(believed: np.ndarray, table: Tensor) -> Tensor:
+    """Over what is possible."""
+    here = torch.from_numpy(believed > 0)
+    return (torch.from_numpy(np.ascontiguousarray(believed))[here] * table[here]).sum()
+
+
+def _numbers(names: tuple[str, ...]) -> Scope:
+    return tuple(int(name[1:]) for name in names)
+
+
+def _same(axis: Axis, others: Sequence[Axis]) -> Axis:
+    """The axis of the same pools."""
+    return next(other for other in others if set(other.pools) == set(axis.pools))
+
+
+def _ratio(before: Axis, after: Axis) -> tuple[np.ndarray, np.ndarray]:
+    """What an element's clamp makes of the ways to have each row of counts, as a log-ratio [row before]; and
+    the row before of each row after."""
+    places = {tuple(row): i for i, row in enumerate(_counts(before).tolist())}
+    rows = np.array([places[tuple(row)] for row in _counts(after).tolist()], dtype=np.int64)
+    ratio = np.full(len(before), -np.inf)
+    ratio[rows] = after.prior.detach().numpy() - before.prior.detach().numpy()[rows]
+    return ratio, rows
+
+
+def _counts(axis: Axis) -> np.ndarray:
+    return np.concatenate([axis.counts[pool].numpy() for pool in sorted(axis.pools)], axis=1)

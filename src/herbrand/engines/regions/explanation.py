@@ -1,0 +1,203 @@
+"""Why an atom has its probability, as one region sees it: its statements, and what other regions tell it.
+
+Let everything in a cluster that counts the atom, its statements' tables and the messages that enter it, be
+scaled by s. At s = 0 only what is known and said of single elements speaks; at s = 1 the log-odds are the
+answer's, as far as regions agree. The rate at which they change is a sum over tables and messages, so its
+integral from 0 to 1 shares the log-odds out, as in exact inference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.asked import Asked
+from herbrand.engines.lifted.gathering import Clamp
+from herbrand.engines.lifted.problem import Solution
+from herbrand.engines.lifted.shares import Shares
+from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+from herbrand.engines.regions.counts import ascending, settled_left_out
+from herbrand.engines.regions.expected import Beliefs, Believed
+from herbrand.engines.regions.graph import Scope
+from herbrand.engines.regions.messages import along
+from herbrand.language.show import show_statement
+
+POINTS = 64
+ROUNDING = 1e-12
+NOTE = "the base is what is known and said of the constant alone"
+WHOLE = "what is said of pairs is summed within regions, and not shared out: ask lifted, exact or bp"
+HARD = "hard statements"
+
+
+def explained(
+    asked: Asked, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
+) -> Explanation:
+    """The log-odds of a latent atom's value, shared out where one element's counts decide it."""
+    probability = float(solution.of(asked.predicate, asked.codes)[0, asked.value])
+    value = _log_odds(probability, 1 - probability)
+    found = _around(asked, solution, believed) if math.isfinite(value) else None
+    if found is None:
+        return Explanation(asked.text, "log-odds", value, engine, guarantee, (), value, note=WHOLE)
+    base, reasons = found.shared_out()
+    remainder = value - base - math.fsum(reason.contribution for reason in reasons)
+    return Explanation(asked.text, "log-odds", value, engine, guarantee, reasons, base, remainder, NOTE)
+
+
+def _around(asked: Asked, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
+    """The cluster that counts the atom; none for an atom of two elements, or where propositions that pairs
+    depend on were tried one value after another."""
+    arity = asked.evidence.program.signature.predicates[asked.predicate].arity
+    shares = solution.weighted[0][1]
+    if arity > 1 or len(solution.weighted) > 1 or not isinstance(shares, Shares):
+        return None
+    return _Around(asked, shares, believed[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """An atom of one element, and the first cluster that has the counts of its axis."""
+
+    asked: Asked
+    shares: Shares
+    beliefs: Beliefs
+
+    def shared_out(self) -> tuple[float, tuple[Reason, ...]]:
+        """The base, and a reason for each statement and for all messages."""
+        holds = along(self._holding, (self._variable,), self._scope)
+        tables, forbidden = self._tables()
+        start = sum((self._prior(v) for v in self._scope), start=forbidden)
+        nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+        totals = dict.fromkeys(tables, 0.0)
+        for node, weight in zip(nodes, weights, strict=True):
+            belief = start + (float(node) + 1) / 2 * sum(tables.values())
+            apart = _shares(belief, holds) - _shares(belief, 1 - holds)
+            for text, table in tables.items():
+                totals[text] += float(weight) / 2 * float((apart * table).sum())
+        yes = float((_shares(start, np.ones_like(start)) * holds).sum())
+        reasons = (Reason(text, {}, total) for text, total in totals.items() if abs(total) > ROUNDING)
+        return _log_odds(yes, 1 - yes), tuple(reasons)
+
+    @cached_property
+    def _place(self) -> tuple[int, int, Own]:
+        """The family, the bunch and the own atom."""
+        summation = self.shares.summation
+        types = self.asked.evidence.program.signature.predicates[self.asked.predicate].types
+        own = Own(self.asked.predicate)
+        family = summation.scene.family_with(types[0] if types else PROPOSITIONS, own)
+        return family, int(self.shares.bunch_of[family][int(self.asked.codes[0])]), own
+
+    @cached_property
+    def _variable(self) -> int:
+        """The axis that counts the element."""
+        pool = self.shares.summation.bunches.all[self._place[1]].pool
+        axes = self.beliefs.propagation.counts.layout.axes
+        return next(i for i, axis in enumerate(axes) if pool in axis.pools)
+
+    @cached_property
+    def _region(self) -> int:
+        graph = self.beliefs.propagation.graph
+        return next(i for i, region in enumerate(graph.regions) if self._variable in region.scope)
+
+    @property
+    def _scope(self) -> Scope:
+        return self.beliefs.propagation.graph.regions[self._region].scope
+
+    def _prior(self, variable: int) -> np.ndarray:
+        return along(self.beliefs.propagation.counts.variables[variable].prior, (variable,), self._scope)
+
+    @cached_property
+    def _holding(self) -> np.ndarray:
+        """How likely the atom has the value, for each row of the axis's counts."""
+        family, number, own = self._place
+        tabulated = self.shares.summation.tabulated
+        bunch = self.shares.summation.bunches.all[number]
+        cells = tabulated.cells[bunch.pool]
+        weights = tabulated.weights[family][bunch.klass].detach().numpy()
+        valued = tabulated.scene.families[family].values(own) == self.asked.value
+        total = np.zeros(len(self.beliefs.propagation.counts.variables[self._variable]))
+        assert isinstance(self.shares.summation, Believed)
+        for profile in range(cells.profiles):
+            inside = np.where(cells.profile == profile, weights, -np.inf)
+            if np.isneginf(inside).all():
+                continue
+            share = np.exp(inside - inside.max())
+            has = float(share[valued].sum() / share.sum())
+            total += has * np.exp(self.shares.summation.likely(Clamp(number, profile)))
+        return np.clip(total, 0.0, 1.0)
+
+    def _tables(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """What each statement, and all messages together, give the cluster; and what is forbidden in it."""
+        tables: dict[str, np.ndarray] = {}
+        forbidden = np.zeros(
+            self.beliefs.propagation.shape(self.beliefs.propagation.graph.regions[self._region])
+        )
+        for text, table in (*self._said(), *self._told()):
+            forbidden = forbidden + np.where(np.isneginf(table), -np.inf, 0.0)
+            finite = np.where(np.isneginf(table), 0.0, table)
+            tables[text] = tables[text] + finite if text in tables else finite
+        return tables, forbidden
+
+    def _said(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The tables of the cluster's own statements."""
+        propagation = self.beliefs.propagation
+        layout, graph = propagation.counts.layout, propagation.graph
+        here = {
+            scope
+            for scope, owners in zip(propagation.counts.factors, graph.owners, strict=True)
+            if self._region in owners
+        }
+        for text, (names, tensor) in zip(self._texts(), layout.factors, strict=True):
+            table = ascending(names, tensor.detach().numpy())
+            scope, table = settled_left_out(*table, propagation.counts.variables)
+            if scope in here:
+                yield text, along(table, scope, self._scope)
+
+    def _texts(self) -> Iterator[str]:
+        """For each factor, the statement that it is of; the pairs of two pools may be of several."""
+        scene = self.shares.summation.scene
+        for one, other in self.beliefs.propagation.counts.layout.pairs:
+            families = {scene.pools[one].family, scene.pools[other].family}
+            groups = [group for group in scene.groups if set(group.families) == families]
+            weights = sorted({t.weight for group in groups for t in group.terms if t.weight is not None})
+            yield "; ".join(dict.fromkeys(map(self._text, weights))) or HARD
+        for term in scene.terms.counts:
+            if term.single is None or not term.single.literals:
+                yield HARD if term.weight is None else self._text(term.weight)
+
+    def _text(self, weight: int) -> str:
+        program = self.asked.evidence.program
+        statement = next(t.statement for t in program.templates if t.weight == weight)
+        return next(show_statement(program.statements[statement]))
+
+    def _told(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The messages that enter the cluster, as one."""
+        propagation = self.beliefs.propagation
+        graph = propagation.graph
+        entering = graph.entering[self._region]
+        total = np.zeros(propagation.shape(graph.regions[self._region]))
+        for edge in entering:
+            child = graph.regions[graph.edges[edge][1]]
+            total = total + propagation.inside(
+                self.beliefs.messages[edge], child, graph.regions[self._region]
+            )
+        if entering:
+            yield "messages from other regions", total
+
+
+def _shares(belief: np.ndarray, holds: np.ndarray) -> np.ndarray:
+    """Probabilities of counts given what holds in a share of each."""
+    weights = np.exp(belief - belief.max()) * holds
+    total = weights.sum()
+    return weights / total if total > 0 else weights
+
+
+def _log_odds(yes: float, no: float) -> float:
+    if min(yes, no) <= 0:
+        return math.inf if yes > 0 else -math.inf
+    return math.log(yes) - math.log(no)

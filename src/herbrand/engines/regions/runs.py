@@ -1,0 +1,78 @@
+"""One start of messages and how it goes on: which message after which, and how much of the old ones stays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from herbrand.engines.regions.messages import Messages, Propagation, along, times
+
+PATIENCE = 20
+"""Rounds in which the disagreement should halve; damped ones move less, and get as many more."""
+
+LEAST_STEP = 0.01
+DAMPING = 0.5
+HIGHEST_ODDS = 4.0
+"""Starts lean to log-odds of at most so much for one element."""
+
+
+class Schedule(StrEnum):
+    """All messages at once, or region after region."""
+
+    parallel = "parallel"
+    sequential = "sequential"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """``moved``: how far parents and children disagreed before the last round. ``since`` counts the rounds
+    since that was ``mark``, to see whether it falls."""
+
+    propagation: Propagation
+    messages: Messages
+    damping: float
+    moved: float = math.inf
+    rounds: int = 0
+    mark: float = math.inf
+    since: int = 0
+
+
+def first_messages(propagation: Propagation, dice: np.random.Generator | None) -> Messages:
+    """Messages that say nothing; with ``dice`` each variable's elements lean to some profile."""
+    if dice is None:
+        return propagation.no_messages
+    graph, variables = propagation.graph, propagation.counts.variables
+    lean = [dice.uniform(-HIGHEST_ODDS, HIGHEST_ODDS, v.counts.shape[1]) for v in variables]
+    parents = np.bincount([child for _, child in graph.edges], minlength=len(graph.regions))
+    found = []
+    for _, child in graph.edges:
+        region = graph.regions[child]
+        if region.single:
+            message = lean[region.scope[0]]
+        else:
+            message = np.zeros(propagation.shape(region))
+            for v in region.scope:
+                message += along(times(variables[v].counts, lean[v]), (v,), region.scope)
+        found.append((message - message.max()) / parents[child])
+    return tuple(found)
+
+
+def begun(propagation: Propagation, damping: float | None, dice: np.random.Generator | None) -> Run:
+    """A run from first messages; without cycles nothing need be damped."""
+    if damping is None:
+        damping = 0.0 if propagation.graph.acyclic else DAMPING
+    return Run(propagation, first_messages(propagation, dice), damping)
+
+
+def stepped(run: Run, schedule: Schedule, free: bool) -> Run:
+    """A round more; ``free``: damping is raised by itself where rounds do not help."""
+    update = run.propagation.sweep if schedule is Schedule.sequential else run.propagation.round
+    messages, moved = update(run.messages, run.damping)
+    run = replace(run, messages=messages, moved=moved, rounds=run.rounds + 1, since=run.since + 1)
+    if not free or run.since * (1 - run.damping) < PATIENCE:
+        return run
+    damping = run.damping if moved <= run.mark / 2 else 1 - max(LEAST_STEP, (1 - run.damping) / 2)
+    return replace(run, damping=damping, mark=moved, since=0)

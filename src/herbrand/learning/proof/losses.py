@@ -1,0 +1,134 @@
+"""How far the weights of a question's answers are from what they should be, in log space.
+
+Each loss takes :class:`Scored` and gives a number for each question whose right answers have any proof.
+Logarithms are taken of whole sums of proofs, so that answers whose weights differ by a hundred orders of
+magnitude still have slopes, where a softmax over the weights themselves is flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.engines.proof.keys import composite_keys
+from herbrand.engines.proof.table import Table
+from herbrand.errors import UnsupportedError
+from herbrand.learning.proof.questions import Questions
+
+NO_ANSWER = -10.0
+"""What TensorLog's softmax scores "no answer"."""
+MARGIN = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The proved answers of ``count`` questions, and which of them are right.
+
+    ``rights`` are places of ``weights``; ``missing`` [question] is the share of right answers without proof.
+    """
+
+    weights: Tensor  # [answer]
+    questions: Tensor  # [answer]
+    rights: Tensor  # [right]
+    shares: Tensor  # [right]
+    missing: Tensor  # [question]
+    count: int
+
+    @classmethod
+    def of(cls, table: Table, asked: Questions) -> Scored:
+        sizes = [max(1, len(asked)), *asked.sizes]
+        keys = composite_keys([np.asarray(column, np.int64) for column in table.columns], sizes)
+        order = np.argsort(keys, kind="stable")
+        numbers = np.repeat(np.arange(len(asked)), np.diff(asked.pointers))
+        wanted = composite_keys([numbers, *asked.answers.T], sizes)
+        at = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(keys) - 1))
+        proved = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), bool)
+        missing = np.bincount(numbers[~proved], asked.shares[~proved], len(asked))
+        return cls(
+            table.values,
+            torch.from_numpy(np.ascontiguousarray(table.columns[0], np.int64)),
+            torch.from_numpy(order[at[proved]]) if len(keys) else torch.empty(0, dtype=torch.int64),
+            torch.from_numpy(asked.shares[proved]),
+            torch.from_numpy(missing),
+            len(asked),
+        )
+
+    @property
+    def answerable(self) -> Tensor:
+        """The questions of which a right answer has a proof."""
+        return self.missing < 1 - 1e-12
+
+    def right_sums(self, values: Tensor) -> Tensor:
+        """The mean over each question's right answers that have a proof, by their shares."""
+        owners = self.questions[self.rights]
+        sums = values.new_zeros(self.count).index_add(0, owners, self.shares * values[self.rights])
+        return (sums / (1 - self.missing).clamp_min(1e-12))[self.answerable]
+
+    def accuracy(self) -> Tensor:
+        """For each question the share of right ones among its heaviest answers; 0 where none is proved."""
+        weights = self.weights.detach()
+        right = torch.zeros(len(weights), dtype=torch.float64)
+        right[self.rights] = 1.0
+        best = _largest(weights, self.questions, self.count)[self.questions] == weights
+        tops = torch.zeros(self.count, dtype=torch.float64).index_add(0, self.questions, best.double())
+        hits = torch.zeros(self.count, dtype=torch.float64).index_add(0, self.questions, best * right)
+        return hits / tops.clamp_min(1)
+
+
+def cross_entropy(scored: Scored) -> Tensor:
+    """−log of each right answer's share of the weight of all answers."""
+    logs = scored.weights.log()
+    totals = _log_sums(logs, scored.questions, scored.count)
+    return -scored.right_sums(logs - totals[scored.questions])
+
+
+def softmax(scored: Scored) -> Tensor:
+    """The same of a softmax over the weights themselves, beside "no answer": TensorLog's loss."""
+    own = torch.full((scored.count,), NO_ANSWER, dtype=torch.float64)
+    scores = torch.cat([scored.weights, own])
+    numbers = torch.cat([scored.questions, torch.arange(scored.count)])
+    totals = _log_sums(scores, numbers, scored.count)
+    return -scored.right_sums(scored.weights - totals[scored.questions])
+
+
+def margin(scored: Scored) -> Tensor:
+    """How much less than e times the heaviest wrong answer's weight each right answer has, by logarithms."""
+    logs = scored.weights.log()
+    wrong = torch.ones(len(logs), dtype=torch.bool)
+    wrong[scored.rights] = False
+    highest = _largest(logs[wrong], scored.questions[wrong], scored.count)
+    return scored.right_sums((MARGIN + highest[scored.questions] - logs).clamp_min(0))
+
+
+LOSSES: dict[str, Callable[[Scored], Tensor]] = {
+    "cross-entropy": cross_entropy,
+    "softmax": softmax,
+    "margin": margin,
+}
+
+
+def refuse_infinite(weights: Tensor) -> None:
+    """Raise where a sum of proofs is larger than any float."""
+    if not bool(torch.isfinite(weights).all()):
+        raise UnsupportedError(
+            "the weight of an answer is larger than any float",
+            hint="start with smaller weights of facts (edge(...) @ 0.2), or take a smaller --depth or --rate",
+        )
+
+
+def _largest(values: Tensor, groups: Tensor, count: int) -> Tensor:
+    """The largest of each group, -inf of an empty one; slopes go to the largest."""
+    start = torch.full((count,), -torch.inf, dtype=values.dtype)
+    return start.scatter_reduce(0, groups, values, "amax", include_self=True)
+
+
+def _log_sums(logs: Tensor, groups: Tensor, count: int) -> Tensor:
+    """log Σ exp of each group, which has some."""
+    tops = _largest(logs.detach(), groups, count)
+    tops = torch.where(torch.isfinite(tops), tops, 0.0)
+    sums = logs.new_zeros(count).index_add(0, groups, (logs - tops[groups]).exp())
+    return torch.where(sums > 0, sums, 1.0).log() + tops

@@ -1,0 +1,205 @@
+"""Steps of Adam on the logarithms of weights, question by question or in batches.
+
+A step's gradient is added up over parts of its questions, so that the states of no more than one part are
+held at a time. All that a step depends on is kept by :func:`save`: a run that is resumed gives the very
+numbers of an unbroken one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.answers.status import Status
+from herbrand.engines.proof.goals import Goal
+from herbrand.engines.proof.query import Proof
+from herbrand.engines.proof.scores import scores
+from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
+from herbrand.errors import UnsupportedError
+from herbrand.learning import checkpoint
+from herbrand.learning.proof.adam import Adam
+from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
+from herbrand.learning.proof.questions import Questions
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.stopping import EarlyStopping
+from herbrand.nn.rule_weights import RuleWeights
+
+STEPS, RATE = 100, 0.1
+SMOOTHING = 0.9
+SAVED_EVERY = 100
+MOST_ROWS = 4096
+
+
+@dataclass(eq=False)
+class Training:
+    """What changes from step to step, and what is asked: questions of one target each."""
+
+    proof: Proof
+    weights: RuleWeights
+    targets: tuple[Questions, ...]
+    depth: int
+    loss: str
+    l2: float
+    batch: int | None
+    memory: int | None
+    adam: Adam
+    stopping: EarlyStopping
+    rng: np.random.Generator
+    steps: int = 0
+    waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    losses: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, proof: Proof, weights: RuleWeights, targets: Sequence[Questions], settings: LearningSettings,
+        depth: int, loss: str,
+    ) -> Training:  # fmt: skip
+        """Before the first step, or where a saved run was left."""
+        count = sum(map(len, targets))
+        batch = None if settings.batch is None or settings.batch >= count else settings.batch
+        found = cls(
+            proof, weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.memory,
+            Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
+            EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
+            np.random.default_rng(settings.seed),
+        )  # fmt: skip
+        if settings.resume is not None:
+            restore(found, settings.resume)
+        return found
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.targets))
+
+    def step(self) -> float:
+        """One batch; gives the loss before the weights were moved."""
+        chosen = self._batch()
+        self.steps += 1
+        penalty = self._penalty()
+        total = float(penalty.detach())
+        if penalty.requires_grad:
+            penalty.backward()
+        for asked in self._parts(chosen):
+            found = self._loss(self.scored(asked)) / len(chosen)
+            if found.requires_grad:
+                found.backward()
+            total += float(found.detach())
+        self.adam.step()
+        return total
+
+    def scored(self, asked: Questions) -> Scored:
+        """The answers that the rules give under the present weights."""
+        goal = self.goal(asked)
+        table = scores(
+            self.proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
+            depth=self.depth, memory=self.memory,
+        )  # fmt: skip
+        refuse_infinite(table.values)
+        return Scored.of(table, asked)
+
+    def goal(self, asked: Questions) -> Goal:
+        return self.proof.read(asked.goal, asked.given)
+
+    @torch.no_grad()
+    def measured(self) -> dict[str, float | int]:
+        """Mean loss and accuracy over all questions, and how many of them no proof answers."""
+        losses, hits, answerable = 0.0, 0.0, 0
+        for asked in self._parts(np.arange(self.count)):
+            scored = self.scored(asked)
+            losses += float(self._loss(scored))
+            hits += float(scored.accuracy().sum())
+            answerable += int(scored.answerable.sum())
+        return {
+            "loss": losses / max(1, answerable),
+            "accuracy": hits / max(1, self.count),
+            "questions": self.count,
+            "without_proof": self.count - answerable,
+        }
+
+    def _loss(self, scored: Scored) -> Tensor:
+        return LOSSES[self.loss](scored).sum()
+
+    def _penalty(self) -> Tensor:
+        squares = [parameter.square().sum() for parameter in self.weights.parameters() if self.l2]
+        return self.l2 / 2 * torch.stack(squares).sum() if squares else torch.zeros((), dtype=torch.float64)
+
+    def _batch(self) -> np.ndarray:
+        """The next questions in an order drawn anew for each pass over all of them."""
+        if self.batch is None:
+            return np.arange(self.count)
+        if not len(self.waiting):
+            self.waiting = self.rng.permutation(self.count)
+        chosen, self.waiting = self.waiting[: self.batch], self.waiting[self.batch :]
+        return np.sort(chosen)
+
+    def _parts(self, chosen: np.ndarray) -> Iterator[Questions]:
+        """Chosen questions by target, as many at once as have states of a moderate size."""
+        width = max(self.proof.program.sizes.values(), default=1)
+        most = min(MOST_ROWS, max(FEWEST_ROWS, GRID_CACHE // max(1, width)))
+        before = 0
+        for target in self.targets:
+            own = chosen[(chosen >= before) & (chosen < before + len(target))] - before
+            for start in range(0, len(own), most):
+                yield target.part(own[start : start + most])
+            before += len(target)
+
+
+def train(state: Training, settings: LearningSettings) -> Status:
+    """Steps until the limits are met or nothing gets better; saves where that is wanted."""
+    began, most = time.perf_counter(), settings.iterations or STEPS
+    advice = ""
+    while state.steps < most and not state.stopping.over:
+        loss = state.step()
+        state.losses.append(loss)
+        state.stopping = state.stopping.after(loss)
+        if settings.watch is not None:
+            settings.watch(Progress(state.steps, most, "loss", state.stopping.mean))
+        if settings.seconds is not None and time.perf_counter() - began > settings.seconds:
+            advice = f"stopped after {settings.seconds:.1f} s; allow more by --time-limit"
+            break
+        if settings.save is not None and state.steps % SAVED_EVERY == 0:
+            save(state, settings.save)
+    if settings.save is not None:
+        save(state, settings.save)
+    return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
+
+
+def save(state: Training, path: str) -> None:
+    """Keep all that the next step depends on."""
+    tensors = {f"weights.{name}": value for name, value in state.weights.state_dict().items()}
+    tensors |= state.adam.tensors()
+    tensors["waiting"] = torch.from_numpy(state.waiting.copy())
+    stopping = state.stopping
+    about = {
+        "learned": list(state.weights.predicates),
+        "steps": state.steps,
+        "random": state.rng.bit_generator.state,
+        "stopping": [repr(stopping.mean), repr(stopping.best), stopping.waited],
+    }
+    checkpoint.save(path, tensors, about)
+
+
+def restore(state: Training, path: str) -> None:
+    """Go on where a run was saved; raises where it was of other facts or rules."""
+    tensors, about = checkpoint.load(path)
+    own = state.weights.state_dict()
+    kept = {n.removeprefix("weights."): t for n, t in tensors.items() if n.startswith("weights.")}
+    same = {n: t.shape for n, t in kept.items()} == {n: t.shape for n, t in own.items()}
+    if not same or about.get("learned") != list(state.weights.predicates):
+        raise UnsupportedError(
+            f"'{path}' was trained on other facts or rules",
+            hint="resume with the theory, facts and targets it was saved with",
+        )
+    state.weights.load_state_dict(kept)
+    state.adam.restore(tensors, about["steps"])
+    state.steps, state.waiting = about["steps"], tensors["waiting"].numpy()
+    state.rng.bit_generator.state = about["random"]
+    mean, best, waited = about["stopping"]
+    state.stopping = EarlyStopping(
+        state.stopping.patience, state.stopping.smoothing, float(mean), float(best), waited
+    )

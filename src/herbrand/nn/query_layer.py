@@ -1,0 +1,261 @@
+"""A goal as a layer of a network: constants in, a weight for every possible answer out.
+
+Rules and facts are those of a model. A *neural* predicate takes its weights from a tensor that is given with
+each call, such as what another network makes of images; gradients go back to it, and to the weights of
+learned facts and rules.
+
+>>> import herbrand as hb
+>>> theory = hb.parse('''
+... type image = {"first", "second"}
+... type digit = 0..2
+... predicate shows(image, digit): learned
+... predicate plus(digit, digit, digit): observed
+... predicate sum(image, image, digit)
+... sum(a, b, s) :- shows(a, x), shows(b, y), plus(x, y, s)
+... plus(0, 0, 0)
+... plus(0, 1, 1)
+... plus(1, 0, 1)
+... plus(1, 1, 2)
+... ''')
+>>> layer = QueryLayer(hb.Model(theory), "sum(a, b, s)", given=["a", "b"], neural=["shows"])
+>>> layer.shapes
+{'shows': (2, 3)}
+>>> scores = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]], requires_grad=True)
+>>> layer({"a": ["first"], "b": ["second"]}, {"shows": scores})
+tensor([[0.1800, 0.7400, 0.0800]], grad_fn=<ToCopyBackward0>)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from herbrand.contraction.memory import budget, bytes_of, readable
+from herbrand.engines.proof.features import learned_predicates, with_features
+from herbrand.engines.proof.goals import Goal, UnseenError
+from herbrand.engines.proof.query import Proof
+from herbrand.engines.proof.request import DEPTH
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.scores import scores as scores_of
+from herbrand.engines.proof.table import Table
+from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
+from herbrand.facts.facts import Facts
+from herbrand.facts.table import FactTable
+from herbrand.language.names import shown_constant
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Value
+from herbrand.nn.rule_weights import RuleWeights
+
+if TYPE_CHECKING:
+    from herbrand.model import Model
+
+FLOAT = 8
+
+
+class QueryLayer(nn.Module):
+    """Weights of a goal's answers, differentiable in the weights of facts and rules and in given scores.
+
+    ``given`` names the variables of the goal whose constants come with each call; by default all but the
+    last. ``neural`` names predicates whose facts' weights come with each call: if facts of such a predicate
+    are stated, a score for each of them, else one for every choice of its constants; ``shapes`` tells.
+    ``weights`` holds the parameters: the logarithm of the weight of each fact of a ``learned`` predicate and
+    of each rule ``@ ?``. ``depth`` is as in a query.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        goal: str,
+        *,
+        given: Sequence[str] | None = None,
+        neural: Sequence[str] = (),
+        depth: int = DEPTH,
+        memory: int | str | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(depth, int) or depth < 0:
+            raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
+        self.goal, self.depth = goal, depth
+        self.memory = None if memory is None else bytes_of(memory)
+        rules, signature = model.theory.rules, model.signature
+        facts = model.stated_program.facts
+        _refuse_unknown(neural, signature)
+        self.shapes = {name: _shape(name, signature, facts) for name in neural}
+        facts = _with_pairs(facts, self.shapes, self.memory)
+        learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]
+        facts = with_features(rules, signature, facts, learned)
+        program = HornProgram.of(rules, signature, facts)
+        self.weights = RuleWeights(program, learned)
+        self.proof = Proof(program)
+        self._read = _read(self.proof, goal, given)
+        self.given = self._read.shape.inputs[len(self._read.inputs) :]
+        self.asked = self._read.shape.found
+
+    def constants(self, variable: str) -> tuple[Value, ...]:
+        """What a variable of the goal ranges over, in the order of the layer's output."""
+        types = self._read.shape.clause.types
+        if variable not in types:
+            raise LanguageError(
+                f"the goal has no variable '{variable}'", hint=nearest(variable, self._read.shape.variables)
+            )
+        return tuple(self.proof.program.facts.domains[types[variable]])
+
+    def forward(
+        self,
+        rows: Mapping[str, Sequence[Value] | Tensor] | None = None,
+        scores: Mapping[str, Tensor] | None = None,
+    ) -> Tensor:
+        """The weight of every answer [question, constants of each asked variable...]; 0 where none is proved.
+
+        ``rows`` gives a column of constants, or of their indices as a tensor, for each variable in ``given``.
+        The dtype is that of the scores, else torch's default.
+        """
+        inputs = self._inputs(rows or {})
+        types = self._read.shape.clause.types
+        sizes = [self.proof.program.sizes[types[name]] for name in self.asked]
+        needed = math.prod([len(inputs), *sizes]) * FLOAT
+        if needed > budget(self.memory):
+            raise BudgetError(
+                f"an answer for each of {len(inputs):,} questions and {math.prod(sizes):,} constants takes "
+                f"{readable(needed)}",
+                hint="ask fewer questions at once, or take .answers(), which lists what is proved",
+            )
+        table = self.answers(inputs, scores)
+        places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
+        zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
+        return zeros.index_put(places, table.values).to(_dtype(scores))
+
+    def log_shares(
+        self,
+        rows: Mapping[str, Sequence[Value] | Tensor] | None = None,
+        scores: Mapping[str, Tensor] | None = None,
+    ) -> Tensor:
+        """The logarithm of each answer's share of its question's weights, -inf where none is proved."""
+        weights = self(rows, scores)
+        proved = weights > 0
+        logs = torch.where(proved, torch.where(proved, weights, 1.0).log(), -math.inf)
+        total = weights.flatten(1).sum(dim=1).reshape(-1, *[1] * (weights.dim() - 1))
+        return logs - torch.where(total > 0, total, 1.0).log()
+
+    def answers(self, inputs: Sequence[Sequence[int]], scores: Mapping[str, Tensor] | None = None) -> Table:
+        """What is proved: columns (question, an index for each asked variable), and a tensor of weights.
+
+        ``inputs``: for each question the indices of the given constants.
+        """
+        facts = {**self.weights.facts(), **self._scored(scores or {})}
+        bound = [(*self._read.inputs, *row) for row in inputs]
+        return scores_of(
+            self.proof,
+            self._read.shape,
+            bound,
+            facts,
+            self.weights.rules(),
+            depth=self.depth,
+            memory=budget(self.memory),
+        )
+
+    def _scored(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        for name in (*scores, *self.shapes):
+            if name not in self.shapes:
+                raise UnsupportedError(
+                    f"'{name}' takes no scores", hint=f"neural: {', '.join(self.shapes) or 'none'}"
+                )
+            if name not in scores:
+                raise UnsupportedError(
+                    f"the scores of {name} are missing", hint=f"a tensor of shape {self.shapes[name]}"
+                )
+            if tuple(scores[name].shape) != self.shapes[name]:
+                raise UnsupportedError(
+                    f"the scores of {name} have shape {tuple(scores[name].shape)}",
+                    hint=f"expected {self.shapes[name]}",
+                )
+        return {name: given.reshape(-1).double().cpu() for name, given in scores.items()}
+
+    def _inputs(self, rows: Mapping[str, Sequence[Value] | Tensor]) -> list[tuple[int, ...]]:
+        unknown = [name for name in rows if name not in self.given]
+        missing = [name for name in self.given if name not in rows]
+        if unknown or missing:
+            what = (
+                f"'{unknown[0]}' is not given" if unknown else f"the constants of '{missing[0]}' are missing"
+            )
+            raise LanguageError(
+                f"{what} in the goal {self.goal}", hint=f"given: {', '.join(self.given) or 'nothing'}"
+            )
+        columns = [self._column(name, rows[name]) for name in self.given]
+        if len({len(column) for column in columns}) > 1:
+            raise LanguageError("the columns of the rows differ in length")
+        return list(zip(*columns, strict=True)) if columns else [()]
+
+    def _column(self, name: str, values: Sequence[Value] | Tensor) -> list[int]:
+        domain = self.proof.program.facts.domains[self._read.shape.clause.types[name]]
+        if isinstance(values, Tensor):
+            indices = values.detach().cpu().numpy()
+            if indices.ndim != 1 or indices.dtype.kind != "i":
+                raise LanguageError(f"the indices of '{name}' are a tensor of whole numbers with one axis")
+            if len(indices) and not 0 <= indices.min() <= indices.max() < len(domain):
+                raise LanguageError(f"an index of '{name}' is not below {len(domain)}")
+            return indices.tolist()
+        indices = domain.indices_of(list(values))
+        if len(indices) and indices.min() < 0:
+            value = list(values)[int(np.flatnonzero(indices < 0)[0])]
+            near = nearest(str(value), map(str, domain)) if len(domain) <= 100_000 else ""
+            raise LanguageError(f"{shown_constant(value)} is no constant of type {domain.name}", hint=near)
+        return indices.tolist()
+
+
+def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
+    try:
+        if given is None:
+            given = proof.read(goal).shape.variables[:-1]
+        return proof.read(goal, tuple(given))
+    except UnseenError as unseen:
+        raise LanguageError(
+            f"{shown_constant(unseen.value)} is no constant of type {unseen.type_name}"
+        ) from None
+
+
+def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:
+    return next((given.dtype for given in (scores or {}).values()), torch.get_default_dtype())
+
+
+def _refuse_unknown(neural: Sequence[str], signature: Signature) -> None:
+    for name in neural:
+        if name not in signature.predicates:
+            raise UnsupportedError(
+                f"there is no predicate '{name}' to take scores", hint=nearest(name, signature.predicates)
+            )
+
+
+def _shape(name: str, signature: Signature, facts: Facts) -> tuple[int, ...]:
+    """One score for each fact, if any is stated; else for every choice of constants."""
+    stated = len(facts.tables[name].true)
+    types = signature.predicates[name].column_types
+    return (stated,) if stated else tuple(len(facts.domains[kind]) for kind in types)
+
+
+def _with_pairs(facts: Facts, shapes: Mapping[str, tuple[int, ...]], memory: int | None) -> Facts:
+    """Every choice of constants as a fact of the neural predicates of which none is stated."""
+    tables = dict(facts.tables)
+    for name, shape in shapes.items():
+        if len(tables[name].true):
+            continue
+        if math.prod(shape) * FLOAT * (len(shape) + 1) > budget(memory):
+            raise BudgetError(
+                f"{name} takes {math.prod(shape):,} scores, which is too many",
+                hint="state the facts that may have one, or allow more by memory",
+            )
+        rows = np.indices(shape, np.int32).reshape(len(shape), math.prod(shape)).T
+        tables[name] = FactTable(
+            np.asfortranarray(rows),
+            tables[name].false[:0],
+            tables[name].soft[:0],
+            np.empty(0),
+            None,
+            "closed",
+        )
+    return Facts(facts.domains, tables)

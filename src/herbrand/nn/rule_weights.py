@@ -1,0 +1,88 @@
+"""The weights of a theory's learned facts and rules as torch parameters.
+
+Only facts that exist have a weight, one each; parameters are its logarithm, so that weights stay positive
+and proofs never cancel.
+
+>>> import herbrand as hb
+>>> theory = hb.parse('''
+... predicate e(n, n): learned
+... predicate p(n, n)
+... p(x, y) :- e(x, y) @ ?
+... e("a", "b") @ 2
+... ''')
+>>> model = hb.Model(theory)
+>>> weights = RuleWeights(HornProgram.of(theory.rules, model.signature, model.stated_program.facts))
+>>> weights.facts()["e"].tolist(), weights.rules().tolist()
+([2.0], [1.0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from herbrand.engines.proof.arithmetic import rule_number
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.errors import UnsupportedError
+from herbrand.language.show import show_atom
+from herbrand.language.syntax import Learned, Rule, Value
+
+
+class RuleWeights(nn.Module):
+    """``learned``: the predicates whose facts have weights to be learned; by default those declared so."""
+
+    def __init__(self, program: HornProgram, learned: Sequence[str] | None = None) -> None:
+        super().__init__()
+        if learned is None:
+            learned = [name for name, p in program.signature.predicates.items() if p.role == "learned"]
+        self.program = program
+        self.predicates = tuple(name for name in learned if program.relation(name).count)
+        self.learned_rules = tuple(r for r in program.weighted if isinstance(r.weight, Learned))
+        self.of_facts = nn.ParameterList(nn.Parameter(self._logs(name)) for name in self.predicates)
+        self.of_rules = nn.Parameter(torch.zeros(len(self.learned_rules), dtype=torch.float64))
+        places = [i for i, rule in enumerate(program.weighted) if isinstance(rule.weight, Learned)]
+        self._places = torch.tensor(places, dtype=torch.int64)
+        self._stated = torch.tensor([rule_number(rule) for rule in program.weighted], dtype=torch.float64)
+
+    def __len__(self) -> int:
+        """How many numbers are to be learned."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def facts(self) -> dict[str, Tensor]:
+        """The weight of each fact of the learned predicates, in their relations' order."""
+        return {name: logs.exp() for name, logs in zip(self.predicates, self.of_facts, strict=True)}
+
+    def rules(self) -> Tensor | None:
+        """The weights of all weighted rules of the program, in its order."""
+        if not len(self._places):
+            return None
+        return self._stated.index_put((self._places,), self.of_rules.double().exp())
+
+    def rule_weights(self) -> Iterator[tuple[Rule, float]]:
+        """The learned rules and their weights."""
+        yield from zip(self.learned_rules, self.of_rules.detach().double().exp().tolist(), strict=True)
+
+    def rows(self, predicate: str) -> tuple[tuple[Value, ...], ...]:
+        """The constants of a learned predicate's facts, a column each, in the order of its weights."""
+        relation, domains = self.program.relation(predicate), self.program.facts.domains
+        types = self.program.column_types(predicate)
+        return tuple(
+            tuple(domains[name].values_at(column))
+            for name, column in zip(types, relation.columns, strict=True)
+        )
+
+    def _logs(self, name: str) -> Tensor:
+        relation = self.program.relation(name)
+        weights = np.ones(relation.count) if relation.weights is None else relation.weights
+        wrong = np.flatnonzero(~(weights > 0))
+        if len(wrong):
+            row = tuple(column[wrong[0]] for column in self.rows(name))
+            raise UnsupportedError(
+                f"{show_atom(name, row)} weighs {weights[wrong[0]]:g}, and a weight that is to be learned "
+                "starts above 0",
+                hint="leave the fact out if it should not count",
+            )
+        return torch.from_numpy(np.log(weights))

@@ -1,0 +1,281 @@
+"""The marginals of latent atoms as tables: made once from the evidence, then replaced step after step.
+
+A row is an atom: its arguments ``a0`` ..., soft evidence ``u`` and known truth ``f`` (null where latent), its
+logit ``z``, its marginal ``q`` and the one before, ``b``; ``g`` is its part of the bound's slope. A
+many-valued atom has a row for each value ``val`` that is possible. Where most atoms are told the same, only
+exceptions have rows, and one :class:`Others` stands for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from herbrand.contraction.expression import Contraction, Sizes
+from herbrand.contraction.memory import readable
+from herbrand.contraction.relational import planned, rendered
+from herbrand.contraction.relational_databases import Database
+from herbrand.engines.mean_field.listing import SHARE, SMALLEST
+from herbrand.engines.mean_field.products import Observed, Product, is_relation
+from herbrand.engines.mean_field.tables import Reading
+from herbrand.errors import BudgetError
+from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.operands import REAL, Marginals, Sender
+
+BYTES_A_ROW = 64
+"""On disk, of one atom in both of its tables; measured without compression."""
+
+
+@dataclass(frozen=True)
+class Others:
+    """The atoms that have no row: how many, and what they all have."""
+
+    count: int
+    z: float = 0.0
+    q: float = 0.5
+    b: float = 0.5
+
+    def moved(self, target: float, stride: float) -> Others:
+        z = self.z + stride * (target - self.z)
+        return Others(self.count, z, _sigmoid(z), self.q)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One latent predicate: the columns of its arguments, and whether rows are values."""
+
+    predicate: str
+    number: int
+    columns: tuple[str, ...]
+    valued: bool
+    rows: int
+
+    def table(self, step: int) -> str:
+        """Two tables take turns, so that one is whole while the other is made."""
+        return f"belief_{self.number}_{step % 2}"
+
+    def marginals(self, step: int, others: Others | None) -> Marginals:
+        return Marginals(self.table(step), self.rows, None if others is None else others.q)
+
+
+@dataclass(frozen=True)
+class Move:
+    """The slope of the bound along the last move, and how far the farthest marginal has moved now."""
+
+    slope: float
+    far: float
+
+
+def laid_out(
+    evidence: StoredEvidence, products: Iterable[Product], room: int | None
+) -> tuple[dict[str, Layout], dict[str, Others]]:
+    """The tables of all latent predicates, filled from the evidence; ``room``: free bytes of disk."""
+    products = tuple(products)
+    layouts, others = {}, {}
+    for number, predicate in enumerate(evidence.program.signature.predicates):
+        if not evidence.known(predicate).latent_count():
+            continue
+        listed = _exceptions(predicate, products, evidence)
+        layouts[predicate], rest = _filled(predicate, number, evidence, listed, room)
+        if rest is not None:
+            others[predicate] = rest
+    return layouts, others
+
+
+def _filled(
+    predicate: str, number: int, evidence: StoredEvidence, listed: str | None, room: int | None
+) -> tuple[Layout, Others | None]:
+    database, sizes = evidence.database, evidence.sizes(predicate)
+    columns, valued = tuple(evidence.columns(predicate)), evidence.is_valued(predicate)
+    atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if valued else 1)
+    if listed is None:
+        _refuse_too_many(predicate, atoms, room)
+    source = listed or _every_atom(sizes, database)
+    query = _valued_start(predicate, source, evidence) if valued else _start(predicate, source, evidence)
+    database.make(f"belief_{number}_0", query)
+    rows = database.number(f"SELECT COUNT(*) FROM belief_{number}_0")
+    layout = Layout(predicate, number, columns, valued, rows)
+    return layout, None if listed is None else Others(atoms - rows)
+
+
+def _refuse_too_many(predicate: str, atoms: int, room: int | None) -> None:
+    needed = atoms * BYTES_A_ROW
+    if room is not None and needed > room:
+        raise BudgetError(
+            f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}: about "
+            f"{readable(needed)} of disk, and {readable(room)} are free",
+            hint=f"declare {predicate} as observed if what is not listed is false, or use another disk",
+        )
+
+
+def _every_atom(sizes: Sequence[int], database: Database) -> str:
+    numbers = [f"{database.dialect.numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
+    columns = ", ".join(f"CAST(n{place}.i AS INT) AS a{place}" for place in range(len(sizes)))
+    return f"SELECT {columns} FROM {' CROSS JOIN '.join(numbers)}" if numbers else "SELECT 1 AS one"
+
+
+def _start(predicate: str, source: str, evidence: StoredEvidence) -> str:
+    tables, columns = evidence.tables(predicate), evidence.columns(predicate)
+    known = (
+        f"SELECT {_listed(columns, 'CAST(1 AS DOUBLE) AS f')} FROM {tables.true} UNION ALL "
+        f"SELECT {_listed(columns, 'CAST(0 AS DOUBLE) AS f')} FROM {tables.false}"
+    )
+    atoms = _listed([f"x.{column}" for column in columns], "COALESCE(LN(o.p) - LN(1 - o.p), 0) AS u", "k.f")
+    joined = (
+        f"SELECT {atoms} FROM ({source}) x LEFT JOIN ({known}) k ON {_equal('k', 'x', columns)} "
+        f"LEFT JOIN {tables.soft} o ON {_equal('o', 'x', columns)}"
+    )
+    q = f"CASE WHEN f IS NULL THEN {_sigmoid_of('u')} ELSE f END"
+    chosen = _listed(columns, "u", "f", "u AS z", f"{q} AS q", f"{q} AS b", "CAST(0 AS DOUBLE) AS g")
+    return f"SELECT {chosen} FROM ({joined}) j"
+
+
+def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
+    """A row for each value that facts leave to an atom."""
+    tables, columns = evidence.tables(predicate), evidence.columns(predicate)
+    count, value = evidence.program.value_count(predicate), f"a{len(columns)}"
+    numbers = evidence.database.dialect.numbers.format(count=count)
+    all_columns = [*columns, value]
+    atoms = _listed([f"x.{column}" for column in columns], f"CAST(v.i AS INT) AS {value}")
+    every = f"SELECT {atoms} FROM ({source}) x CROSS JOIN {numbers} v"
+    worth = f"COALESCE(LN(o.p) - LN(1 - o.p) + {REAL.number(math.log(max(1, count - 1)))}, 0) AS u"
+    known = f"CASE WHEN k.{value} IS NULL THEN NULL ELSE CAST(1 AS DOUBLE) END AS f"
+    chosen = _listed([f"e.{column}" for column in columns], f"e.{value} AS val", worth, known)
+    joined = (
+        f"SELECT {chosen} FROM ({every}) e LEFT JOIN {tables.true} k ON {_equal('k', 'e', columns)} "
+        f"LEFT JOIN {tables.false} n ON {_equal('n', 'e', all_columns)} "
+        f"LEFT JOIN {tables.soft} o ON {_equal('o', 'e', all_columns)} "
+        f"WHERE n.{value} IS NULL AND (k.{value} IS NULL OR k.{value} = e.{value})"
+    )
+    shares = _shares(f"SELECT *, u AS z FROM ({joined}) j", columns)
+    chosen = _listed(columns, "val", "u", "f", "z", "q", "q AS b", "CAST(0 AS DOUBLE) AS g")
+    return f"SELECT {chosen} FROM ({shares}) s"
+
+
+def moved(
+    database: Database,
+    layout: Layout,
+    step: int,
+    told: Sequence[str],
+    everywhere: float,
+    stride: float,
+) -> Move:
+    """The next step's table: every atom moved by ``stride`` towards what it is told.
+
+    ``told``: queries for arguments and ``v``, to be added up; ``everywhere`` is told to all atoms besides.
+    """
+    columns, now = layout.columns, layout.table(step)
+    names = (*columns, "val") if layout.valued else columns
+    target, source = f"s.u + {REAL.number(everywhere)}", f"{now} s"
+    if told:
+        union = " UNION ALL ".join(f"SELECT {_listed(names, 'v')} FROM ({query}) t" for query in told)
+        groups = f" GROUP BY {', '.join(names)}" if names else ""
+        total = f"SELECT {_listed(names, 'SUM(v) AS v')} FROM ({union}) u{groups}"
+        source += f" LEFT JOIN ({total}) m ON {_equal('m', 's', names)}"
+        target += " + COALESCE(m.v, 0)"
+    kept = [f"s.{name}" for name in names]
+    before = _listed(kept, "s.u", "s.f", "s.z AS old", "s.q AS now", "s.b AS was", f"{target} AS t")
+    part, whole = REAL.number(stride), REAL.number(1 - stride)
+    z = f"old + {part} * (t - old)" if stride < 0.5 else f"t - {whole} * (t - old)"
+    after = f"SELECT {_listed(names, 'u', 'f', f'{z} AS z', 'now', '(t - old) * (now - was) AS g')}"
+    after = f"{after} FROM (SELECT {before} FROM {source}) w"
+    if layout.valued:
+        found = _listed(names, "u", "f", "z", "q", "now AS b", "g")
+        database.make(layout.table(step + 1), f"SELECT {found} FROM ({_shares(after, columns)}) s")
+    else:
+        q = f"CASE WHEN f IS NULL THEN {_sigmoid_of('z')} ELSE f END"
+        found = _listed(names, "u", "f", "z", f"{q} AS q", "now AS b", "g")
+        database.make(layout.table(step + 1), f"SELECT {found} FROM ({after}) s")
+    slope, far = database.rows(
+        f"SELECT SUM(g), MAX(ABS(q - b)) FROM {layout.table(step + 1)} WHERE f IS NULL"
+    )[0]
+    return Move(slope or 0.0, far or 0.0)
+
+
+def bound_parts(database: Database, layout: Layout, step: int) -> float:
+    """The soft evidence and the entropy of the atoms that have rows."""
+    q = "CASE WHEN f IS NULL AND q > 0 THEN q * LN(q) ELSE 0 END"
+    entropy = f"-({q})"
+    if not layout.valued:
+        entropy = "CASE WHEN f IS NULL THEN GREATEST(z, 0) + LN(1 + EXP(-ABS(z))) - z * q ELSE 0 END"
+    return database.number(f"SELECT COALESCE(SUM(u * q + {entropy}), 0) FROM {layout.table(step)}")
+
+
+def others_entropy(others: Mapping[str, Others]) -> float:
+    """The entropy of all atoms without rows."""
+    return sum(
+        one.count * (max(one.z, 0) + math.log1p(math.exp(-abs(one.z))) - one.z * one.q)
+        for one in others.values()
+    )
+
+
+def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvidence) -> str | None:
+    """The atoms to list, as a query; None where every atom gets a row.
+
+    As :func:`herbrand.engines.mean_field.listing.exceptions`, by which both sides keep the same tables.
+    """
+    sizes, columns = evidence.sizes(predicate), evidence.columns(predicate)
+    total = math.prod(sizes)
+    if evidence.is_valued(predicate) or total < SMALLEST:
+        return None
+    tables = evidence.tables(predicate)
+    parts = [f"SELECT {', '.join(columns)} FROM {name}" for name in (tables.true, tables.false, tables.soft)]
+    for product in products:
+        for place, reading in enumerate(product.operands):
+            if isinstance(reading, Reading) and reading.source == predicate:
+                found = _singled_out(reading, place, product, evidence)
+                if found is None:
+                    return None
+                if found:
+                    parts.append(found)
+    query = " UNION ".join(parts)
+    count = evidence.database.number(f"SELECT COUNT(*) FROM ({query}) q")
+    return query if count * SHARE <= total else None
+
+
+def _singled_out(reading: Reading, place: int, product: Product, evidence: StoredEvidence) -> str | None:
+    """The atoms that a product moves; nothing where it moves all alike; None where each may differ."""
+    axes = reading.axes
+    if len(axes) < len(reading.arguments):
+        return None
+    others = [one for number, one in enumerate(product.operands) if number != place]
+    if not any(set(one.axes) & set(axes) for one in others):
+        return ""
+    known = [one for one in others if isinstance(one, Observed) and is_relation(one.literal, evidence)]
+    bound = {axis for one in known for axis in one.axes}
+    if not set(axes) <= bound:
+        return None
+    inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
+    sender = Sender(product, evidence, evidence.database.dialect)
+    tables = [sender.observed(one) for one in known]
+    contraction = Contraction(tuple(one.axes for one in known), axes, inside)
+    query = rendered(planned(contraction, tables), tables, evidence.database.dialect)
+    if query.rows is None:
+        return ""
+    columns = [f"{column} AS a{number}" for number, column in enumerate(query.columns)]
+    return f"SELECT {', '.join(columns)} FROM ({query.rows}) x"
+
+
+def _shares(query: str, columns: Sequence[str]) -> str:
+    """With ``q``: each row's share of its atom, by its ``z``."""
+    over = f"PARTITION BY {', '.join(columns)}" if columns else ""
+    peaks = f"SELECT *, EXP(z - MAX(z) OVER ({over})) AS e FROM ({query}) p"
+    return f"SELECT *, e / SUM(e) OVER ({over}) AS q FROM ({peaks}) e"
+
+
+def _sigmoid_of(z: str) -> str:
+    """Without overflow at either end."""
+    return f"CASE WHEN {z} >= 0 THEN 1 / (1 + EXP(-{z})) ELSE EXP({z}) / (1 + EXP({z})) END"
+
+
+def _sigmoid(z: float) -> float:
+    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+def _equal(left: str, right: str, columns: Sequence[str]) -> str:
+    return " AND ".join(f"{left}.{column} = {right}.{column}" for column in columns) or "TRUE"
+
+
+def _listed(columns: Iterable[str], *more: str) -> str:
+    return ", ".join((*columns, *more))

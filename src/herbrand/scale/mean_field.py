@@ -1,0 +1,282 @@
+"""Mean field over tables of a database: the engine of the same name, its messages written as SQL.
+
+The steps are those of :mod:`herbrand.engines.mean_field` with the parallel schedule, number for number: the
+same messages, the same stride, the same bound. Marginals are an ``approximation``, the log-partition is a
+``lower`` bound. Cost of a step: for each literal of a product one join of the product's other tables.
+A step is kept in the database as soon as it is done, so a run that was cut off goes on from its last one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.contraction.memory import readable
+from herbrand.contraction.relational import UNLIMITED
+from herbrand.contraction.relational_databases import Database
+from herbrand.engines.engine import Settings
+from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
+from herbrand.engines.mean_field.stride import after_slope
+from herbrand.errors import ContradictionError, Mistake, UnsupportedError
+from herbrand.language.show import show_statement
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+from herbrand.program.template import Template, literals_of
+from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, laid_out, moved, others_entropy
+from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.operands import Beliefs, Sender, served
+from herbrand.scale.reading import tables_asked_for
+
+RUN = "run"
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """``step``: how many were taken; the marginals after it stand in the tables that ``layouts`` name."""
+
+    evidence: StoredEvidence
+    question: Question
+    senders: tuple[tuple[Sender, Counter[int]], ...]
+    constants: tuple[tuple[Sender, Counter[int]], ...]
+    layouts: Mapping[str, Layout]
+    others: Mapping[str, Others]
+    step: int = 0
+    stride: float = 1.0
+    moved: float = math.inf
+
+    @property
+    def beliefs(self) -> Beliefs:
+        return {
+            name: layout.marginals(self.step, self.others.get(name)) for name, layout in self.layouts.items()
+        }
+
+
+@dataclass(frozen=True)
+class StoredMeanField:
+    """``damping``: the part of the old logits that a step keeps; adapted to the bound's slope if None.
+
+    ``fingerprint`` names the run in the database; ``top`` and ``least`` leave out rows of the answer.
+    """
+
+    database: Database
+    damping: float | None = None
+    fingerprint: str = ""
+    resume: bool = False
+    room: int | None = None
+    top: int | None = None
+    least: float | None = None
+    name: str = field(default="mean-field", init=False)
+
+    def begun(self, evidence: StoredEvidence, question: Question) -> State:
+        """The first state, or, with ``resume``, the last one that is kept."""
+        program = evidence.program
+        _refuse_unserved(evidence, question)
+        products = products_of(program, program.templates, evidence)
+        senders, constants = _senders(products, evidence, self.database)
+        stride = 1.0 if self.damping is None else 1 - self.damping
+        if self.resume:
+            return self._resumed(State(evidence, question, senders, constants, {}, {}, 0, stride))
+        self.database.drop(RUN)
+        layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], self.room)
+        state = State(evidence, question, senders, constants, layouts, others, 0, stride)
+        self._keep(state)
+        return state
+
+    def step(self, state: State) -> State:
+        beliefs, weights = state.beliefs, _weights(state.evidence.program)
+        told: dict[str, list[str]] = {name: [] for name in state.layouts}
+        everywhere: dict[str, list[str]] = {name: [] for name in state.layouts}
+        for sender, counts in state.senders:
+            worth = _worth(counts, weights)
+            for place, reading in sender.readings if worth else ():
+                message = sender.message(place, beliefs, worth)
+                if message.rows is not None:
+                    told[reading.source].append(message.rows)
+                if message.everywhere is not None:
+                    everywhere[reading.source].append(message.everywhere)
+        sums = self._numbers({name: " + ".join(parts) for name, parts in everywhere.items() if parts})
+        slope, far, others = 0.0, 0.0, {}
+        for name, layout in state.layouts.items():
+            move = moved(self.database, layout, state.step, told[name], sums.get(name, 0.0), state.stride)
+            slope, far = slope + move.slope, max(far, move.far)
+            if name in state.others:
+                before, target = state.others[name], sums.get(name, 0.0)
+                others[name] = before.moved(target, state.stride)
+                slope += (target - before.z) * (before.q - before.b)
+                far = max(far, abs(others[name].q - before.q))
+        stride = after_slope(state.stride, slope) if self.damping is None else state.stride
+        residual = min(1.0, far / state.stride)
+        after = replace(state, others=others, step=state.step + 1, stride=stride, moved=residual)
+        self._keep(after)
+        return after
+
+    def residual(self, state: State) -> float:
+        return state.moved
+
+    def read(self, state: State, status: Status) -> Marginals:
+        return Marginals(
+            self.name,
+            Guarantee.APPROXIMATION,
+            status,
+            tuple(
+                tables_asked_for(
+                    state.evidence, state.layouts, state.beliefs, state.question, self.top, self.least
+                )
+            ),
+            log_partition=self.bound(state),
+            log_partition_guarantee=PartitionGuarantee.LOWER,
+        )
+
+    def bound(self, state: State) -> float:
+        """The expected log-weight plus the entropy: at most log Z."""
+        weights = _weights(state.evidence.program)
+        values = {
+            str(number): f"({sender.value(state.beliefs)}) * {worth!r}"
+            for number, (sender, counts) in enumerate((*state.constants, *state.senders))
+            if (worth := _worth(counts, weights))
+        }
+        total = math.fsum(self._numbers(values).values())
+        rows = math.fsum(bound_parts(self.database, layout, state.step) for layout in state.layouts.values())
+        return total + rows + others_entropy(state.others)
+
+    def _numbers(self, expressions: Mapping[str, str]) -> dict[str, float]:
+        if not expressions:
+            return {}
+        row = self.database.rows(f"SELECT {', '.join(expressions.values())}")[0]
+        return dict(zip(expressions, map(float, row), strict=True))
+
+    def _keep(self, state: State) -> None:
+        """The one row that says which step's tables hold."""
+        layouts = {name: layout.rows for name, layout in state.layouts.items()}
+        others = {name: [one.count, one.z, one.q, one.b] for name, one in state.others.items()}
+        kept = json.dumps(
+            {
+                "fingerprint": self.fingerprint,
+                "step": state.step,
+                "stride": state.stride,
+                "moved": None if math.isinf(state.moved) else state.moved,
+                "layouts": layouts,
+                "others": others,
+            }
+        )
+        self.database.keep(RUN, kept)
+
+    def _resumed(self, state: State) -> State:
+        kept = json.loads(self.database.kept(RUN))
+        if kept["fingerprint"] != self.fingerprint:
+            raise nothing_to_resume(self.database)
+        evidence, numbers = state.evidence, {}
+        for number, name in enumerate(evidence.program.signature.predicates):
+            if name in kept["layouts"]:
+                columns, valued = tuple(evidence.columns(name)), evidence.is_valued(name)
+                numbers[name] = Layout(name, number, columns, valued, kept["layouts"][name])
+        return replace(
+            state,
+            layouts=numbers,
+            others={name: Others(*one) for name, one in kept["others"].items()},
+            step=kept["step"],
+            stride=kept["stride"],
+            moved=math.inf if kept["moved"] is None else kept["moved"],
+        )
+
+
+def nothing_to_resume(database: Database) -> UnsupportedError:
+    return UnsupportedError(
+        f"{database.name} keeps no run of this theory with these facts and options",
+        hint="leave out --resume to begin anew",
+    )
+
+
+def estimate(evidence: StoredEvidence) -> tuple[float, float]:
+    """Rows that a step joins, and bytes on disk for the marginals; raises for what is not served."""
+    program = evidence.program
+    _refuse_unserved(evidence, Question())
+    senders, _ = _senders(products_of(program, program.templates, evidence), evidence, evidence.database)
+    atoms = sum(
+        evidence.known(name).atom_count
+        for name in program.signature.predicates
+        if evidence.known(name).latent_count()
+    )
+    return sum(sender.joined_rows for sender, _ in senders), float(atoms * BYTES_A_ROW)
+
+
+def _senders(
+    products: Mapping[Product, Counter[int]], evidence: StoredEvidence, database: Database
+) -> tuple[tuple[tuple[Sender, Counter[int]], ...], tuple[tuple[Sender, Counter[int]], ...]]:
+    """Those with latent literals, and those without."""
+    latent, constant = [], []
+    for product, counts in products.items():
+        if any(isinstance(operand, PerConstant) for operand in product.operands):
+            continue  # a weight that is still to be learned counts as 0
+        known = all(isinstance(operand, Observed) for operand in served(product))
+        (constant if known else latent).append((Sender(product, evidence, database.dialect), counts))
+    return tuple(latent), tuple(constant)
+
+
+def _refuse_unserved(evidence: StoredEvidence, question: Question) -> None:
+    program = evidence.program
+    for template in program.templates:
+        if template.weight is None:
+            _refuse_hard(template, evidence)
+    if question.formulas or question.most_probable:
+        what = "the most probable world" if question.most_probable else "queried formulas"
+        raise UnsupportedError(
+            f"{what} cannot be asked of a database yet", hint="ask for predicates or atoms, or leave out --on"
+        )
+
+
+def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
+    """A hard statement among known atoms holds or not; of latent ones there are none here."""
+    program = evidence.program
+    statement = program.statements[template.statement]
+    text = next(iter(show_statement(statement)))
+    known = all(not evidence.known(one.predicate).latent_count() for one in literals_of(template.conjunction))
+    if not known or template.conjunction.blocks:
+        raise UnsupportedError(
+            f"on a database mean field has no hard statements about latent atoms: {text}",
+            span=statement.span,
+            hint="give it a large weight, or leave out --on",
+        )
+    broken = 0.0
+    for product, counts in products_of(program, [replace(template, weight=0)], evidence).items():
+        sender = Sender(product, evidence, evidence.database.dialect)
+        broken += counts[0] * evidence.database.number(f"SELECT {sender.value({})}")
+    if broken:
+        raise ContradictionError(
+            Mistake(f"the facts break this hard statement {abs(broken):,.0f} times: {text}", statement.span)
+        )
+
+
+def _weights(program: Program) -> list[float]:
+    return [0.0 if weight.by else weight.value for weight in program.weights]
+
+
+def _worth(counts: Counter[int], weights: list[float]) -> float:
+    return math.fsum(weights[weight] * count for weight, count in counts.items())
+
+
+def with_settings(
+    database: Database, settings: Settings, fingerprint: str, resume: bool, room: int | None
+) -> StoredMeanField:
+    """The engine as far as settings say; raises for those that it does not know here."""
+    if settings.schedule not in (None, "parallel"):
+        raise UnsupportedError(f"on a database mean field is parallel, not {settings.schedule}")
+    if settings.starts not in (None, 1):
+        raise UnsupportedError("on a database mean field has one start")
+    if settings.damping is not None and not 0 <= settings.damping < 1:
+        raise UnsupportedError(
+            f"the damping is {settings.damping}", hint="a number from 0 up to, not including, 1"
+        )
+    return StoredMeanField(database, settings.damping, fingerprint, resume, room)
+
+
+def told_of(evidence: StoredEvidence) -> str:
+    """What a run will take, in words."""
+    rows, disk = estimate(evidence)
+    return f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"

@@ -1,0 +1,88 @@
+"""Where a theory is run: the text of ``--on`` as a place, and the database that is opened there.
+
+>>> place_of("duckdb:world.duckdb")
+Place(kind='duckdb', target='world.duckdb')
+>>> place_of("local-cluster[2,1,1024]").kind
+'spark'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from herbrand.contraction.memory import budget, readable
+from herbrand.contraction.relational_databases import Database, DuckDB
+from herbrand.contraction.relational_spark import Spark
+from herbrand.errors import BudgetError, UnsupportedError
+
+SHARE_FOR_DATABASE = 0.8
+"""Of the memory allowed; the rest is this process's own."""
+LEAST_MEMORY = 64 << 20
+DEFAULT_FOLDER = "herbrand.spark"
+SPARK_MASTER = re.compile(
+    r"(?P<master>spark://[^/]+|local-cluster\[[^\]]*\]|local\[[^\]]*\])(/(?P<folder>.+))?$"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """``kind`` is what runs there, ``target`` its file or address."""
+
+    kind: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"duckdb:{self.target}" if self.kind == "duckdb" else self.target
+
+
+def place_of(text: str) -> Place:
+    """What ``--on`` names."""
+    kind, colon, target = text.partition(":")
+    if kind == "duckdb" and colon and target:
+        return Place("duckdb", target)
+    if SPARK_MASTER.match(text):
+        return Place("spark", text)
+    raise UnsupportedError(
+        f"'{text}' is no place to run on",
+        hint="one of duckdb:FILE, spark://HOST:PORT/FOLDER, local-cluster[2,1,1024]/FOLDER",
+    )
+
+
+def opened(place: Place, memory: int | None = None) -> Database:
+    """The database at a place; ``memory`` in bytes bounds it and this process together."""
+    return _OPENERS[place.kind](place, memory)
+
+
+def folder_of(place: Place) -> Path:
+    """Where its tables stand on this machine's disk."""
+    if place.kind == "duckdb":
+        return Path(place.target).absolute().parent
+    found = SPARK_MASTER.match(place.target)
+    return Path((found and found["folder"]) or DEFAULT_FOLDER).absolute()
+
+
+def _duckdb(place: Place, memory: int | None) -> Database:
+    path = Path(place.target)
+    if not path.parent.is_dir():
+        raise UnsupportedError(f"there is no folder '{path.parent}' for {place}")
+    if path.is_dir():
+        raise UnsupportedError(f"'{path}' is a folder", hint="name a file: --on duckdb:world.duckdb")
+    allowed = int(budget(memory) * SHARE_FOR_DATABASE)
+    if allowed < LEAST_MEMORY:
+        raise BudgetError(
+            f"a database needs at least {readable(LEAST_MEMORY)} of memory, and may use {readable(allowed)}",
+            hint="allow more by --memory",
+        )
+    return DuckDB(path, allowed, schema="herbrand")
+
+
+def _spark(place: Place, memory: int | None) -> Database:
+    found = SPARK_MASTER.match(place.target)
+    assert found is not None
+    return Spark(found["master"], folder_of(place), memory)
+
+
+_OPENERS: Mapping[str, Callable[[Place, int | None], Database]] = {"duckdb": _duckdb, "spark": _spark}

@@ -1,0 +1,83 @@
+"""Seeds change no interval, only how soon it is proved; and what large graphs are found by arrays alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from benchmarks import credal_networks
+from herbrand.engines.credal import seeding
+from herbrand.engines.credal.atoms import Atoms
+from herbrand.engines.credal.interval import Ends
+from herbrand.engines.credal.markov import Graph, cyclic_atoms
+from herbrand.engines.credal.network import Facts, Group, Network
+from herbrand.engines.credal.seeding import SLACK, Seeds
+from herbrand.engines.credal.solve import Optimum
+from herbrand.language.dialects import read_theory_text
+from herbrand.language.syntax import Theory
+from tests.engines.credal.theories import theories
+
+laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None)
+
+
+@settings(laws, max_examples=10)
+@given(theories(most_atoms=3))
+def test_seeds_change_no_interval(theory: Theory) -> None:
+    pytest.importorskip("pyscipopt")
+    model = hb.Model(theory)
+    seeded = model.bound(engine="exact")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seeding, "MOST_SENTENCES", -1)
+        plain = model.bound(engine="exact")
+    assert seeded.lower == pytest.approx(plain.lower, abs=3e-6)
+    assert seeded.upper == pytest.approx(plain.upper, abs=3e-6)
+
+
+def test_a_search_without_time_is_as_good_as_the_messages() -> None:
+    pytest.importorskip("pyscipopt")
+    model = hb.Model(read_theory_text(credal_networks.dag(15, 0), "lcn"))
+    messages = model.bound(engine="ariel")
+    hurried = model.bound(engine="exact", time_limit=1.0)
+    assert (hurried.lower >= messages.lower - 2 * SLACK).all()
+    assert (hurried.upper <= messages.upper + 2 * SLACK).all()
+
+
+def test_contradictions_leave_no_seeds() -> None:
+    pytest.importorskip("pyscipopt")
+    text = "P(a) in [0.2, 0.3]\nP(b) in [0.2, 0.3]\nP(a and b) >= 0.5"
+    with pytest.raises(hb.HerbrandError, match="no distribution satisfies these 2 statements"):
+        hb.Model(hb.parse(text)).bound(engine="exact")
+
+
+def test_intervals_are_intersected() -> None:
+    ends = Ends(Optimum(0.1, 0.2, 1), Optimum(0.9, 0.5, 1)).within(0.15, 0.95)
+    assert (ends.lower.bound, ends.upper.bound) == (0.15, 0.9)
+    assert dataclasses.replace(ends.lower, bound=0.1) == Optimum(0.1, 0.2, 1)
+
+
+@laws
+@given(st.integers(1, 8), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14))
+def test_atoms_on_and_above_cycles(count: int, links: list[tuple[int, int]]) -> None:
+    pairs = np.array([(a % count, b % count) for a, b in links if a % count != b % count], np.int64)
+    pairs = pairs.reshape(-1, 2)
+    nothing = np.zeros(len(pairs))
+    group = Group(0, 1, False, pairs[:, [1, 0]], nothing, nothing, nothing.astype(int), nothing.astype(int))
+    atoms = Atoms.of({f"x{i}": () for i in range(count)})
+    network = Network(atoms, (group,), Facts(np.empty(0, np.int64), np.empty(0, bool)))
+    assert tuple(np.flatnonzero(cyclic_atoms(network))) == Graph.of(count, pairs).core
+
+
+def test_seeds_of_large_networks_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeding, "MOST_SENTENCES", 1)
+    atoms = Atoms.of({"a": ()})
+    empty = np.zeros(2)
+    group = Group(
+        0, None, False, np.zeros((2, 1), np.int64), empty, empty, empty.astype(int), empty.astype(int)
+    )
+    network = Network(atoms, (group,), Facts(np.empty(0, np.int64), np.empty(0, bool)))
+    assert Seeds(network).interval(0) == (0.0, 1.0)

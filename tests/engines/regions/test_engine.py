@@ -1,0 +1,234 @@
+"""What the engine answers: exact where regions have no cycles, near where they have, and what it says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from typer.testing import CliRunner
+
+import herbrand as hb
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.marginals import Marginals
+from herbrand.cli.app import program
+from herbrand.engines.engine import Settings
+from herbrand.engines.loop import Limits, run
+from herbrand.engines.regions.engine import Regions
+from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+from tests.engines.lifted.symmetric_theories import theories
+
+LOOP = """\
+type a = {{{a}}}
+type b = {{{b}}}
+type c = {{{c}}}
+predicate r(a)
+predicate s(b)
+predicate t(c)
+0.8: r(x) or s(y)
+-0.9: s(y) or t(z)
+0.5: r(x) or t(z)
+"""
+TRANSITIVE = (
+    'type t = {"a", "b", "c"}\npredicate f(t, t)\n0.7: f(x, y) and f(y, z) => f(x, z)\n-0.4: f(x, y)\n'
+)
+
+
+def loop(size: int, more: str = "") -> hb.Model:
+    """A cycle over three counts."""
+    constants = {name: ", ".join(f'"{name}{i}"' for i in range(size)) for name in "abc"}
+    return hb.Model(hb.parse(LOOP.format(**constants) + more))
+
+
+def answered(engine: Any, program: Program, limits: Limits | None = None) -> Marginals:
+    """All marginals by an engine with settings of its own."""
+    return run(engine, program, Question(), limits)
+
+
+def largest_difference(one: Marginals, other: Marginals) -> float:
+    pairs = zip(one.rows(), other.rows(), strict=True)
+    return max(abs(ours.probability - theirs.probability) for ours, theirs in pairs)
+
+
+def assert_exact_where_said(text: str) -> None:
+    """With and without merging; every atom, of one argument or two, whatever is known."""
+    model = hb.Model(hb.parse(text))
+    try:
+        exact = model.infer(engine="exact", time_limit=1.0)
+    except BudgetError:
+        return
+    except ContradictionError:
+        with pytest.raises(ContradictionError):
+            model.infer(engine="regions")
+        return
+    for cost in (None, 16.0):
+        answer = model.infer(engine="regions", cost=cost)
+        if answer.guarantee is Guarantee.EXACT:
+            assert answer.log_partition == pytest.approx(exact.log_partition, abs=1e-7)
+            assert largest_difference(answer, exact) < 1e-8
+
+
+generated = settings(
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+@generated
+@given(theories())
+def test_regions_without_cycles_are_exact(text: str) -> None:
+    assert_exact_where_said(text)
+
+
+@pytest.mark.slow
+@settings(generated, max_examples=500)
+@given(theories())
+def test_regions_without_cycles_are_exact_at_length(text: str) -> None:
+    assert_exact_where_said(text)
+
+
+def test_one_region_is_exact_and_smaller_ones_come_nearer_than_bp() -> None:
+    model = loop(3, 's("b1")\nt("c2") ~ 0.7\n')
+    exact = model.infer(engine="exact")
+    whole = model.infer(engine="regions")
+    assert whole.guarantee is Guarantee.EXACT
+    assert largest_difference(whole, exact) < 1e-9
+    clusters = model.infer(engine="regions", cost=16)
+    assert clusters.guarantee is Guarantee.APPROXIMATION
+    assert 1e-6 < largest_difference(clusters, exact) < largest_difference(model.infer(engine="bp"), exact)
+
+
+def test_joint_counts_make_a_tree_of_what_is_a_loop_on_the_ground() -> None:
+    text = """\
+type a = {"1", "2", "3", "4", "5", "6"}
+type b = {"1", "2", "3", "4", "5", "6"}
+type c = {"1", "2", "3", "4", "5", "6"}
+predicate r(a)
+predicate s(b)
+predicate t(c)
+0.4: r(x) or s(y)
+-0.5: r(x) or t(z)
+"""
+    model = hb.Model(hb.parse(text))
+    exact = model.infer(engine="lifted")
+    answer = answered(Regions(merge=False), model.program)
+    assert answer.guarantee is Guarantee.EXACT
+    assert answer.log_partition == pytest.approx(exact.log_partition, abs=1e-9)
+    assert largest_difference(answer, exact) < 1e-9
+    assert model.infer(engine="bp").guarantee is Guarantee.APPROXIMATION
+
+
+def test_a_cost_below_every_formula_leaves_the_messages_of_bp() -> None:
+    model = loop(3)
+    answer, bp = model.infer(engine="regions", cost=15), model.infer(engine="bp")
+    assert largest_difference(answer, bp) < 1e-12 and answer.log_partition == bp.log_partition
+    assert answer.status.advice == (
+        "messages are those of bp, since a formula's table over counts would have 16 entries, and 15 are "
+        "allowed (--cost)"
+    )
+    support = Regions(cost=15).supports(model.program, Question())
+    assert support.possible and support.reason == answer.status.advice and "classes" in support.detail
+
+
+def test_auto_asks_bp_itself_where_regions_would_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("herbrand.engines.choice.AT_ONCE", 0.0)
+    monkeypatch.setattr("herbrand.engines.choice.AFFORDABLE", 0.0)
+    assert hb.Model(hb.parse(TRANSITIVE)).infer().engine == "bp"
+    assert loop(3).infer(cost=16).engine == "regions"
+
+
+def test_several_starts_end_in_the_one_of_largest_free_energy() -> None:
+    """Two modes, one likelier: everything true, or everything false."""
+    constants = ", ".join(f'"{i}"' for i in range(12))
+    names = "abcd"
+    text = "".join(f"type {n} = {{{constants}}}\npredicate p{n}({n})\n" for n in names)
+    text += "".join(f"0.09: p{m}(x) <=> p{n}(y)\n" for m in names for n in names if m < n)
+    text += "".join(f"0.15: p{n}(x)\n" for n in names)
+    model = hb.Model(hb.parse(text))
+    runs = [Regions(cost=13**2, starts=starts) for starts in (1, 6)]
+    one, several = (answered(engine, model.program) for engine in runs)
+    assert one.log_partition is not None and several.log_partition is not None
+    assert several.log_partition >= one.log_partition - 1e-6
+    again = answered(Regions(cost=13**2, starts=6), model.program)
+    assert again.log_partition == several.log_partition  # seeds reproduce
+
+
+def test_propositions_that_pairs_depend_on_are_summed_over() -> None:
+    text = """\
+type t = {"a", "b", "c"}
+predicate rain
+predicate wet(t)
+predicate near(t, t)
+0.7: rain and near(x, y) => wet(y)
+0.5: wet(x) and near(x, y) => wet(y)
+-0.3: rain
+"""
+    model = hb.Model(hb.parse(text))
+    answer, exact = model.infer(engine="regions"), model.infer(engine="exact")
+    assert answer.log_partition == pytest.approx(exact.log_partition, abs=1e-9)
+    assert largest_difference(answer, exact) < 1e-9
+
+
+def test_contradictions_name_the_statements() -> None:
+    with pytest.raises(ContradictionError, match="no world satisfies"):
+        loop(2, "hard: r(x) or s(y)\nhard: not r(x)\nhard: not s(y)\n").infer(engine="regions")
+
+
+def test_contradictions_that_only_messages_find() -> None:
+    """Each formula is possible with what is known, but not both."""
+    more = 'hard: r(x) => s(y)\nhard: s(y) => t(z)\nr("a0")\nnot t("c0")\n'
+    with pytest.raises(ContradictionError, match="2 statements together"):
+        loop(2, more).infer(engine="regions", cost=9)
+
+
+@pytest.mark.parametrize("question", [{"map": True}, {"query": "exists x: r(x)"}])
+def test_what_messages_cannot_say_is_refused(question: dict) -> None:
+    with pytest.raises(UnsupportedError, match="regions gives"):
+        loop(2).infer(engine="regions", **question)
+
+
+@pytest.mark.parametrize("wrong", [{"schedule": "random"}, {"damping": 1.0}])
+def test_settings_are_checked(wrong: dict) -> None:
+    with pytest.raises(UnsupportedError):
+        Regions.with_settings(Settings(**wrong))
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "sequential"])
+def test_schedules_come_to_the_same_rest(schedule: str) -> None:
+    answer = answered(Regions(cost=16, schedule=schedule), loop(3).program, Limits(1e-10))
+    assert answer.status.converged
+    assert answer['r("a1")'] == pytest.approx(0.9755, abs=5e-2)
+
+
+def test_explanations_add_up() -> None:
+    model = loop(3, 's("b1")\nt("c2") ~ 0.7\n')
+    for cost in (16, None):
+        answer = model.infer(engine="regions", cost=cost)
+        for atom in ('r("a1")', 's("b0")', 't("c2")', 't("c0")'):
+            why = model.explain(atom, engine="regions", cost=cost)
+            assert isinstance(why, Explanation)
+            p = answer[atom]
+            assert why.value == pytest.approx(math.log(p / (1 - p)), abs=1e-9)
+            told = why.base + math.fsum(reason.contribution for reason in why.reasons)
+            assert told == pytest.approx(why.value, abs=1e-5)
+            assert abs(why.remainder) < 1e-5 and why.reasons
+
+
+def test_the_command_line_says_that_another_method_did_the_work(tmp_path: Path) -> None:
+    path = tmp_path / "friends.hb"
+    path.write_text(TRANSITIVE)
+    for engine, said in (
+        ("lifted", "answered by ground elimination, since"),
+        ("regions", "those of bp, since"),
+    ):
+        told = CliRunner().invoke(program(), ["infer", str(path), "--engine", engine])
+        assert told.exit_code == 0
+        assert said in told.stdout.splitlines()[0]
+        assert said in told.stderr

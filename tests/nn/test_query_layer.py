@@ -1,0 +1,138 @@
+"""The query layer: answers as the engine gives them, gradients to weights and scores, wrong calls."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import herbrand as hb
+from herbrand.errors import HerbrandError
+
+SUMS = """
+type picture = {"p", "q", "r"}
+type digit = 0..2
+type total = 0..4
+predicate shows(picture, digit)
+predicate plus(digit, digit, total): observed
+predicate sum(picture, picture, total)
+sum(a, b, s) :- shows(a, x), shows(b, y), plus(x, y, s)
+"""
+PLUS = [(x, y, x + y) for x in range(3) for y in range(3)]
+PATHS = """
+predicate edge(node, node): learned
+predicate path(node, node)
+path(x, y) :- edge(x, y)
+path(x, y) :- edge(x, z), path(z, y) @ ?
+edge("a", "b") @ 0.5
+edge("b", "c") @ 2
+edge("c", "d") @ 3
+"""
+
+
+def sums(**options: object) -> hb.nn.QueryLayer:
+    model = hb.Model(hb.parse(SUMS), {"plus": PLUS})
+    return hb.nn.QueryLayer(model, "sum(a, b, s)", given=["a", "b"], neural=["shows"], **options)  # type: ignore[arg-type]
+
+
+def test_a_neural_predicate_is_summed_over_every_pair() -> None:
+    scores = torch.rand(3, 3, dtype=torch.float64, requires_grad=True)
+    layer = sums()
+    found = layer({"a": ["p", "q"], "b": ["r", "q"]}, {"shows": scores})
+    assert layer.constants("s") == (0, 1, 2, 3, 4) and found.shape == (2, 5)
+    for question, (a, b) in enumerate([(0, 2), (1, 1)]):
+        for total in range(5):
+            pairs = [(x, y) for x in range(3) for y in range(3) if x + y == total]
+            expected = sum(scores[a, x] * scores[b, y] for x, y in pairs)
+            torch.testing.assert_close(found[question, total], expected)
+    assert torch.autograd.gradcheck(lambda s: layer({"a": ["p"], "b": ["q"]}, {"shows": s}), (scores,))
+
+
+def test_scores_of_zero_have_slopes() -> None:
+    scores = torch.zeros(3, 3, requires_grad=True)
+    sums()({"a": ["p"], "b": ["q"]}, {"shows": scores + torch.eye(3) * 0.5})[0, 0].backward()
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def test_scores_of_stated_facts_only() -> None:
+    theory = hb.parse(
+        'predicate e(n, n)\npredicate p(n, n)\np(x, y) :- e(x, z), e(z, y)\ne("a", "b")\ne("b", "c")'
+    )
+    layer = hb.nn.QueryLayer(hb.Model(theory), "p(x, y)", neural=["e"])
+    assert layer.shapes == {"e": (2,)}
+    scores = torch.tensor([2.0, 5.0], requires_grad=True)
+    found = layer({"x": ["a"]}, {"e": scores})
+    assert found.tolist() == [[0.0, 0.0, 10.0]]
+    found.sum().backward()
+    assert scores.grad is not None and scores.grad.tolist() == [5.0, 2.0]
+
+
+def test_weights_of_facts_and_rules_are_parameters() -> None:
+    model = hb.Model(hb.parse(PATHS))
+    layer = hb.nn.QueryLayer(model, "path(x, y)", depth=5)
+    assert layer.given == ("x",) and layer.asked == ("y",)
+    found = layer({"x": ["a", "c"]})
+    for question, start in enumerate("ac"):
+        answer = model.query(f'path("{start}", y)', depth=5)
+        expected = [answer.to_arrow().to_pylist()]
+        weights = {row["y"]: row["weight"] for row in expected[0]}
+        assert found[question].tolist() == pytest.approx([weights.get(y, 0.0) for y in layer.constants("y")])
+    found[0, 3].backward()  # a to d: 0.5 * 2 * 3, and the rule's weight twice
+    of_facts, of_rules = layer.weights.of_facts[0], layer.weights.of_rules
+    assert of_facts.grad is not None and of_rules.grad is not None
+    assert of_facts.grad.tolist() == pytest.approx([3.0, 3.0, 3.0])
+    assert of_rules.grad.tolist() == pytest.approx([6.0])
+    assert sorted(name for name, _ in layer.named_parameters()) == ["weights.of_facts.0", "weights.of_rules"]
+    again = hb.nn.QueryLayer(model, "path(x, y)", depth=5)
+    with torch.no_grad():
+        layer.weights.of_rules.fill_(0.3)
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again({"x": ["a"]}), layer({"x": ["a"]}))
+
+
+def test_shares_in_log_space() -> None:
+    layer = hb.nn.QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)")
+    shares = layer.log_shares({"x": ["a", "d"]})
+    assert shares[0].exp().tolist() == pytest.approx([0.0, 0.5 / 4.5, 1 / 4.5, 3 / 4.5])
+    assert shares[1].tolist() == [-math.inf] * 4  # nothing leads away from d
+    shares[0, 3].backward()
+    gradient = layer.weights.of_facts[0].grad
+    assert gradient is not None and torch.isfinite(gradient).all()
+
+
+def test_goals_of_other_shapes() -> None:
+    model = hb.Model(hb.parse(PATHS))
+    whole = hb.nn.QueryLayer(model, "path(x, y)", given=[])
+    assert whole().shape == (1, 4, 4) and whole()[0, 0, 1].item() == pytest.approx(0.5)
+    backwards = hb.nn.QueryLayer(model, "path(x, y)", given=["y"])
+    assert torch.equal(backwards({"y": torch.tensor([3])})[0], whole()[0, :, 3])
+    fixed = hb.nn.QueryLayer(model, 'path("a", y)')
+    assert torch.equal(fixed()[0], whole()[0, 0])
+
+
+def test_wrong_calls_are_told() -> None:
+    model, layer = hb.Model(hb.parse(SUMS), {"plus": PLUS}), sums()
+    good, rows = torch.rand(3, 3), {"a": ["p"], "b": ["q"]}
+    wrong = [
+        (lambda: hb.nn.QueryLayer(model, "summ(a, b, s)"), "no predicate 'summ'"),
+        (lambda: hb.nn.QueryLayer(model, "sum(a, b, s)", neural=["show"]), "no predicate 'show'"),
+        (lambda: hb.nn.QueryLayer(model, "sum(a, b, s)", given=["c"]), "no variable 'c'"),
+        (lambda: hb.nn.QueryLayer(model, "sum(a, b, s)", depth=-1), "no depth"),
+        (lambda: hb.nn.QueryLayer(model, 'sum("z", b, s)'), "no constant of type picture"),
+        (lambda: sums(memory=10), "too many"),
+        (lambda: layer(rows), "the scores of shows are missing"),
+        (lambda: layer(rows, {"shows": good[:2]}), "have shape"),
+        (lambda: layer(rows, {"shows": good, "plus": good}), "'plus' takes no scores"),
+        (lambda: layer({"a": ["p"]}, {"shows": good}), "the constants of 'b' are missing"),
+        (lambda: layer({**rows, "s": [1]}, {"shows": good}), "'s' is not given"),
+        (lambda: layer({"a": ["p"], "b": ["z"]}, {"shows": good}), '"z" is no constant of type picture'),
+        (lambda: layer({"a": ["p"], "b": torch.tensor([3])}, {"shows": good}), "not below 3"),
+        (lambda: layer({"a": ["p"], "b": torch.tensor([0.5])}, {"shows": good}), "whole numbers"),
+        (lambda: layer({"a": ["p"], "b": ["q", "r"]}, {"shows": good}), "differ in length"),
+        (lambda: layer.constants("c"), "no variable 'c'"),
+    ]
+    for call, message in wrong:
+        with pytest.raises(HerbrandError, match=message):
+            call()

@@ -1,0 +1,121 @@
+"""Goals answered on DuckDB against the engine in memory, which its own tests hold against all proofs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.answers.bindings import Bindings
+from herbrand.errors import UnsupportedError
+from herbrand.language.show import show_formula
+from tests.engines.proof.programs import Program, goals, programs
+
+SOME = settings(
+    max_examples=10,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+
+def on_duckdb(theory: Any, goal: Any, facts: Any = None, **options: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        return hb.Model(theory, facts, on=f"duckdb:{folder}/w.duckdb").query(goal, **options)
+
+
+def agree(found: Bindings, expected: Bindings) -> None:
+    assert found.variables == expected.variables
+    rows = {tuple(row.bindings.values()): row.weight for row in found.rows()}
+    wanted = {tuple(row.bindings.values()): row.weight for row in expected.rows()}
+    assert rows == pytest.approx(wanted, rel=1e-9)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[Program, list[str], dict[str, Any]]:
+    program = draw(programs())
+    asked = [show_formula(draw(goals(program))) for _ in range(draw(st.integers(1, 2)))]
+    algebra = draw(st.sampled_from(["count", "boolean", "max"]))
+    depth = draw(st.sampled_from([0, 1, 3] if algebra != "boolean" else [0, 1, 3, "fixpoint", "fixpoint"]))
+    return program, asked, {"algebra": algebra, "depth": depth}
+
+
+@given(questions())
+def check_random_question(question: tuple[Program, list[str], dict[str, Any]]) -> None:
+    program, asked, options = question
+    model = program.model()
+    expected = model.query(asked, **options)
+    for one, other in zip(on_duckdb(model.theory, asked, **options), expected, strict=True):
+        agree(one, other)
+        assert one.truncated or not other.truncated
+
+
+def test_random_programs() -> None:
+    settings(SOME, max_examples=6)(check_random_question)()
+
+
+@pytest.mark.slow
+def test_more_random_programs() -> None:
+    settings(SOME, max_examples=300)(check_random_question)()
+
+
+CLOSURE = (
+    "path(x, y) :- edge(x, y)\npath(x, z) :- path(x, y), path(y, z)\nfar(x, y) :- path(x, y), not edge(x, y)"
+)
+EDGES = {"edge": [(place, place + 1) for place in range(20)] + [(20, 0)]}
+
+
+def test_all_pairs_of_a_recursion() -> None:
+    """Twice recursive, to the fixpoint: every pair of a ring, each new row joined once."""
+    theory = hb.parse(CLOSURE)
+    found = on_duckdb(theory, "path(x, y)", EDGES, algebra="boolean", depth="fixpoint")
+    assert len(found) == 21 * 21
+    assert found.status.converged and found.status.iterations < 8
+    agree(
+        on_duckdb(theory, "far(3, y)", EDGES, algebra="boolean", depth="fixpoint"),
+        hb.Model(theory, EDGES).query("far(3, y)", algebra="boolean", depth="fixpoint"),
+    )
+
+
+def test_a_sum_without_end_says_so() -> None:
+    theory = hb.parse("n(x) :- e(x, y), n(y) @ 2.0\nn(x) :- e(x, y)")
+    found = on_duckdb(theory, "n(x)", {"e": [(1, 2), (2, 1)]}, depth=3)
+    assert found.truncated
+    agree(found, hb.Model(theory, {"e": [(1, 2), (2, 1)]}).query("n(x)", depth=3))
+
+
+def test_batched_goals_and_the_heaviest() -> None:
+    theory, facts = hb.parse("two(x, z) :- e(x, y), e(y, z)"), {"e": [(1, 2), (2, 1), (1, 3), (3, 1), (3, 2)]}
+    goals = ["two(1, z)", "two(2, z)", "two(x, z)", "two(1, 1)"]
+    expected = hb.Model(theory, facts).query(goals, top=2)
+    for one, other in zip(on_duckdb(theory, goals, facts, top=2), expected, strict=True):
+        agree(one, other)
+        assert one.status.where.startswith("duckdb:")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"algebra": "probability"}, "does not run on a database"),
+        ({"exact": True}, "exact"),
+        ({"bindings": {"x": [1]}}, "bindings are not served"),
+    ],
+)
+def test_what_is_not_served_is_named(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UnsupportedError, match=said):
+        on_duckdb(hb.parse("p(x) :- e(x, y)"), "p(x)", {"e": [(1, 2)]}, **options)
+
+
+def test_facts_in_parquet(tmp_path: Path) -> None:
+    rows = pa.table({"a": ["ann", "bob", "it's"], "b": ["bob", "it's", "ann"]})
+    pyarrow.parquet.write_table(rows, tmp_path / "edge.parquet")
+    model = hb.Model(hb.parse(CLOSURE), str(tmp_path / "edge.parquet"), on=f"duckdb:{tmp_path / 'w.duckdb'}")
+    found = model.query('path("it\'s", y)', algebra="boolean", depth="fixpoint")
+    assert sorted(row.bindings["y"] for row in found.rows()) == ["ann", "bob", "it's"]

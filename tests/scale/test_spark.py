@@ -1,0 +1,118 @@
+"""Two executors of Spark against this process: equal answers, also where an executor is killed on the way."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import herbrand as hb
+from herbrand.contraction import Contraction, Sparse, contract
+from herbrand.contraction.relational_databases import contract_in
+from herbrand.scale import mean_field
+from herbrand.scale.place import opened, place_of
+
+pytestmark = pytest.mark.slow
+
+THEORY = """
+predicate friends(person, person): observed
+predicate smokes(person)
+predicate area(person) in {"ai", "db", "theory"}
+0.4: smokes(x) and friends(x, y) => smokes(y)
+0.7: area(x) = "ai" and friends(x, y) => area(y) in {"ai", "theory"}
+-0.5: smokes(x) and area(x) = "db"
+smokes("p1")
+smokes("p2") ~ 0.7
+"""
+
+
+def links(count: int) -> list[tuple[str, str]]:
+    chosen = random.Random(1)
+    names = [f"p{number}" for number in range(count // 5)]
+    return sorted({(chosen.choice(names), chosen.choice(names)) for _ in range(count)})
+
+
+def agree(found: Any, expected: Any) -> None:
+    rows = {row.text: row.probability for row in found.rows()}
+    assert rows == pytest.approx({row.text: row.probability for row in expected.rows()}, abs=1e-9)
+    assert found.log_partition == pytest.approx(expected.log_partition, rel=1e-12)
+
+
+def test_algebras(spark: str) -> None:
+    entries = [(0, 1), (1, 2), (2, 2), (3, 0)]
+    with opened(place_of(spark)) as database:
+        for algebra, values, background in (
+            ("real", [1.0, 0.5, -2.0, 3.0], 0.25),
+            ("log", [1.0, 0.5, -2.0, 3.0], 0.25),
+            ("max_product", [1.0, 0.5, 2.0, 3.0], 0.25),
+            ("boolean", [True, True, False, True], False),
+            ("counting", [1, 2, -3, 4], 2),
+        ):
+            asked = Contraction.parse(
+                "x y, y z -> x z", dict.fromkeys("xyz", 4), distinct=[("x", "z")], algebra=algebra
+            )
+            one = Sparse.of(entries, torch.tensor(values, dtype=_dtype(algebra)), (4, 4), background, algebra)
+            found = contract_in(database, asked, [one, one]).to_dense()
+            torch.testing.assert_close(found, contract(asked, [one, one]).to_dense(), rtol=1e-9, atol=1e-9)
+
+
+def _dtype(algebra: str) -> torch.dtype:
+    return {"boolean": torch.bool, "counting": torch.int64}.get(algebra, torch.float64)
+
+
+def test_mean_field_with_an_executor_killed_on_the_way(spark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts, killed, made = {"friends": links(2_000)}, [], mean_field.moved
+
+    def kill_once(*arguments: Any) -> Any:
+        if not killed:
+            killed.append(_executors()[0])
+            os.kill(killed[0], signal.SIGKILL)
+        return made(*arguments)
+
+    monkeypatch.setattr(mean_field, "moved", kill_once)
+    expected = hb.Model(hb.parse(THEORY), facts).infer(engine="mean-field", iterations=2)
+    agree(hb.Model(hb.parse(THEORY), facts, on=spark).infer(iterations=1), _after(facts, 1))
+    assert killed
+    agree(hb.Model(hb.parse(THEORY), facts, on=spark).infer(iterations=2, resume=True), expected)
+
+
+def _after(facts: Any, iterations: int) -> Any:
+    return hb.Model(hb.parse(THEORY), facts).infer(engine="mean-field", iterations=iterations)
+
+
+def test_queries(spark: str) -> None:
+    theory = hb.parse("path(x, y) :- friends(x, y)\npath(x, z) :- friends(x, y), path(y, z) @ 0.5")
+    facts = {"friends": links(60)}
+    goals = ['path("p1", y)', "path(x, x)"]
+    expected = hb.Model(theory, facts).query(goals, depth=2)
+    for one, other in zip(hb.Model(theory, facts, on=spark).query(goals, depth=2), expected, strict=True):
+        rows = {tuple(row.bindings.values()): row.weight for row in one.rows()}
+        assert rows == pytest.approx({tuple(row.bindings.values()): row.weight for row in other.rows()})
+
+
+def _executors() -> list[int]:
+    """The executors that this process has started, by way of Spark's driver."""
+    parents, found = {}, []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                status, command = (folder / "stat").read_text(), (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            parents[int(folder.name)] = int(status.rpartition(")")[2].split()[1])
+            if b"CoarseGrainedExecutorBackend" in command:
+                found.append(int(folder.name))
+
+    def is_ours(process: int) -> bool:
+        while process > 1:
+            process = parents.get(process, 0)
+            if process == os.getpid():
+                return True
+        return False
+
+    return sorted(filter(is_ours, found))
