@@ -15,7 +15,7 @@ from tests.program_generators import models
 
 slow_to_draw = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=100,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

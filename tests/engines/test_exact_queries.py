@@ -15,7 +15,7 @@ from tests.oracles.worlds import Universe, exact_answers, free_names
 from tests.program_generators import DOMAINS, anchored, models
 
 generated = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

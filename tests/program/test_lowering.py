@@ -18,7 +18,7 @@ from tests.program_generators import models
 
 MOST_WORLDS = 300
 generated = settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
