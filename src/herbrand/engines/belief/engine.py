@@ -136,7 +136,8 @@ class BeliefPropagation:
     def read(self, state: State, status: Status) -> Marginals:
         found = state.compiled
         beliefs = log_beliefs(found.graph, state.messages).probabilities(found.graph)
-        if np.isnan(beliefs).any():
+        log_partition = bethe(found.graph, state.messages)
+        if np.isnan(beliefs).any() or log_partition == -math.inf:
             raise contradiction(found.program, budget(self.memory))
 
         def look_up(predicate: str, codes: Array) -> Array:
@@ -150,7 +151,7 @@ class BeliefPropagation:
             status,
             tuple(looked_up(found.evidence, look_up, state.question)),
             (),
-            bethe(found.graph, state.messages),
+            log_partition,
             PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
         )
 
