@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/.ready
-PYTEST := $(BIN)/python -m pytest
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
 .PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale test-scale clean
 
