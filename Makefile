@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale test-scale clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers test-scale clean
 
 setup: $(READY)
 

@@ -8,6 +8,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -46,6 +49,26 @@ def seconds(work: Work) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def told_in_time(command: list[str], seconds: float, text: str = "") -> str | None:
+    """What a command prints, given ``text``; ``None`` if it was stopped, with all that it had started."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(text, seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command, out, err)
+    return out
 
 
 def table(rows: Iterable[Measurement]) -> str:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import herbrand as hb
-from benchmarks.measurement import seconds
+from benchmarks.measurement import seconds, told_in_time
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS, PLACES = Path(__file__).parent / "peer_scripts", ROOT / ".benchmarks" / "peers"
@@ -93,15 +93,10 @@ def run_peer(package: str, script: str, task: dict[str, Any]) -> dict[str, Any] 
     if python is None:
         return "does not install"
     try:
-        done = subprocess.run(
-            [python, str(SCRIPTS / f"{script}.py")],
-            input=json.dumps(task), capture_output=True, text=True, timeout=STOPPED, check=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"stopped after {STOPPED} s"
+        told = told_in_time([python, str(SCRIPTS / f"{script}.py")], STOPPED, json.dumps(task))
     except subprocess.CalledProcessError as error:
         return f"fails: {error.stderr.strip().splitlines()[-1][:80]}"
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return f"stopped after {STOPPED} s" if told is None else json.loads(told.strip().splitlines()[-1])
 
 
 def raced(

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 import herbrand as hb
 from benchmarks import query_limits as limits
-from benchmarks.measurement import Measurement, race, seconds, table
+from benchmarks.measurement import Measurement, race, seconds, table, told_in_time
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.facts.load import load_facts
@@ -296,8 +296,5 @@ def _problog_took(friends: list[tuple[str, str]]) -> str:
         file.write("\n".join(text))
         file.flush()
         began = time.perf_counter()
-        try:
-            subprocess.run([PROBLOG, "-m", "problog", file.name], capture_output=True, timeout=60, check=True)
-        except subprocess.TimeoutExpired:
-            return "stopped after 60"
-    return f"{time.perf_counter() - began:.3f}"
+        told = told_in_time([PROBLOG, "-m", "problog", file.name], 60)
+    return "stopped after 60" if told is None else f"{time.perf_counter() - began:.3f}"
