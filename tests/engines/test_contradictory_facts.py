@@ -19,10 +19,20 @@ hard: not ((q(x) xor true) or (false <=> rain) or (f(x, x) <=> true))
 """
 
 
+ONE_ATOM = """\
+type t = {"c1", "c2"}
+predicate p(t)
+predicate rain
+p("c1") ~ 0.67
+hard: (p(x) or not p(x)) and rain and x != "c1"
+"""
+
+
+@pytest.mark.parametrize("theory", [THEORY, ONE_ATOM])
 @pytest.mark.parametrize("engine", INFERENCE)
-def test_no_world_is_left(engine: str) -> None:
+def test_no_world_is_left(engine: str, theory: str) -> None:
     with pytest.raises(ContradictionError, match="no world satisfies this"):
-        hb.Model(hb.parse(THEORY)).infer(engine=engine)
+        hb.Model(hb.parse(theory)).infer(engine=engine)
 
 
 @pytest.mark.parametrize("engine", INFERENCE)
