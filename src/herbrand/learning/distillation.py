@@ -27,7 +27,8 @@ from herbrand.learning.learned import Learning, statement_text
 from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, refuse_unsampled
-from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.settings import LearningSettings
+from herbrand.learning.steps import run_steps
 from herbrand.learning.stopping import EarlyStopping
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
@@ -36,7 +37,6 @@ from herbrand.program.program import Program
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
-SAVED_EVERY = 100
 
 
 class Lesson(Protocol):
@@ -155,22 +155,7 @@ def _lessons(program: Program, evidence: Evidence, settings: LearningSettings) -
 
 def train(state: Training, settings: LearningSettings) -> Status:
     """Steps until the limits are met or nothing gets better; saves where that is wanted."""
-    began, most = time.perf_counter(), settings.iterations or STEPS
-    advice = ""
-    while state.steps < most and not state.stopping.over:
-        loss = state.step()
-        state.losses.append(loss)
-        state.stopping = state.stopping.after(loss)
-        if settings.watch is not None:
-            settings.watch(Progress(state.steps, most, "loss", state.stopping.mean))
-        if settings.seconds is not None and time.perf_counter() - began > settings.seconds:
-            advice = f"stopped after {settings.seconds:.1f} s; allow more by --time-limit"
-            break
-        if settings.save is not None and state.steps % SAVED_EVERY == 0:
-            save(state, settings.save)
-    if settings.save is not None:
-        save(state, settings.save)
-    return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
+    return run_steps(state, settings, STEPS, lambda path: save(state, path))
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:

@@ -7,7 +7,6 @@ numbers of an unbroken one.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -25,13 +24,13 @@ from herbrand.learning import checkpoint
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
-from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.settings import LearningSettings
+from herbrand.learning.steps import run_steps
 from herbrand.learning.stopping import EarlyStopping
 from herbrand.nn.rule_weights import RuleWeights
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
-SAVED_EVERY = 100
 MOST_ROWS = 4096
 
 
@@ -151,22 +150,7 @@ class Training:
 
 def train(state: Training, settings: LearningSettings) -> Status:
     """Steps until the limits are met or nothing gets better; saves where that is wanted."""
-    began, most = time.perf_counter(), settings.iterations or STEPS
-    advice = ""
-    while state.steps < most and not state.stopping.over:
-        loss = state.step()
-        state.losses.append(loss)
-        state.stopping = state.stopping.after(loss)
-        if settings.watch is not None:
-            settings.watch(Progress(state.steps, most, "loss", state.stopping.mean))
-        if settings.seconds is not None and time.perf_counter() - began > settings.seconds:
-            advice = f"stopped after {settings.seconds:.1f} s; allow more by --time-limit"
-            break
-        if settings.save is not None and state.steps % SAVED_EVERY == 0:
-            save(state, settings.save)
-    if settings.save is not None:
-        save(state, settings.save)
-    return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
+    return run_steps(state, settings, STEPS, lambda path: save(state, path))
 
 
 def save(state: Training, path: str) -> None:
