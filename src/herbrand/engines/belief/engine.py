@@ -101,7 +101,7 @@ class BeliefPropagation:
                 f"{readable(found.atom_count * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
                 hint="ask for some of them by --query, or allow more by --memory",
             )
-        if found.graph.constant == -math.inf:
+        if found.graph.impossible:
             raise contradiction(found.program, memory)
         return State(
             question, found, forest_order(found.graph), no_messages(found.graph), damping=self.damping or 0.0

@@ -54,11 +54,6 @@ class ImpossibleError(Exception):
 
 def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
     """One block for each atom, or for all that hard statements link."""
-    if (
-        graph.axis_count
-        and np.isneginf(np.maximum.reduceat(graph.unary, graph.starts[: graph.axis_count])).any()
-    ):
-        raise ImpossibleError  # by what is said of one atom alone
     hard = _Hard(graph)
     labels = hard.labels()
     sizes = graph.sizes[:atom_count]

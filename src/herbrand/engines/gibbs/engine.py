@@ -112,7 +112,7 @@ class Gibbs:
                 f"{readable(needed)}, and {readable(memory)} are allowed",
                 hint="allow more by --memory",
             )
-        if graph.constant == -math.inf:
+        if graph.impossible:
             raise contradiction(found.program, memory)
         try:
             blocks = blocks_of(graph, found.atom_count)
