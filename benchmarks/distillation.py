@@ -10,24 +10,22 @@ checkout) and is never part of the project.
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
 import torch
 
 import herbrand as hb
+from benchmarks.published_data import DATA
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
 from herbrand.learning.distillation import Training, train, training
 from herbrand.learning.settings import LearningSettings
 from herbrand.program.program import Program
 from herbrand.reports.metrics import average_precision
 
-DATA = Path(os.environ.get("HERBRAND_DATA", Path(__file__).parents[2] / "shared" / "data"))
 UW_CSE = ("ai", "graphics", "language", "systems", "theory")
 SEEDS, STEPS, LAYERS = 5, 200, 5
 

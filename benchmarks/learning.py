@@ -9,13 +9,11 @@ chosen on the labels it is measured on: docs/learning.md says how.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
 from statistics import mean
 
 import numpy as np
@@ -26,6 +24,7 @@ from scipy.sparse.csgraph import connected_components
 import herbrand as hb
 from benchmarks.distillation import query_indices
 from benchmarks.measurement import seconds
+from benchmarks.published_data import DATA
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
 from herbrand.language.syntax import FactRows, Learned, Theory, WeightedFormula
 from herbrand.learning.climbing import Penalty, Slope, climb
@@ -35,7 +34,6 @@ from herbrand.learning.messages import Aim, World, example, statement_messages
 from herbrand.nn.logic_layer import LogicLayer
 from herbrand.reports.metrics import average_precision
 
-DATA = Path(os.environ.get("HERBRAND_DATA", Path(__file__).parents[2] / "shared" / "data"))
 CORA, UW_CSE = ("S1", "S2", "S3"), ("ai", "graphics", "language", "systems", "theory")
 
 

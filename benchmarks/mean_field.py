@@ -8,12 +8,10 @@ never part of the project; without it those rows are left out.
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,6 +19,7 @@ from torch import Tensor
 
 import herbrand as hb
 from benchmarks.measurement import Measurement, race, table
+from benchmarks.published_data import DATA
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.mean_field.engine import MeanField, State
 from herbrand.engines.mean_field.problem import Problem, prepared
@@ -34,8 +33,8 @@ from herbrand.program.counting import groundings
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+from herbrand.reports.metrics import average_precision
 
-DATA = Path(os.environ.get("HERBRAND_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SMOKERS = "predicate s(t)\npredicate f(t, t)\n1.5: s(x) and f(x, y) => s(y)"
 CHAIN = "predicate a(t, t)\npredicate b(t, t)\npredicate c(t, t)\n1.5: a(x, y) and b(y, z) => c(x, z)"
 OBSERVED = "predicate s(t)\npredicate f(t, t): observed\n1.5: s(x) and f(x, y) => s(y)"
@@ -185,7 +184,7 @@ def kinship() -> str:
 
 
 def ranked(found: Benchmark, program: Program, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Log-odds of the queried atoms, and their labels."""
+    """Labels of the queried atoms, and their log-odds; what differs by rounding only is a tie."""
     scores, labels = [], []
     domain = program.domain("person")
     for rows in found.queries:
@@ -195,20 +194,7 @@ def ranked(found: Benchmark, program: Program, state: State) -> tuple[np.ndarray
             assert place is not None
             scores.append(float(logits[place]))
             labels.append(rows.kind == "true")
-    return np.array(scores), np.array(labels)
-
-
-def average_precision(scores: np.ndarray, labels: np.ndarray) -> float:
-    """Equal scores (to 1e-9) are taken together: their order would be luck."""
-    rounded = np.round(scores, 9)
-    total, found, before = 0.0, 0, 0.0
-    for score in np.unique(rounded)[::-1]:
-        chosen = rounded >= score
-        found = int(labels[chosen].sum())
-        recall = found / labels.sum()
-        total += (recall - before) * found / chosen.sum()
-        before = recall
-    return total
+    return np.array(labels), np.round(scores, 9)
 
 
 def links() -> str:

@@ -10,7 +10,6 @@ kernels were compiled; "accuracy" is the share of test questions whose heaviest 
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 import time
@@ -23,10 +22,11 @@ import pyarrow as pa
 import torch
 
 import herbrand as hb
+from benchmarks.published_data import DATA
 from benchmarks.query import WEIGHT, grid
 from herbrand.learning.learned import Learning
 
-DATA = Path(os.environ.get("HERBRAND_DATA", Path(__file__).parents[2] / "shared" / "data")) / "tensorlog"
+TENSORLOG = DATA / "tensorlog"
 SEEDS = range(5)
 GRIDS = ((16, 10, 100), (24, 18, 100), (32, 20, 60))
 """Side, depth and steps of Adam."""
@@ -114,7 +114,7 @@ def _accuracy(model: hb.Model, goals: Mapping[str, str], right: Mapping[str, lis
 
 
 def _published() -> str:
-    if not DATA.is_dir():
+    if not TENSORLOG.is_dir():
         return "TensorLog's own data are not at hand (`HERBRAND_DATA`)."
     lines = [
         "| data | test questions | weights | CPU seconds | accuracy before | accuracy after |",
@@ -127,7 +127,7 @@ def _published() -> str:
 
 
 def _runs() -> Iterator[tuple[str, int, Outcome]]:
-    family, texts = DATA / "family", DATA / "textcat"
+    family, texts = TENSORLOG / "family", TENSORLOG / "textcat"
     yield _from_examples(
         "family: a weight for each of 150 rules", family / "kinship-train-isg.ppr", family / "kinship.cfacts",
         examples(family / "kinship-train.examples"), examples(family / "kinship-test.examples"),

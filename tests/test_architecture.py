@@ -29,8 +29,10 @@ FLOORS = [
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 
-LAZY = {"polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium", "pyspark.sql"}
-LAZY |= {"rich.console", "rich.markup", "rich.progress", "rich.table"}
+LAZY = {
+    *("polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium", "pyspark.sql"),
+    *("rich.console", "rich.markup", "rich.progress", "rich.table"),
+}
 """Heavy or optional packages that a function may import for itself."""
 
 
