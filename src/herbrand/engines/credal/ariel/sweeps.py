@@ -34,11 +34,17 @@ class Beliefs(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True)
-def _waiting(atoms: Array, visited: int, beliefs: Beliefs) -> bool:
+def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
+    """Whether one of its atoms has changed since the factor was last visited; then it is visited now."""
     latest = -1
-    for i in range(len(atoms)):
-        latest = max(latest, int(beliefs.touched[atoms[i]]))
-    return latest > visited
+    for i in range(atoms.shape[1]):
+        latest = max(latest, int(beliefs.touched[atoms[factor, i]]))
+    if latest <= visited[factor]:
+        return False
+    beliefs.clock[0] += 1
+    beliefs.clock[1] += 1
+    visited[factor] = beliefs.clock[0]
+    return True
 
 
 @numba.njit(cache=True, nogil=True)
@@ -67,11 +73,8 @@ def sweep_pairs(
 ) -> int:
     box = np.empty(4)
     for f in range(len(atoms)):
-        if not _waiting(atoms[f], visited[f], beliefs):
+        if not _visit(f, atoms, visited, beliefs):
             continue
-        beliefs.clock[0] += 1
-        beliefs.clock[1] += 1
-        visited[f] = beliefs.clock[0]
         for i in range(2):
             box[2 * i], box[2 * i + 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
         own = forms[start[f] : start[f + 1]]
@@ -88,11 +91,8 @@ def sweep_tables(
 ) -> int:
     box = np.empty(6)
     for f in range(len(atoms)):
-        if not _waiting(atoms[f], visited[f], beliefs):
+        if not _visit(f, atoms, visited, beliefs):
             continue
-        beliefs.clock[0] += 1
-        beliefs.clock[1] += 1
-        visited[f] = beliefs.clock[0]
         for i in range(3):
             box[2 * i], box[2 * i + 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
         if not tighten_table(low[f], high[f], unlinked[f], box):
@@ -124,11 +124,8 @@ def sweep_programs(
     k = atoms.shape[1]
     box = np.empty((k, 2))
     for f in range(first, last):
-        if not _waiting(atoms[f], visited[f], beliefs):
+        if not _visit(f, atoms, visited, beliefs):
             continue
-        beliefs.clock[0] += 1
-        beliefs.clock[1] += 1
-        visited[f] = beliefs.clock[0]
         for i in range(k):
             box[i, 0], box[i, 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
         count = start[f + 1] - start[f]
