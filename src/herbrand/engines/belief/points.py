@@ -12,7 +12,6 @@ over points stand for as many ground atoms as there are ways to choose different
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
@@ -137,8 +136,3 @@ def _assigned(
             now = {**used, kind: max(before, number + 1)}
             for rest in _assigned(types[1:], kinds, sizes, now):
                 yield ((*kind, number), *rest)
-
-
-def count_of_assignments(types: Sequence[str], classes: Mapping[str, int]) -> int:
-    """A quick upper bound on how many :func:`assignments` there are."""
-    return math.prod(classes[name] + place for place, name in enumerate(types))

@@ -33,7 +33,6 @@ from herbrand.program.template import (
     Literal,
     Pair,
     Template,
-    literals_of,
     substituted,
 )
 
@@ -307,9 +306,3 @@ def _with_names(operand: Operand, names: Mapping[str, str]) -> Operand:
             moved = replace(literal, arguments=tuple(map(image, literal.arguments)))
             return Observed(moved, frozenset((image(left), image(right)) for left, right in apart))
     return operand
-
-
-def latent_predicates(templates: Iterable[Template], evidence: Evidence) -> frozenset[str]:
-    """The predicates of these templates that have latent atoms."""
-    names = {x.predicate for t in templates for x in literals_of(t.conjunction)}
-    return frozenset(name for name in names if evidence.known(name).latent_count())
