@@ -64,7 +64,7 @@ def test_ignored_kinds_are_checked() -> None:
 
 def test_representations() -> None:
     answer = hb.Model(hb.parse('1.0: p("a")\npredicate p(t)')).infer()
-    assert repr(answer) == 'exact marginals (exact)\natom    probability\np("a")       0.7311'
+    assert repr(answer) == 'exact marginals\natom    probability\np("a")       0.7311'
     assert answer._repr_html_().count("<tr>") == len(answer) + 1
     frame = answer.to_pandas()
     assert list(frame.columns) == ["atom", "predicate", "arguments", "probability", "value"]

@@ -46,7 +46,7 @@ def test_queries_conditions_and_facts(herbrand: Run, theory: Path) -> None:
 def test_the_table(herbrand: Run, theory: Path) -> None:
     outcome = herbrand("bound", theory, "--engine", "exact")
     assert outcome.out == (
-        "exact bounds (exact)\nquery   lower   upper\na      0.2000  0.3000\nb      0.3000  0.3500\n"
+        "exact bounds\nquery   lower   upper\na      0.2000  0.3000\nb      0.3000  0.3500\n"
     )
 
 

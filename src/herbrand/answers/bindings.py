@@ -147,7 +147,7 @@ class Bindings(Sheet):
 
     @property
     def title(self) -> str:
-        told = f"{self.engine} answers ({self.guarantee.value})"
+        told = self.guarantee.of("answers", self.engine)
         if self.truncated:
             told += ", cut by the depth"
         return told if self.status.converged else f"{told}, not converged: {self.status.advice}"

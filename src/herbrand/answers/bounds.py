@@ -7,7 +7,7 @@
 >>> answer["b | a"]
 Interval(query='b | a', lower=0.6, upper=0.7, certified=True, gap=0.0)
 >>> answer
-exact bounds (exact)
+exact bounds
 query   lower   upper
 a      0.2000  0.3000
 b | a  0.6000  0.7000
@@ -138,7 +138,7 @@ class Bounds(Sheet):
 
     @property
     def title(self) -> str:
-        told = f"{self.engine} bounds ({self.guarantee.value})"
+        told = self.guarantee.of("bounds", self.engine)
         return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
 
     @property

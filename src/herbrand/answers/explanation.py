@@ -9,7 +9,7 @@ an answer; ``base`` is what it would be without any reason, and the reasons' con
 ...     (Reason("0.4: smokes(x)", {"x": "anna"}, 0.4), Reason("0.7: friends(x, y)", {"x": "anna"}, 0.7)),
 ... )
 >>> why
-smokes("anna"): log-odds 1.1000 (exact; exact)
+smokes("anna"): log-odds 1.1000 (exact)
 contribution  statement           where
      +0.7000  0.7: friends(x, y)  x = "anna"
      +0.4000  0.4: smokes(x)      x = "anna"
@@ -116,7 +116,9 @@ class Explanation(Sheet):
 
     @property
     def title(self) -> str:
-        told = f"{self.subject}: {self.quantity} {self.value:.4f} ({self.engine}; {self.guarantee.value})"
+        sure = self.guarantee.value
+        credit = sure if self.engine == sure else f"{self.engine}; {sure}"
+        told = f"{self.subject}: {self.quantity} {self.value:.4f} ({credit})"
         return f"{told}\n{self.note}" if self.note else told
 
     @property

@@ -2,6 +2,8 @@
 
 >>> Guarantee.EXACT.value
 'exact'
+>>> Guarantee.EXACT.of("marginals", "lifted"), Guarantee.EXACT.of("marginals", "exact")
+('lifted marginals (exact)', 'exact marginals')
 """
 
 from enum import StrEnum
@@ -13,6 +15,10 @@ class Guarantee(StrEnum):
     EXACT = "exact"
     BOUND = "bound"
     APPROXIMATION = "approximation"
+
+    def of(self, what: str, engine: str) -> str:
+        """A headline for what an engine gives; a name that says how sure it is does not say it twice."""
+        return f"{engine} {what}" if engine == self.value else f"{engine} {what} ({self.value})"
 
 
 class PartitionGuarantee(StrEnum):

@@ -5,7 +5,7 @@
 >>> answer['smokes("anna")'], answer["smokes"]["bob"]
 (0.6, 0.1)
 >>> answer
-exact marginals (exact)
+exact marginals
 atom            probability
 smokes("anna")       0.6000
 smokes("bob")        0.1000
@@ -246,7 +246,7 @@ class Marginals(Sheet):
     def title(self) -> str:
         what = "most probable world" if self.most_probable else "marginals"
         where = f" on {self.status.where}" if self.status.where else ""
-        told = f"{self.engine} {what} ({self.guarantee.value}){where}"
+        told = self.guarantee.of(what, self.engine) + where
         if not self.status.converged:
             return f"{told}, not converged: {self.status.advice}"
         return f"{told}, {self.status.advice}" if self.status.advice else told

@@ -28,7 +28,8 @@ def command(
         int | None, typer.Option("--top", metavar="K", min=0, help="The K most probable rows.")
     ] = None,
     min: Annotated[
-        float | None, typer.Option("--min", metavar="P", help="Rows of at least this probability.")
+        float | None,
+        typer.Option("--min", metavar="P", min=0, max=1, help="Rows of at least this probability."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="With --on: go on from the last step of a run that was cut off.")

@@ -3,7 +3,7 @@
 >>> import herbrand as hb
 >>> theory = hb.parse("P(a) in [0.2, 0.3]\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
 >>> bounded(hb.Model(theory).program, ["P(b)"], "exact", BoundSettings())
-exact bounds (exact)
+exact bounds
 query   lower   upper
 b      0.2000  0.3500
 """
