@@ -43,3 +43,19 @@ def test_every_command_tells_its_options(name: str, herbrand: Callable[..., Outc
 def test_a_misspelt_command_is_told(herbrand: Callable[..., Outcome]) -> None:
     outcome = herbrand("infr", "theory.hb")
     assert outcome.status == 2 and "Did you mean 'infer'" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate")],
+)
+def test_memory_that_runs_out_is_no_fault_of_the_program(
+    error: Exception, herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("herbrand.read", fail)
+    outcome = herbrand("check", "examples/smokers/smokers.hb")
+    assert outcome.status == 1 and outcome.err.startswith("the machine gave no more memory")
+    assert "--memory" in outcome.err

@@ -25,6 +25,8 @@ from html import escape
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, ClassVar
 
+from herbrand.answers.columns import aligned
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -83,14 +85,7 @@ class Sheet:
         return "\n".join([self.title, *self._lines()])
 
     def _lines(self) -> Iterator[str]:
-        rows = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            texts = (
-                f"{text:{'<' if place in self.words else '>'}{width}}"
-                for place, (text, width) in enumerate(zip(row, widths, strict=True))
-            )
-            yield "  ".join(texts).rstrip()
+        yield from aligned(lambda: [self.heads, *islice(self.cells(), ROWS_SHOWN)], self.words)
         if len(self) > ROWS_SHOWN:
             yield f"... {len(self) - ROWS_SHOWN:,} more rows"
 

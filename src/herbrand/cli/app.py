@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Collection
+from typing import NoReturn
 
 import typer
 
@@ -78,17 +79,28 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        print("interrupted; no file was written", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except Exception as error:
         if os.environ.get("HERBRAND_DEBUG"):
             raise
+        if _lacks_memory(error):
+            _told(
+                "the machine gave no more memory; no file was written\n"
+                "  ask for less, such as --top or one --query, or give --memory what there is:"
+                " what needs more is then refused before it begins"
+            )
         _told(
             f"internal error: {type(error).__name__}: {error}\n"
             "  this is a fault of herbrand, not of your input; HERBRAND_DEBUG=1 shows where"
         )
 
 
-def _told(message: str) -> None:
+def _lacks_memory(error: Exception) -> bool:
+    """Whether it is Python's own or torch's way to say so, told without importing torch."""
+    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
+
+
+def _told(message: str) -> NoReturn:
     print(message, file=sys.stderr)
     sys.exit(1)

@@ -11,7 +11,8 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import Bar, leave_unconverged, note, sheet_table, write_result
+from herbrand.cli.output import Bar, leave_unconverged, note, write_result
+from herbrand.cli.tables import sheet_table
 
 
 class Independence(StrEnum):

@@ -6,7 +6,8 @@ import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import Table, write_result
+from herbrand.cli.output import write_result
+from herbrand.cli.tables import Table
 
 
 @spread
@@ -16,6 +17,6 @@ def command(opened: options.Opened, written: options.Written, memory: options.Me
     write_result(
         written,
         report.to_dict,
-        lambda: [Table(report.heads, report.cells(), words=report.words)],
+        lambda: [Table(report.heads, report.cells, words=report.words)],
         report.to_arrow,
     )

@@ -10,7 +10,8 @@ import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import Table, write_result
+from herbrand.cli.output import write_result
+from herbrand.cli.tables import Table
 
 
 @spread
@@ -32,6 +33,6 @@ def command(
 
     def tables() -> list[Table]:
         heads = ("engine", "guarantee", "seconds", "log partition", "largest difference")
-        return [Table(heads, found.summary()), Table(found.heads, found.cells())]
+        return [Table(heads, found.summary), Table(found.heads, found.cells)]
 
     write_result(written, found.to_dict, tables, found.to_arrow)

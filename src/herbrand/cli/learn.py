@@ -10,7 +10,8 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
-from herbrand.cli.output import Bar, leave_unconverged, note, sheet_table, write_result, write_text
+from herbrand.cli.output import Bar, leave_unconverged, note, write_result, write_text
+from herbrand.cli.tables import sheet_table
 
 if TYPE_CHECKING:
     from herbrand.learning.settings import Progress

@@ -1,7 +1,7 @@
 """Where a command's words go: results to standard output or a file, all else to standard error.
 
 A file is written under another name and moved into place, so that an interrupted command leaves nothing
-half-written. What draws tables and bars is imported when something is drawn, so that ``--help`` costs little.
+half-written. What draws bars is imported when one is drawn, so that ``--help`` costs little.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from herbrand.cli.options import Format, Written
+from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.progress import Progress, TaskID
 
-    from herbrand.answers.sheet import Sheet
     from herbrand.answers.status import Status
 
 NOT_CONVERGED = 3
@@ -60,7 +59,7 @@ def write_result(
         case Format.json:
             write_text(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False) + "\n", output)
         case Format.table:
-            write_text("\n".join(_rendered(table, output) for table in to_tables()), output)
+            _write_lines(lines(to_tables(), on_terminal=output is None and sys.stdout.isatty()), output)
         case Format.csv | Format.parquet:
             _write_binary(_encoder(format, to_arrow()), output)
 
@@ -73,40 +72,13 @@ def write_text(text: str, output: str | None) -> None:
         _write_file(output, lambda file: file.write(text.encode()))
 
 
-@dataclass(frozen=True)
-class Table:
-    """Columns of ``words`` stand to the left, numbers to the right."""
-
-    heads: Sequence[str]
-    rows: Iterable[Sequence[str]]
-    title: str | None = None
-    words: Sequence[int] = (0,)
-
-
-def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
-    """An answer as a table, under its own title unless another is given."""
-    return Table(sheet.heads, sheet.cells(), sheet.title if title is None else title, sheet.words)
-
-
-def _rendered(table: Table, output: str | None) -> str:
-    """Coloured and fitted on a terminal; plain and as wide as it needs elsewhere."""
-    import rich.console
-    import rich.markup
-    import rich.table
-
-    drawn = rich.table.Table(
-        title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold"
-    )
-    for place, column in enumerate(table.heads):
-        drawn.add_column(column, justify="left" if place in table.words else "right", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*map(rich.markup.escape, row))
-    plain = output is not None or not sys.stdout.isatty()
-    width = 10_000 if plain else None
-    console = rich.console.Console(width=width, no_color=plain or None, force_terminal=not plain)
-    with console.capture() as captured:
-        console.print(drawn, soft_wrap=True)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
+def _write_lines(lines: Iterable[str], output: str | None) -> None:
+    """Line by line, so that a long table is never whole in memory."""
+    if output is None:
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.flush()
+    else:
+        _write_file(output, lambda file: file.writelines(f"{line}\n".encode() for line in lines))
 
 
 def _encoder(format: Format, table: pa.Table) -> Callable[[IO[bytes]], object]:

@@ -10,7 +10,8 @@ import typer
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
 from herbrand.cli.opening import last_argument, open_model
-from herbrand.cli.output import leave_unconverged, note, sheet_table, write_result
+from herbrand.cli.output import leave_unconverged, note, write_result
+from herbrand.cli.tables import sheet_table
 
 
 class Normalize(StrEnum):

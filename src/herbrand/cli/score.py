@@ -9,7 +9,8 @@ import typer
 import herbrand as hb
 from herbrand.cli import options
 from herbrand.cli.grouping import spread
-from herbrand.cli.output import Table, note, sheet_table, write_result
+from herbrand.cli.output import note, write_result
+from herbrand.cli.tables import Table, sheet_table
 
 
 @spread
@@ -41,7 +42,7 @@ def command(
         report.to_dict,
         lambda: [
             sheet_table(report),
-            Table(report.bin_heads, report.bin_cells(), "calibration"),
+            Table(report.bin_heads, report.bin_cells, "calibration"),
         ],
         report.to_arrow,
     )

@@ -1,0 +1,70 @@
+"""Answers as tables of text: fitted to a terminal, or as wide as they need for a file or a pipe.
+
+What draws on a terminal is imported only there, so that ``--help`` costs little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from herbrand.answers.columns import Rows, aligned
+
+if TYPE_CHECKING:
+    from herbrand.answers.sheet import Sheet
+
+MOST_FITTED = 1_000
+"""Fitting a row to a terminal costs half a millisecond; longer tables are only aligned."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of ``words`` stand to the left, numbers to the right."""
+
+    heads: Sequence[str]
+    rows: Rows
+    title: str | None = None
+    words: Sequence[int] = (0,)
+
+    def headed(self) -> Iterator[Sequence[str]]:
+        yield self.heads
+        yield from self.rows()
+
+
+def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
+    """An answer as a table, under its own title unless another is given."""
+    return Table(sheet.heads, sheet.cells, sheet.title if title is None else title, sheet.words)
+
+
+def lines(tables: Sequence[Table], on_terminal: bool) -> Iterator[str]:
+    """The tables one under the other, an empty line between two."""
+    for place, table in enumerate(tables):
+        if place:
+            yield ""
+        if on_terminal and sum(1 for _ in islice(table.rows(), MOST_FITTED + 1)) <= MOST_FITTED:
+            yield from _fitted(table)
+        else:
+            if table.title:
+                yield table.title
+            yield from aligned(table.headed, table.words)
+
+
+def _fitted(table: Table) -> Iterator[str]:
+    """Coloured, and folded where the terminal is too narrow."""
+    import rich.console
+    import rich.markup
+    import rich.table
+
+    drawn = rich.table.Table(
+        title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
+    for place, column in enumerate(table.heads):
+        drawn.add_column(column, justify="left" if place in table.words else "right", overflow="fold")
+    for row in table.rows():
+        drawn.add_row(*map(rich.markup.escape, row))
+    console = rich.console.Console(force_terminal=True)
+    with console.capture() as captured:
+        console.print(drawn, soft_wrap=True)
+    return (line.rstrip() for line in captured.get().splitlines())

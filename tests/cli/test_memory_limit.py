@@ -1,0 +1,105 @@
+"""A memory budget is kept: the process may have no more than the budget beside what a tiny run needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+MEGABYTE = 2**20
+BUDGET = 300 * MEGABYTE
+
+SCRIPT = """
+import resource, sys
+from herbrand.cli.app import main
+limit = int(sys.argv.pop(1))
+if limit:
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+status = 0
+try:
+    main()
+except SystemExit as end:
+    status = end.code or 0
+data = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
+print("data", data.split()[1], file=sys.stderr)
+sys.exit(status)
+"""
+
+
+class Run(NamedTuple):
+    status: int
+    told: str
+    data: int
+
+
+def herbrand(arguments: list[str], limit: int = 0) -> Run:
+    """A command in a process of its own that may not have more than ``limit`` bytes of data."""
+    command = [sys.executable, "-c", SCRIPT, str(limit), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    told, _, data = done.stderr.rpartition("data ")
+    return Run(done.returncode, told, int(data or 0) * 1024)
+
+
+def grid(side: int) -> str:
+    """Atoms on a grid: exact inference needs tables of about 2 ** side entries."""
+    across = [(f"{i}_{j}", f"{i}_{j + 1}") for i in range(side) for j in range(side - 1)]
+    down = [(f"{i}_{j}", f"{i + 1}_{j}") for i in range(side - 1) for j in range(side)]
+    facts = "".join(f'near("{a}", "{b}")\n' for a, b in across + down)
+    rules = "0.3: p(x) and near(x, y) => p(y)\n0.1: p(x)\n"
+    return f"predicate near(spot, spot): observed\npredicate p(spot)\n{rules}{facts}"
+
+
+def crowd(people: int) -> str:
+    """Everybody may know everybody: people squared latent atoms."""
+    names = ", ".join(f'"{i}"' for i in range(people))
+    declared = f"type person = {{{names}}}\npredicate s(person)\npredicate f(person, person)\n"
+    return declared + '0.3: s(x) and f(x, y) => s(y)\n-0.1: f(x, y)\ns("0")\ns("1")\n'
+
+
+def pairs(nodes: int) -> str:
+    """All pairs of nodes are asked for: nodes squared answers."""
+    links = "".join(f'link("{i}", "{(7 * i) % nodes}")\n' for i in range(nodes))
+    return f"pair(x, y) :- link(x, z), link(w, y)\n{links}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the data of a process are limited and told as Linux tells them"
+)
+@pytest.mark.parametrize(
+    "command, theory, small, fits, too_large",
+    [
+        pytest.param(["infer", "--engine", "exact", "--query", 'p("0_0")'], grid, 3, 17, 24, id="exact"),
+        pytest.param(
+            ["infer", "--engine", "mean-field", "--query", 's("2")'], crowd, 3, 2000, 6000, id="mean"
+        ),
+        pytest.param(["query", "pair(x, y)"], pairs, 5, 500, 30000, id="query"),
+    ],
+)
+def test_a_budget_is_kept_by_the_whole_process(
+    command: list[str], theory: Callable[[int], str], small: int, fits: int, too_large: int, tmp_path: Path
+) -> None:
+    def run(size: int, limit: int = 0) -> Run:
+        file = tmp_path / f"{size}.hb"
+        file.write_text(theory(size))
+        arguments = [
+            command[0],
+            str(file),
+            *command[1:],
+            "--memory",
+            str(BUDGET),
+            "-o",
+            str(tmp_path / "answer"),
+        ]
+        return herbrand(arguments, limit)
+
+    bare = run(small)
+    assert bare.status == 0, bare.told
+    room = bare.data + BUDGET
+    assert (done := run(fits, room)).status == 0, done.told
+    refused = run(too_large, room)
+    assert refused.status == 1 and "--memory" in refused.told and "Traceback" not in refused.told
