@@ -24,6 +24,7 @@ FLOORS = [
     "reports",
     "__init__",
     "cli",
+    "__main__",
 ]
 """From the ground up; a room imports from its own floor's room or from floors below."""
 

@@ -59,3 +59,8 @@ def test_memory_that_runs_out_is_no_fault_of_the_program(
     outcome = herbrand("check", "examples/smokers/smokers.hb")
     assert outcome.status == 1 and outcome.err.startswith("the machine gave no more memory")
     assert "--memory" in outcome.err
+
+
+def test_the_package_runs_as_the_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "herbrand", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("herbrand ")

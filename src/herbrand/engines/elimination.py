@@ -21,7 +21,8 @@ from herbrand.engines.width import least_width
 from herbrand.errors import BudgetError
 
 FLOAT = torch.float64
-MORE_THAN_ANY_MACHINE = 2**50
+TOO_WIDE = 51
+MORE_THAN_ANY_MACHINE = 2 ** (TOO_WIDE - 1)
 """Plans are made for whatever any machine might have; the engine compares with its own limits."""
 
 
@@ -114,7 +115,7 @@ def planned(network: Network, algebra: str, gradient: bool = True) -> Eliminatio
     Raises ``BudgetError`` where no machine could: told by a quick bound, so that hopeless networks are not
     searched for good orders.
     """
-    if 2 ** least_width(network.tables) > MORE_THAN_ANY_MACHINE:
+    if least_width(network.tables, enough=TOO_WIDE) >= TOO_WIDE:
         raise _hopeless(network)
     labels = component_labels(network)
     pieces = batches(network, labels)

@@ -1,7 +1,9 @@
 """A quick lower bound on how wide a table any elimination must make, to refuse hopeless networks at once.
 
-The degeneracy of a graph (the largest smallest degree among its subgraphs) is at most its treewidth: whoever
-is summed out first of the densest part has at least that many neighbours.
+The treewidth of a graph is at least that of any of its minors, and at least the smallest degree in it:
+whoever is summed out first has that many neighbours. So a vertex of smallest degree is merged into a
+neighbour, again and again, and the largest of these smallest degrees is the bound. A large graph is first
+made small by merging half of its vertices at once.
 
 >>> least_width([(0, 1), (1, 2), (2, 3)]), least_width([(0, 1, 2, 3)])
 (1, 3)
@@ -9,31 +11,96 @@ is summed out first of the densest part has at least that many neighbours.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+MANY = 10_000
+"""With more scopes than this, or links, a bound found by one merger at a time would take seconds."""
+ENOUGH_A_VERTEX = 4
+"""Links beyond this number a vertex only make a hopeless network more so."""
+SEED = 0
 
 
-def least_width(scopes: Iterable[Sequence[int]]) -> int:
-    """Some table of any elimination of tables over these scopes has more axes than this."""
+def least_width(scopes: Collection[Sequence[int]], enough: float = math.inf) -> int:
+    """Some table of any elimination of tables over these scopes has more axes than this.
+
+    The search ends where the bound reaches ``enough``.
+    """
+    return _by_mergers(_coarse(_links(scopes)).tolist() if len(scopes) > MANY else scopes, enough)
+
+
+def _links(scopes: Iterable[Sequence[int]]) -> np.ndarray:
+    """All pairs of axes that share a scope, [pair, 2]."""
+    alike: dict[int, list[Sequence[int]]] = defaultdict(list)
+    for scope in scopes:
+        alike[len(scope)].append(scope)
+    pairs = [
+        np.array(of_length)[:, pair]
+        for length, of_length in alike.items()
+        for pair in map(list, combinations(range(length), 2))
+    ]
+    return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+
+
+def _coarse(links: np.ndarray) -> np.ndarray:
+    """A minor with few links, by merging vertices of one random half into neighbours in the other half."""
+    random = np.random.default_rng(SEED)
+    links = np.unique(links, return_inverse=True)[1].reshape(links.shape)
+    count = int(links.max(initial=-1)) + 1
+    if len(links) > ENOUGH_A_VERTEX * count:
+        links = random.choice(links, ENOUGH_A_VERTEX * count, replace=False, shuffle=False)
+    while len(links) > MANY:
+        joining = random.random(count) < 0.5
+        both = np.concatenate([links, links[:, ::-1]])
+        both = both[joining[both[:, 0]] & ~joining[both[:, 1]]]
+        merged = np.arange(count)
+        merged[both[:, 0]] = both[:, 1]
+        left = merged == np.arange(count)
+        count, number = int(left.sum()), np.cumsum(left) - 1
+        one, other = number[merged[links]].T
+        keys = np.unique(np.minimum(one, other) * count + np.maximum(one, other))
+        links = np.stack(np.divmod(keys, count), axis=1)
+        links = links[links[:, 0] != links[:, 1]]
+    return links
+
+
+def _by_mergers(scopes: Iterable[Sequence[int]], enough: float) -> int:
     neighbours: dict[int, set[int]] = defaultdict(set)
     for scope in scopes:
         for axis in scope:
             neighbours[axis].update(scope)
-    degrees = {axis: len(others) - 1 for axis, others in neighbours.items()}
     by_degree: dict[int, set[int]] = defaultdict(set)
-    for axis, degree in degrees.items():
-        by_degree[degree].add(axis)
+    for axis, others in neighbours.items():
+        others.discard(axis)
+        by_degree[len(others)].add(axis)
     width, smallest = 0, 0
-    while degrees:
+    while neighbours and width < enough:
         while not by_degree[smallest]:
             smallest += 1
         width = max(width, smallest)
         axis = by_degree[smallest].pop()
-        del degrees[axis]
-        for other in neighbours[axis]:
-            if other in degrees:
-                by_degree[degrees[other]].discard(other)
-                degrees[other] -= 1
-                by_degree[degrees[other]].add(other)
+        around = neighbours.pop(axis)
+        for other in around:
+            by_degree[len(neighbours[other])].discard(other)
+            neighbours[other].discard(axis)
+        _merge(around, neighbours)
+        for other in around:
+            by_degree[len(neighbours[other])].add(other)
         smallest = max(0, smallest - 1)
     return width
+
+
+def _merge(around: set[int], neighbours: dict[int, set[int]]) -> None:
+    """The neighbours of a vertex that was taken out become those of the least of them."""
+    if len(around) < 2:
+        return
+    into = min(around, key=lambda other: len(neighbours[other]))
+    neighbours[into] |= around
+    neighbours[into].discard(into)
+    for other in around:
+        if other != into:
+            neighbours[other].add(into)
