@@ -9,40 +9,54 @@ import itertools
 from collections.abc import Sequence
 
 from herbrand.language import syntax as s
+from tests.oracles.proofs import Places, compares, ranges
 
 Atoms = set[tuple[str, tuple[s.Value, ...]]]
 
 
-def least_model(strata: Sequence[Sequence[s.Rule]], facts: Atoms, constants: Sequence[s.Value]) -> Atoms:
-    """All atoms that follow; every variable ranges over all constants."""
-    known = set(facts)
+def least_model(
+    strata: Sequence[Sequence[s.Rule]],
+    facts: Atoms,
+    constants: Sequence[s.Value],
+    places: Places | None = None,
+) -> Atoms:
+    """All atoms that follow; a variable ranges over what may stand in the ``places`` that an atom has it in,
+    or over all constants."""
+    known, places = set(facts), places or {}
     for rules in strata:
         while True:
-            new = {atom for rule in rules for atom in _conclusions(rule, known, constants)} - known
+            new = {atom for rule in rules for atom in _conclusions(rule, known, constants, places)} - known
             if not new:
                 break
             known |= new
     return known
 
 
-def _conclusions(rule: s.Rule, known: Atoms, constants: Sequence[s.Value]) -> Atoms:
+def _conclusions(rule: s.Rule, known: Atoms, constants: Sequence[s.Value], places: Places) -> Atoms:
     negated = [part.operand for part in rule.body if isinstance(part, s.Not)]
-    names = _names([rule.head, *(part for part in rule.body if not isinstance(part, s.Not))])
+    parts = [rule.head, *(part for part in rule.body if not isinstance(part, s.Not))]
+    names = _names(parts)
     found: Atoms = set()
-    for values in itertools.product(constants, repeat=len(names)):
+    for values in itertools.product(*ranges(names, parts, constants, places)):
         binding = dict(zip(names, values, strict=True))
         positive = all(_holds(part, binding, known) for part in rule.body if not isinstance(part, s.Not))
-        if positive and not any(_some(part, binding, known, constants) for part in negated):
+        if positive and not any(_some(part, binding, known, constants, places) for part in negated):
             found.add(_ground(rule.head, binding))
     return found
 
 
-def _some(part: s.Formula, binding: dict[str, s.Value], known: Atoms, constants: Sequence[s.Value]) -> bool:
+def _some(
+    part: s.Formula,
+    binding: dict[str, s.Value],
+    known: Atoms,
+    constants: Sequence[s.Value],
+    places: Places,
+) -> bool:
     """Whether some assignment of the variables that only this part has makes it true."""
     own = [name for name in _names([part]) if name not in binding]
     return any(
         _holds(part, {**binding, **dict(zip(own, values, strict=True))}, known)
-        for values in itertools.product(constants, repeat=len(own))
+        for values in itertools.product(*ranges(own, [part], constants, places))
     )
 
 
@@ -63,12 +77,4 @@ def _holds(part: s.Formula, binding: dict[str, s.Value], known: Atoms) -> bool:
     if isinstance(part, s.Atom):
         return _ground(part, binding) in known
     assert isinstance(part, s.Comparison)
-    left, right = _value(part.left, binding), _value(part.right, binding)
-    return {
-        "=": left == right,
-        "!=": left != right,
-        "<": left < right,
-        "<=": left <= right,
-        ">": left > right,
-        ">=": left >= right,
-    }[part.operator]
+    return compares(part.operator, _value(part.left, binding), _value(part.right, binding))

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from herbrand.language import syntax as s
 
 Row = tuple[s.Value, ...]
 Weights = dict[Row, float]
 Facts = Mapping[str, Weights]
+Places = Mapping[str, Sequence[Sequence[s.Value]]]
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """``add`` says how proofs of one atom come together; ``truths`` holds all provable atoms, for ``not``."""
+    """``add`` says how proofs of one atom come together; ``truths`` holds all provable atoms, for ``not``;
+    ``places`` what may stand in each place of a predicate, where that is not every constant."""
 
     rules: Sequence[s.Rule]
     facts: Facts
     constants: Sequence[s.Value]
     truths: Mapping[str, frozenset[Row]]
     add: Callable[[float, float], float] = lambda left, right: left + right
+    places: Places = field(default_factory=dict)
     _known: dict[tuple[str, int], Weights] = field(default_factory=dict)
 
     def answers(self, predicate: str, left: int) -> Weights:
@@ -50,7 +55,7 @@ class Proofs:
         positive = [part for part in body if not isinstance(part, s.Not)]
         names = _names([rule.head, *positive])
         found = []
-        for values in itertools.product(self.constants, repeat=len(names)):
+        for values in itertools.product(*ranges(names, [rule.head, *positive], self.constants, self.places)):
             binding = dict(zip(names, values, strict=True))
             weight = rule.weight if isinstance(rule.weight, float) else 1
             for part in body:
@@ -68,9 +73,7 @@ class Proofs:
             case s.Not(operand=s.Atom() as atom):
                 return int(not self._provable(atom, binding))
             case s.Comparison(operator=sign, left=one, right=other):
-                a, b = _value(one, binding), _value(other, binding)
-                order = {"=": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}  # type: ignore[operator]
-                return int(order[sign])
+                return int(compares(sign, _value(one, binding), _value(other, binding)))
         raise AssertionError(part)
 
     def _provable(self, atom: s.Atom, binding: Mapping[str, s.Value]) -> bool:
@@ -80,7 +83,7 @@ class Proofs:
         return any(
             _row(apart, {**binding, **dict(zip(own, values, strict=True))})
             in self.truths.get(atom.predicate, ())
-            for values in itertools.product(self.constants, repeat=len(own))
+            for values in itertools.product(*ranges(own, [apart], self.constants, self.places))
         )
 
 
@@ -106,6 +109,31 @@ def softmax(weights: Weights, null: float = -10.0) -> Weights:
     """Beside "no answer"."""
     total = math.exp(null) + sum(map(math.exp, weights.values()))
     return {row: math.exp(weight) / total for row, weight in weights.items()}
+
+
+def compares(sign: str, left: s.Value, right: s.Value) -> bool:
+    """Whether two constants compare so; a number and a text are unequal and in no order."""
+    if isinstance(left, str) != isinstance(right, str):
+        return sign == "!="
+    order: dict[str, Callable[[Any, Any], bool]] = {
+        "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+        ">=": operator.ge,
+    }  # fmt: skip
+    return order[sign](left, right)
+
+
+def ranges(
+    names: Sequence[str], parts: Sequence[s.Formula], constants: Sequence[s.Value], places: Places
+) -> list[Sequence[s.Value]]:
+    """What each variable ranges over: what may stand where an atom has it."""
+    known = {
+        term.name: values
+        for part in parts
+        if isinstance(part, s.Atom) and part.predicate in places
+        for term, values in zip(part.arguments, places[part.predicate], strict=True)
+        if isinstance(term, s.Variable)
+    }
+    return [known.get(name, constants) for name in names]
 
 
 def _apart(part: s.Formula, made: itertools.count[int]) -> s.Formula:

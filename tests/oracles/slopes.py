@@ -5,7 +5,7 @@ The slow, obviously right version: each weight is moved up and down a little, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from herbrand.language import syntax as s
@@ -16,18 +16,12 @@ Key = tuple[str, Row] | int
 """A fact, or a rule's place."""
 
 
-def slopes(
-    rules: Sequence[s.Rule],
-    facts: Facts,
-    constants: Sequence[s.Value],
-    truths: Mapping[str, frozenset[Row]],
-    goal: s.Atom,
-    left: int,
-) -> dict[Key, Weights]:
+def slopes(proofs: Proofs, goal: s.Atom, left: int) -> dict[Key, Weights]:
     """For each fact and each weighted rule, the slope of every answer's weight; no entry where it is 0."""
+    rules, facts = proofs.rules, proofs.facts
 
     def answers(some: Sequence[s.Rule], known: Facts) -> Weights:
-        weights = Proofs(some, known, constants, truths).answers(goal.predicate, left)
+        weights = replace(proofs, rules=some, facts=known, _known={}).answers(goal.predicate, left)
         return goal_answers(goal, weights, lambda one, other: one + other)
 
     found: dict[Key, Weights] = {}

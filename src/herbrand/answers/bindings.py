@@ -30,6 +30,10 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 
+MOST_BITS = 1000
+"""Of a whole number that a float64 surely holds."""
+FAR_BELOW = -10_000
+"""Whose exponential is 0."""
 NULL_SCORE = -10.0
 """In a softmax, "no answer at all" takes part with this score (as in TensorLog)."""
 
@@ -103,14 +107,13 @@ class Bindings(Sheet):
             )
         if how == "none":
             return self
-        weights = self.weights.astype(np.float64)
         if how == "sum":
+            weights = _in_floats(self.weights)
             total = math.fsum(weights.tolist())
             if len(weights) and not total:
                 raise UnsupportedError("the weights add up to 0, so they cannot be divided by their sum")
             return replace(self, weights=weights / total if len(weights) else weights, normalize=how)
-        highest = max([NULL_SCORE, *weights.tolist()])
-        scores, null = np.exp(weights - highest), math.exp(NULL_SCORE - highest)
+        scores, null = _exponentials(self.weights)
         total = null + float(scores.sum())
         return replace(self, weights=scores / total, null=null / total, normalize=how)
 
@@ -167,7 +170,7 @@ class Bindings(Sheet):
 
     def spans(self) -> Iterator[tuple[float, float]] | None:
         """Each weight beside the heaviest, where they can be drawn."""
-        weights = self.weights.astype(np.float64)
+        weights = _in_floats(self.weights)
         heaviest = weights.max(initial=0.0)
         if not (np.isfinite(weights).all() and heaviest > 0 and (weights >= 0).all()):
             return None
@@ -175,6 +178,26 @@ class Bindings(Sheet):
 
     def __repr__(self) -> str:
         return super().__repr__() if len(self) else f"{self.title}\nno answer"
+
+
+def _in_floats(weights: np.ndarray) -> np.ndarray:
+    """As float64; whole numbers beyond it as shares of the largest."""
+    if weights.dtype != object:
+        return weights
+    whole = weights.tolist()
+    largest = max(map(abs, whole), default=0)
+    factor = largest if largest.bit_length() > MOST_BITS else 1
+    return np.array([weight / factor for weight in whole], np.float64)
+
+
+def _exponentials(weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """exp of each weight and of "no answer", all divided by the largest of them."""
+    whole = weights.dtype == object
+    null = int(NULL_SCORE) if whole else NULL_SCORE
+    highest = max([null, *weights.tolist()])
+    below = [max(weight - highest, FAR_BELOW) for weight in (*weights.tolist(), null)]
+    scores = np.exp(np.array(below, np.float64))
+    return scores[:-1], float(scores[-1])
 
 
 def _numbers(weights: np.ndarray) -> pa.Array:

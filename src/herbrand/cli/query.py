@@ -44,7 +44,7 @@ def command(
     top: Annotated[
         int | None, typer.Option("--top", metavar="K", min=0, help="The K heaviest answers.")
     ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Count in integers of any size.")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Count in integers of up to 4,200 digits.")] = False,
 ) -> None:
     """Answers of a goal by the rules, heaviest first: herbrand query family.hb 'uncle("liam", y)'
 

@@ -1,4 +1,4 @@
-"""Random rule programs over three numbers, with facts, and what the oracle makes of them."""
+"""Random rule programs over three numbers and two letters, with facts, and what the oracle makes of them."""
 
 from __future__ import annotations
 
@@ -11,50 +11,64 @@ from herbrand.language import syntax as s
 from tests.oracles.least_model import least_model
 from tests.oracles.proofs import Facts, Proofs, Row
 
-CONSTANTS = (1, 2, 3)
-NAMES = ("x", "y", "z", "w")
-STATED = {"e": 2, "f": 2, "u": 1, "t": 3, "c": 0}
-DERIVED = {"p": 2, "q": 2, "a": 1, "k": 3}
-ARITIES = STATED | DERIVED
+TYPES: dict[str, tuple[s.Value, ...]] = {"n": (1, 2, 3), "m": ("a", "b")}
+CONSTANTS = tuple(value for values in TYPES.values() for value in values)
+NAMES = {"n": ("x", "y", "z", "w"), "m": ("r", "s")}
+STATED = {"e": "nn", "f": "nm", "u": "n", "v": "m", "t": "nmn", "c": ""}
+DERIVED = {"p": "nn", "a": "n", "b": "", "q": "mn", "k": "nmn"}
+COLUMNS = STATED | DERIVED
+LOWER, UPPER = ("p", "a", "b"), ("q", "k")
+PLACES = {name: [TYPES[kind] for kind in kinds] for name, kinds in COLUMNS.items()}
 
-constants = st.sampled_from(CONSTANTS).map(s.Constant)
-variables = st.sampled_from(NAMES).map(s.Variable)
-terms = st.one_of(variables, variables, variables, constants)
-body_terms = st.one_of(terms, terms, terms, st.just(s.Variable("_")))
+variables = {kind: st.sampled_from(names).map(s.Variable) for kind, names in NAMES.items()}
+constants = {kind: st.sampled_from(values).map(s.Constant) for kind, values in TYPES.items()}
+terms = {kind: st.one_of(*[variables[kind]] * 3, constants[kind]) for kind in TYPES}
+body_terms = {kind: st.one_of(*[terms[kind]] * 3, st.just(s.Variable("_"))) for kind in TYPES}
+comparisons = st.one_of(
+    st.builds(s.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), variables["n"], terms["n"]),
+    st.builds(s.Comparison, st.sampled_from(["=", "!="]), variables["m"], terms["m"]),
+)
 
 
 def atoms(*predicates: str) -> st.SearchStrategy[s.Atom]:
     return st.sampled_from(predicates).flatmap(
-        lambda name: st.tuples(*[body_terms] * ARITIES[name]).map(lambda row: s.Atom(name, row))
+        lambda name: st.tuples(*(body_terms[kind] for kind in COLUMNS[name])).map(
+            lambda row: s.Atom(name, row)
+        )
     )
 
 
-comparisons = st.builds(s.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), variables, terms)
+def names_of(part: s.Atom | s.Comparison) -> set[str]:
+    given = part.arguments if isinstance(part, s.Atom) else (part.left, part.right)
+    return {term.name for term in given if isinstance(term, s.Variable) and not term.anonymous}
 
 
 @st.composite
 def rules(
     draw: st.DrawFn, head: str, positive: tuple[str, ...], negative: tuple[str, ...], weights: list[float]
 ) -> s.Rule:
-    """A safe rule: its head and its tests use what its atoms bind."""
+    """A safe rule: its head and its tests use what its atoms bind, or what an equation makes of that."""
     lookups = draw(st.lists(atoms(*positive), min_size=1, max_size=4))
-    known = {t.name for a in lookups for t in a.arguments if isinstance(t, s.Variable) and not t.anonymous}
+    known = set().union(*map(names_of, lookups))
     body: list[s.Formula] = list(lookups)
-    if known:
-        tests = draw(st.lists(comparisons, max_size=1))
-        body += [
-            c for c in tests if {t.name for t in (c.left, c.right) if isinstance(t, s.Variable)} <= known
-        ]
+    for test in draw(st.lists(comparisons, max_size=2)):
+        if test.operator == "=" and names_of(test) & known:
+            known |= names_of(test)
+        if names_of(test) <= known:
+            body.append(test)
     body += map(s.Not, draw(st.lists(atoms(*negative), max_size=1)))
-    of_head = st.one_of(st.sampled_from(sorted(known)).map(s.Variable), constants) if known else constants
-    arguments = tuple(draw(of_head) for _ in range(ARITIES[head]))
+    arguments = []
+    for kind in COLUMNS[head]:
+        bound = sorted(known & set(NAMES[kind]))
+        of_head = [st.sampled_from(bound).map(s.Variable)] if bound else []
+        arguments.append(draw(st.one_of(*of_head * 3, constants[kind])))
     weight = draw(st.sampled_from([None, *weights]))
-    return s.Rule(s.Atom(head, arguments), tuple(draw(st.permutations(body))), weight)  # type: ignore[arg-type]
+    return s.Rule(s.Atom(head, tuple(arguments)), tuple(draw(st.permutations(body))), weight)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Program:
-    """Two strata: ``lower`` derives p and a, ``upper`` q and k and may negate what lower derives."""
+    """Two strata: ``lower`` derives p, a and b, ``upper`` q and k and may negate what lower derives."""
 
     lower: list[s.Rule]
     upper: list[s.Rule]
@@ -65,8 +79,10 @@ class Program:
         return [*self.lower, *self.upper]
 
     def model(self) -> hb.Model:
-        declared: list[s.Statement] = [s.TypeDeclaration("n", tuple(map(s.Constant, CONSTANTS)))]
-        declared += [s.PredicateDeclaration(name, ("n",) * arity) for name, arity in ARITIES.items()]
+        declared: list[s.Statement] = [
+            s.TypeDeclaration(kind, tuple(map(s.Constant, values))) for kind, values in TYPES.items()
+        ]
+        declared += [s.PredicateDeclaration(name, tuple(kinds)) for name, kinds in COLUMNS.items()]
         for name, rows in self.facts.items():
             if rows:
                 columns = tuple(zip(*rows, strict=True))
@@ -77,11 +93,11 @@ class Program:
         """Everything that has a proof of any depth."""
         stated = {(name, row) for name, rows in self.facts.items() for row in rows}
         spelled = [[_spelled(rule) for rule in stratum] for stratum in (self.lower, self.upper)]
-        known = least_model(spelled, stated, CONSTANTS)
-        return {name: frozenset(row for other, row in known if other == name) for name in ARITIES}
+        known = least_model(spelled, stated, CONSTANTS, PLACES)
+        return {name: frozenset(row for other, row in known if other == name) for name in COLUMNS}
 
     def proofs(self, **options: object) -> Proofs:
-        return Proofs(self.rules, self.facts, CONSTANTS, self.truths(), **options)  # type: ignore[arg-type]
+        return Proofs(self.rules, self.facts, CONSTANTS, self.truths(), places=PLACES, **options)  # type: ignore[arg-type]
 
 
 def _spelled(rule: s.Rule) -> s.Rule:
@@ -101,34 +117,34 @@ def _spelled(rule: s.Rule) -> s.Rule:
 
 @st.composite
 def programs(draw: st.DrawFn, weights: tuple[float, ...] = (0.5, 2.0, 3.0), negation: bool = True) -> Program:
-    stated, lower, upper = tuple(STATED), ("p", "a"), ("q", "k")
+    stated = tuple(STATED)
     numbers = list(weights)
     some = [
-        draw(rules(draw(st.sampled_from(lower)), (*stated, *lower), stated if negation else ("c",), numbers))
+        draw(rules(draw(st.sampled_from(LOWER)), (*stated, *LOWER), stated if negation else ("c",), numbers))
         for _ in range(draw(st.integers(1, 3)))
     ]
     others = [
         draw(
             rules(
-                draw(st.sampled_from(upper)),
-                (*stated, *lower, *upper),
-                (*stated, *lower) if negation else ("c",),
+                draw(st.sampled_from(UPPER)),
+                (*stated, *LOWER, *UPPER),
+                (*stated, *LOWER) if negation else ("c",),
                 numbers,
             )
         )
         for _ in range(draw(st.integers(0, 3)))
     ]
     facts: dict[str, dict[Row, float]] = {}
-    for name, arity in ARITIES.items():
-        rows = st.tuples(*[st.sampled_from(CONSTANTS)] * arity)
+    for name, kinds in COLUMNS.items():
+        rows = st.tuples(*(st.sampled_from(TYPES[kind]) for kind in kinds))
         most = 5 if name in STATED else 1
-        chosen = draw(st.sets(rows, max_size=0 if arity == 0 else most))
-        facts[name] = {row: draw(st.sampled_from(numbers)) for row in sorted(chosen)}
+        chosen = draw(st.sets(rows, max_size=most if kinds else 0))
+        facts[name] = {row: draw(st.sampled_from(numbers)) for row in sorted(chosen)}  # type: ignore[type-var]
     return Program(some, others, facts)
 
 
 @st.composite
 def goals(draw: st.DrawFn, program: Program) -> s.Atom:
     heads = sorted({rule.head.predicate for rule in program.rules})
-    name = draw(st.sampled_from([*heads, *heads, *ARITIES]))
-    return s.Atom(name, tuple(draw(body_terms) for _ in range(ARITIES[name])))
+    name = draw(st.sampled_from([*heads, *heads, *COLUMNS]))
+    return s.Atom(name, tuple(draw(body_terms[kind]) for kind in COLUMNS[name]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -85,14 +87,8 @@ def slopes_by_torch(
 
 def compare(program: Program, goal_atom: object, depth: int) -> None:
     proof = proof_of(program.model())
-    expected = slopes(
-        in_order(program),
-        program.facts,
-        program.proofs().constants,
-        program.truths(),
-        goal_atom,  # type: ignore[arg-type]
-        depth + 1,
-    )
+    proofs = replace(program.proofs(), rules=in_order(program))
+    expected = slopes(proofs, goal_atom, depth + 1)  # type: ignore[arg-type]
     weights = program.proofs().answers(goal_atom.predicate, depth + 1)  # type: ignore[attr-defined]
     values, found = slopes_by_torch(proof, program, show_formula(goal_atom), depth)  # type: ignore[arg-type]
     answers = goal_answers(goal_atom, weights, lambda one, other: one + other)  # type: ignore[arg-type]

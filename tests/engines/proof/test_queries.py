@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -169,6 +171,33 @@ def test_counts_beyond_floats_ask_for_integers() -> None:
         model.query('path("a", y)', depth=1100)
     (weight,) = [row.weight for row in model.query('path("a", "b")', depth=1100, exact=True).rows()]
     assert weight == 2**1101 - 1
+
+
+DOUBLING = 'p(x, y) :- e(x, y)\np(x, y) :- p(x, z), p(z, y)\ne("a", "b") @ 2\ne("b", "a") @ 2'
+
+
+def test_exact_counts_beyond_floats_are_shared_out() -> None:
+    model = hb.Model(hb.parse(DOUBLING))
+    whole = told(model.query('p("a", y)', depth=11, exact=True))
+    assert whole["a",] > 10**1000 and whole["a",] - whole["b",] == 2
+    shares = told(model.query('p("a", y)', depth=11, exact=True, normalize="sum"))
+    assert shares == pytest.approx({("a",): 0.5, ("b",): 0.5})
+    softmax = told(model.query('p("a", y)', depth=11, exact=True, normalize="softmax"))
+    assert softmax["a",] == pytest.approx(1 / (1 + math.exp(-2)))
+    assert str(whole["a",]) in repr(model.query('p("a", y)', depth=11, exact=True))
+
+
+def test_exact_counts_end_where_they_cannot_be_written() -> None:
+    """Each call doubles the number of digits."""
+    with pytest.raises(BudgetError, match=r"a count has more than 4,200 digits"):
+        hb.Model(hb.parse(DOUBLING)).query('p("a", y)', depth=60, exact=True)
+
+
+@pytest.mark.parametrize("algebra", ["count", "max"])
+def test_a_sum_beyond_floats_has_not_converged(algebra: str) -> None:
+    answer = hb.Model(hb.parse(DOUBLING)).query('p("a", y)', depth="fixpoint", algebra=algebra)
+    assert not answer.status.converged and answer.guarantee is Guarantee.APPROXIMATION
+    assert answer.status.advice
 
 
 def test_a_doubling_rule_costs_no_more_than_its_depth() -> None:

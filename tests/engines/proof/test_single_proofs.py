@@ -15,9 +15,8 @@ from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language import syntax as s
-from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
-from tests.engines.proof.programs import ARITIES, Program, goals, programs
+from tests.engines.proof.programs import PLACES, Program, goals, programs
 from tests.engines.proof.test_against_proofs import plus, told
 from tests.oracles.chances import chances, of_predicate
 from tests.oracles.proofs import goal_answers
@@ -57,8 +56,8 @@ def test_proofs_add_up(data: st.DataObject, program: Program, depth: int) -> Non
     """All proofs together weigh what the oracle says; fewer leave the rest as the remainder."""
     name = data.draw(st.sampled_from(sorted({rule.head.predicate for rule in program.rules})))
     weights = program.proofs().answers(name, depth + 1)
-    row = data.draw(st.sampled_from(sorted(weights) or [(1,) * ARITIES[name]]))
-    goal = f"{name}({', '.join(map(shown_constant, row))})"
+    row = data.draw(st.sampled_from(sorted(weights) or [tuple(values[0] for values in PLACES[name])]))
+    goal = show_formula(s.Atom(name, tuple(map(s.Constant, row))))
     proof = proof_of(program.model())
     few = proof.explain(goal, Request(depth=depth, top=3))
     assert few.value == pytest.approx(weights.get(row, 0.0))

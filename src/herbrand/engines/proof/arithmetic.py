@@ -16,9 +16,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from herbrand.engines.proof import kernels
+from herbrand.engines.proof.keys import run_starts
 from herbrand.engines.proof.relation import Index, Relation
-from herbrand.errors import UnsupportedError
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.syntax import Learned, Rule
+
+MOST_DIGITS = 4200
+"""Of an exact count: they double with each call where both sides of a rule are recursive, and Python
+writes no more than 4,300."""
+LARGEST = 10**MOST_DIGITS
 
 Values = Any
 """An array or tensor with one number a row."""
@@ -74,9 +80,15 @@ class Arithmetic(Protocol):
         ...
 
     def added(
-        self, matrix: Values, other: Values, rows: np.ndarray, other_rows: np.ndarray, owned: bool
+        self,
+        matrix: Values,
+        other: Values,
+        rows: np.ndarray | None,
+        other_rows: np.ndarray | None,
+        owned: bool,
     ) -> Values:
-        """⊕ of two matrices, whose ``rows`` hold something; the first is written over if it is ``owned``."""
+        """⊕ of two matrices, whose ``rows`` hold something (``None``: all of them do); the first is written
+        over if it is ``owned``."""
         ...
 
     def added_at(self, matrix: Values, places: tuple[np.ndarray, ...], values: Values, owned: bool) -> Values:
@@ -149,10 +161,14 @@ class Real:
         self,
         matrix: np.ndarray,
         other: np.ndarray,
-        rows: np.ndarray,
-        other_rows: np.ndarray,
+        rows: np.ndarray | None,
+        other_rows: np.ndarray | None,
         owned: bool,
     ) -> np.ndarray:
+        if rows is None or other_rows is None:
+            plus = np.maximum if self.best else np.add
+            with np.errstate(over="ignore"):  # told where answers are read
+                return plus(matrix, other, out=matrix if owned else None)
         total = matrix
         if not owned:
             total = np.zeros(matrix.shape)
@@ -195,7 +211,8 @@ class Best(Real):
     def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
         found = np.zeros(count)
         if len(groups):
-            found[groups[_starts(groups)]] = np.maximum.reduceat(values, _starts(groups))
+            starts = run_starts(groups)
+            found[groups[starts]] = np.maximum.reduceat(values, starts)
         return found
 
 
@@ -212,7 +229,7 @@ class Truth(Best):
 
 
 class Integers(Real):
-    """Exact integers of any size; weights must be whole."""
+    """Exact integers, beyond what any float holds; weights must be whole."""
 
     name: str = "exact count"
     compiled: bool = False
@@ -238,10 +255,17 @@ class Integers(Real):
     def ordered(self, index: Index, weights: np.ndarray | None) -> np.ndarray | None:
         return weights if weights is None or index.order is None else weights[index.order]
 
+    def multiply(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        product = left * right
+        if len(product) and max(product.max(), -product.min()) >= LARGEST:
+            raise BudgetError(f"a count has more than {MOST_DIGITS:,} digits", hint="take a smaller --depth")
+        return product
+
     def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
         found = np.full(count, 0, dtype=object)
         if len(groups):
-            found[groups[_starts(groups)]] = np.add.reduceat(values, _starts(groups))
+            starts = run_starts(groups)
+            found[groups[starts]] = np.add.reduceat(values, starts)
         return found
 
     def nonzero(self, values: np.ndarray) -> np.ndarray:
@@ -260,8 +284,3 @@ class Independent(Real):
         with np.errstate(divide="ignore"):
             failing = np.bincount(groups, np.log1p(-values), count) if len(groups) else np.zeros(count)
         return -np.expm1(failing)
-
-
-def _starts(groups: np.ndarray) -> np.ndarray:
-    """Where each run of equal, ascending group numbers begins."""
-    return np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])

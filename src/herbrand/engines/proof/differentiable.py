@@ -95,7 +95,12 @@ class Differentiable:
         return values.new_zeros(shape).index_put(_tensors(places), values)
 
     def added(
-        self, matrix: Tensor, other: Tensor, rows: np.ndarray, other_rows: np.ndarray, owned: bool
+        self,
+        matrix: Tensor,
+        other: Tensor,
+        rows: np.ndarray | None,
+        other_rows: np.ndarray | None,
+        owned: bool,
     ) -> Tensor:
         return matrix + other
 

@@ -74,7 +74,9 @@ class Fixpoint:
                 break
             self._run_frontiers()
             self._tell_news()
-        return Answers(owner.questions, without_zeros(owner.answers.table, self._arithmetic))
+        found = without_zeros(owner.answers.table, self._arithmetic)
+        self.converged &= bool(np.isfinite(found.values).all())
+        return Answers(owner.questions, found)
 
     def _is_hopeless(self) -> bool:
         """Best proofs without a cycle are no deeper than there are rows; sums are given their rounds."""

@@ -3,11 +3,17 @@
 A state is groups of (constant, weight). Pushing it through a relation gives, for each group, the sum over
 its constants of weight times the weight of each fact that leads on; ``best`` takes the largest term instead.
 
+Where a constant that was found stands among a group's results is remembered in ``marks`` [width], counted
+from ``base[0]``: what is below belongs to groups that are done. A kernel moves the base on before it marks,
+so that marks never have to be cleared between groups or calls. Places in the innermost loops are unsigned:
+no index is looked at for whether it counts from the end, which is a third of their time.
+
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1], np.int32)
->>> counts, found, totals = np.zeros(1, np.int64), np.zeros(8, np.int32), np.zeros(8)
+>>> counts, found, totals = np.zeros(1, np.int64), np.zeros(8, np.int64), np.zeros(8)
+>>> marks, base = np.full(2, -1, np.int32), np.zeros(1, np.int64)
 >>> push(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 5.0]), pointers, columns, np.ones(3),
-...      np.zeros(2), np.full(2, -1), 0, False, 0, counts, found, totals)
-(1, 1, 2)
+...      marks, base, False, 0, counts, found, totals)
+(1, 2)
 >>> found[:2].tolist(), totals[:2].tolist()
 ([0, 1], [1.0, 6.0])
 """
@@ -22,6 +28,19 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+HIGHEST_MARK = 2**31 - 1
+
+
+@numba.njit(cache=True, nogil=True)
+def reserve(marks: Array, base: Array, count: Any) -> Any:
+    """The first of so many marks that nobody has used; all begin anew when they are used up."""
+    if base[0] + count > HIGHEST_MARK:
+        marks[:] = -1
+        base[0] = 0
+    first = base[0]
+    base[0] += count
+    return first
+
 
 @numba.njit(cache=True, nogil=True)
 def push(
@@ -31,51 +50,51 @@ def push(
     pointers: Array,
     columns: Array,
     weights: Array,
-    sums: Array,
     marks: Array,
-    stamp: int,
+    base: Array,
     best: bool,
     group: int,
     counts: Array,
     found: Array,
     totals: Array,
-) -> tuple[Any, Any, Any]:
-    """As many groups from ``group`` on as fit ``found``; gives (next stamp, next group, entries found).
+) -> tuple[Any, Any]:
+    """As many groups from ``group`` on as fit ``found``; gives (next group, entries found).
 
-    ``groups`` are pointers into ``pivots`` and ``values``; ``weights`` may be empty, all 1. ``sums`` and
-    ``marks`` [width] are workspace, with marks below ``stamp``. ``counts`` [groups] is filled.
+    ``groups`` are pointers into ``pivots`` and ``values``; ``weights`` may be empty, all 1. ``counts``
+    [groups] is filled.
     """
     plain = len(weights) == 0
-    width = len(sums)
+    width = len(marks)
     filled = 0
     while group < len(groups) - 1:
         bound = 0
         for one in range(groups[group], groups[group + 1]):
             bound += pointers[pivots[one] + 1] - pointers[pivots[one]]
-        if filled + min(bound, width) > len(found):
+        most = min(bound, width)
+        if filled + most > len(found):
             break
         start = filled
+        shift = reserve(marks, base, most) - start
         for one in range(groups[group], groups[group + 1]):
             value = values[one]
-            for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
-                column = columns[entry]
+            entry, stop = np.uint64(pointers[pivots[one]]), np.uint64(pointers[pivots[one] + 1])
+            while entry < stop:
+                column = np.uint32(columns[entry])
                 term = value if plain else value * weights[entry]
-                if marks[column] != stamp:
-                    marks[column] = stamp
-                    sums[column] = term
+                at = marks[column] - shift
+                if at < start:
+                    marks[column] = shift + filled
                     found[filled] = column
+                    totals[filled] = term
                     filled += 1
                 elif best:
-                    if term > sums[column]:
-                        sums[column] = term
+                    totals[at] = max(totals[at], term)
                 else:
-                    sums[column] += term
-        for place in range(start, filled):
-            totals[place] = sums[found[place]]
+                    totals[at] += term
+                entry += np.uint64(1)
         counts[group] = filled - start
-        stamp += 1
         group += 1
-    return stamp, group, filled
+    return group, filled
 
 
 @numba.njit(cache=True, nogil=True)
@@ -86,9 +105,8 @@ def push_where(
     pointers: Array,
     columns: Array,
     weights: Array,
-    sums: Array,
     marks: Array,
-    stamp: int,
+    base: Array,
     best: bool,
     first: Array,
     length: Array,
@@ -97,42 +115,55 @@ def push_where(
     counts: Array,
     found: Array,
     totals: Array,
-) -> tuple[Any, Any]:
+) -> int:
     """:func:`push` of all groups, kept and weighed where a second relation has a row too.
 
-    Group g's rows there are ``length[g]`` places of ``allowed`` from ``first[g]`` on.
+    Group g's rows there are ``length[g]`` places of ``allowed`` from ``first[g]`` on. Gives how many entries
+    were found.
     """
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
     filled = 0
     for group in range(len(groups) - 1):
         counts[group] = 0
-        start, stop = first[group], first[group] + length[group]
-        if start == stop:
+        begin, many = first[group], length[group]
+        if many == 0:
             continue
-        for place in range(start, stop):
-            marks[allowed[place]] = stamp
-            sums[allowed[place]] = 0.0
+        shift = reserve(marks, base, many)
+        into = totals[filled : filled + many]
+        into[:] = 0.0
+        for place in range(many):
+            marks[allowed[begin + place]] = shift + place
         for one in range(groups[group], groups[group + 1]):
             value = values[one]
-            for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
-                column = columns[entry]
-                if marks[column] == stamp:
-                    term = value if plain else value * weights[entry]
-                    if best:
-                        if term > sums[column]:
-                            sums[column] = term
-                    else:
-                        sums[column] += term
+            entry, stop = np.uint64(pointers[pivots[one]]), np.uint64(pointers[pivots[one] + 1])
+            if best:
+                while entry < stop:
+                    at = marks[np.uint32(columns[entry])] - shift
+                    if at >= 0:
+                        term = value if plain else value * weights[entry]
+                        into[at] = max(into[at], term)
+                    entry += np.uint64(1)
+            elif plain:
+                while entry < stop:
+                    at = marks[np.uint32(columns[entry])] - shift
+                    if at >= 0:
+                        into[np.uint64(at)] += value
+                    entry += np.uint64(1)
+            else:
+                while entry < stop:
+                    at = marks[np.uint32(columns[entry])] - shift
+                    if at >= 0:
+                        into[np.uint64(at)] += value * weights[entry]
+                    entry += np.uint64(1)
         before = filled
-        for place in range(start, stop):
-            total = sums[allowed[place]]
+        for place in range(many):
+            total = into[place]
             if total != 0.0:
-                found[filled] = allowed[place]
-                totals[filled] = total if evenly else total * allowed_weights[place]
+                found[filled] = allowed[begin + place]
+                totals[filled] = total if evenly else total * allowed_weights[begin + place]
                 filled += 1
         counts[group] = filled - before
-        stamp += 1
-    return stamp, filled
+    return filled
 
 
 @numba.njit(cache=True, nogil=True)
@@ -142,30 +173,34 @@ def pull(
 ) -> bool:  # fmt: skip
     """For every row of ``made``, the sum of its sources' rows of ``state`` times the facts' weights.
 
-    ``active`` tells which rows of ``state`` hold anything; ``made`` and ``touched`` are 0, and rows of
-    ``made`` that get anything are marked in ``touched``. Tells whether any did.
+    ``active`` tells which rows of ``state`` hold anything. All of ``made`` is written; ``touched`` is false,
+    and rows of ``made`` that get anything are marked in it. Tells whether any did.
     """
     plain = len(weights) == 0
     many = state.shape[1]
     filled = False
     for row in range(len(pointers) - 1):
+        into = made[row]
         for entry in range(pointers[row], pointers[row + 1]):
             source = sources[entry]
             if not active[source]:
                 continue
             weight = 1.0 if plain else weights[entry]
-            into, out_of = made[row], state[source]
-            if best:
-                for place in range(many):
-                    into[place] = max(into[place], weight * out_of[place])
-            elif touched[row]:
-                for place in range(many):
-                    into[place] += weight * out_of[place]
-            else:
+            out_of = state[source]
+            if not touched[row]:
                 for place in range(many):
                     into[place] = weight * out_of[place]
-            touched[row] = True
+                touched[row] = True
+            elif best:
+                for place in range(many):
+                    into[place] = max(into[place], weight * out_of[place])
+            else:
+                for place in range(many):
+                    into[place] += weight * out_of[place]
+        if touched[row]:
             filled = True
+        else:
+            into[:] = 0.0
     return filled
 
 
@@ -200,20 +235,25 @@ def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best
     """:func:`pull` of a single column, [constants]."""
     plain = len(weights) == 0
     filled = False
-    for row in range(len(pointers) - 1):
+    entry = np.uint64(0)
+    for row in range(np.uint64(len(pointers) - 1)):
         total = 0.0
+        stop = np.uint64(pointers[row + np.uint64(1)])
         if best:
-            for entry in range(pointers[row], pointers[row + 1]):
-                term = state[np.uint32(sources[entry])]  # unsigned: no look for indices from the end
+            while entry < stop:
+                term = state[np.uint32(sources[entry])]
                 if not plain:
                     term *= weights[entry]
                 total = max(total, term)
+                entry += np.uint64(1)
         elif plain:
-            for entry in range(pointers[row], pointers[row + 1]):
+            while entry < stop:
                 total += state[np.uint32(sources[entry])]
+                entry += np.uint64(1)
         else:
-            for entry in range(pointers[row], pointers[row + 1]):
+            while entry < stop:
                 total += state[np.uint32(sources[entry])] * weights[entry]
+                entry += np.uint64(1)
         made[row] = total
         filled = filled or total != 0.0
     return filled

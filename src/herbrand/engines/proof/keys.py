@@ -4,6 +4,8 @@
 [2, 3]
 >>> row_pointers(np.array([0, 2, 2]), 3).tolist()
 [0, 1, 1, 3]
+>>> run_starts(np.array([4, 4, 7, 4])).tolist()
+[0, 2, 3]
 """
 
 from __future__ import annotations
@@ -57,3 +59,13 @@ def row_pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
     pointers = np.zeros(size + 1, np.int64)
     np.cumsum(counts, out=pointers[1:])
     return pointers
+
+
+def run_starts(numbers: np.ndarray) -> np.ndarray:
+    """Where each run of equal numbers begins."""
+    if not len(numbers):
+        return np.empty(0, np.int64)
+    begins = np.empty(len(numbers), bool)
+    begins[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=begins[1:])
+    return begins.nonzero()[0]

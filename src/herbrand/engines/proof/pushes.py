@@ -33,7 +33,7 @@ class Push:
         self, best: bool, check_size: Callable[[float, int], None]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """How many entries each group found, which, and their totals; in chunks, as long as they fit."""
-        sums, marks = self.workspace.of(self.width)
+        marks, base = self.workspace.of(self.width)
         number = len(self.groups) - 1
         counts = np.zeros(number, np.int64)
         bound = 0
@@ -42,12 +42,11 @@ class Push:
         capacity = max(1, min(bound, max(CHUNK, self.width)))
         parts: list[tuple[np.ndarray, np.ndarray]] = []
         group, total = 0, 0
-        stamp = self.workspace.reserve(number)
         while group < number:
             found, totals = np.empty(capacity, np.int64), np.empty(capacity)
-            stamp, group, filled = kernels.push(
-                self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, sums, marks,
-                stamp, best, group, counts, found, totals,
+            group, filled = kernels.push(
+                self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
+                best, group, counts, found, totals,
             )  # fmt: skip
             parts.append((found[:filled], totals[:filled]))
             total += filled
@@ -88,13 +87,13 @@ class MaskedPush:
     workspace: Workspace
 
     def forward(self, best: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        sums, marks = self.workspace.of(self.width)
+        marks, base = self.workspace.of(self.width)
         counts = np.zeros(len(self.first), np.int64)
-        found, totals = np.empty(int(self.length.sum()), np.int64), np.empty(int(self.length.sum()))
-        _, filled = kernels.push_where(
-            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, sums, marks,
-            self.workspace.reserve(len(self.first)), best, self.first, self.length, self.allowed,
-            self.allowed_weights, counts, found, totals,
+        most = int(self.length.sum())
+        found, totals = np.empty(most, np.int64), np.empty(most)
+        filled = kernels.push_where(
+            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
+            best, self.first, self.length, self.allowed, self.allowed_weights, counts, found, totals,
         )  # fmt: skip
         return counts, found[:filled], totals[:filled]
 

@@ -14,8 +14,10 @@ import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
-from herbrand.engines.proof.plan import Join
+from herbrand.engines.proof.keys import run_starts
+from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.pushes import MaskedPush, Push, pull_back
+from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.engines.proof.table import ROW, Grid, State, Table
 from herbrand.engines.proof.workspace import Workspace
@@ -70,7 +72,7 @@ class Pushing:
         counts, found, totals = self._push(
             state_groups,
             state_groups.column(pivot),
-            index,
+            index.pointers,
             index.column(place),
             self._arithmetic.ordered(index, weights),
             index.relation.sizes[place],
@@ -78,6 +80,22 @@ class Pushing:
         columns = tuple(np.repeat(column, counts) for column in state_groups.keys)
         made = Table((*kept, new), (*columns, found), totals)
         return made if (*kept, new) == (ROW, *step.live) else made.arranged((ROW, *step.live))
+
+    def pushed_answers(self, step: Ask, answers: Answers, width: int, table: Table) -> Table | None:
+        """The rows with the answers to what each asks, where only the one new variable and nothing that was
+        asked with is needed afterwards; ``None`` for other steps. ``width``: the new variable's constants."""
+        if not self._arithmetic.compiled or len(step.found) != 1 or step.found[0] not in step.live:
+            return None
+        if set(step.inputs) & set(step.live):
+            return None
+        kept = tuple(name for name in (ROW, *step.live) if name != step.found[0])
+        groups = _Groups.of(table, kept, self._arithmetic)
+        pivots = answers.questions.places([groups.column(name) for name in step.inputs], len(groups.table))
+        counts, found, totals = self._push(
+            groups, pivots, answers.pointers, answers.only_column, answers.table.values, width
+        )
+        columns = tuple(np.repeat(column, counts) for column in groups.keys)
+        return Table((*kept, step.found[0]), (*columns, found), totals).arranged((ROW, *step.live))
 
     def pushed_where(
         self, step: Join, index: Index, weights: Values | None, mask: Join, masks: Relation,
@@ -125,13 +143,13 @@ class Pushing:
         self,
         groups: _Groups,
         pivots: np.ndarray,
-        index: Index,
+        pointers: np.ndarray,
         columns: np.ndarray,
         weights: Values | None,
         width: int,
     ) -> tuple[np.ndarray, np.ndarray, Values]:
         call = Push(
-            groups.pointers, pivots, self._arithmetic.numbers(groups.values), index.pointers, columns,
+            groups.pointers, pivots, self._arithmetic.numbers(groups.values), pointers, columns,
             self._numbers(weights), width, self._workspace,
         )  # fmt: skip
         counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
@@ -172,7 +190,7 @@ class Pushing:
         pulled = (other.pointers, other.column(place), self._numbers(ordered))
         size, best = index.relation.sizes[1 - place], self._arithmetic.best
         touched = None
-        made = np.zeros((size, state.rows))
+        made = np.empty((size, state.rows))
         if state.rows == 1:
             filled = kernels.pull_one(*pulled, numbers.ravel(), best, made.ravel())
         else:
@@ -204,7 +222,7 @@ class _Groups:
     @classmethod
     def of_rows(cls, table: Table) -> _Groups:
         rows = table.columns[0]
-        starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, np.int64)
+        starts = run_starts(rows)
         return cls((rows[starts],), np.append(starts, len(rows)), table)
 
     @classmethod

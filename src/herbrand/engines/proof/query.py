@@ -282,7 +282,7 @@ class Proof:
         if weights.dtype != object and not np.isfinite(weights).all() and found.status.converged:
             raise UnsupportedError(
                 "a weight is larger than any float",
-                hint="count in integers of any size by --exact, or take a smaller --depth",
+                hint="count in exact integers by --exact, or take a smaller --depth",
             )
         order = np.lexsort([*(indices[name] for name in reversed(shape.variables)), _descending(weights)])
         order = order if request.top is None or request.normalize != "none" else order[: request.top]

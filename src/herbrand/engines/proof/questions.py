@@ -72,6 +72,11 @@ class Answers:
     def pointers(self) -> np.ndarray:
         return row_pointers(self.table.columns[0], len(self.questions))
 
+    @cached_property
+    def only_column(self) -> np.ndarray:
+        """What is answered where there is one output, as small as the columns of relations are."""
+        return self.table.columns[1].astype(np.int32)
+
     def ranges(self, columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Where each row's answers begin, and how many there are. Every row was asked."""
         numbers = self.questions.places(columns, count)

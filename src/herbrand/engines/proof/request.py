@@ -30,7 +30,7 @@ ALGEBRAS: dict[str, type[Any]] = {
 @dataclass(frozen=True)
 class Request:
     """How goals are to be answered. ``depth`` is a number of calls or ``"fixpoint"``; ``exact``
-    counts in integers of any size. Nothing is drawn by chance, so a seed changes nothing."""
+    counts in integers of up to 4,200 digits. Nothing is drawn by chance, so a seed changes nothing."""
 
     algebra: str = "count"
     depth: int | str = DEPTH

@@ -224,10 +224,11 @@ class Runner:
         self.check_size(total, len(table.names) + len(names) + 2)
         left = np.repeat(np.arange(len(table)), counts)
         right = np.arange(total) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        matches = slice(first[0], first[0] + total) if len(table) == 1 else right
         new: dict[str, np.ndarray] = {}
         kept = None
         for name, column in zip(names, columns, strict=True):
-            matched = column[right]
+            matched = column[matches]
             if name in new:
                 agrees = new[name] == matched
                 kept = agrees if kept is None else kept & agrees
@@ -245,6 +246,10 @@ class Runner:
 
     def with_answers(self, step: Ask, plan: ClausePlan, table: Table, answers: Answers, rows: int) -> Table:
         """The rows with the answers to each row's question, summed down to what is live."""
+        width = self.sizes(step.found, plan, rows)[0] if step.found else 1
+        pushed = self.pushing.pushed_answers(step, answers, width, table)
+        if pushed is not None:
+            return pushed
         columns = [table.column(name) for name in step.inputs]
         first, counts = answers.ranges(columns, len(table))
         widened = self.widened(

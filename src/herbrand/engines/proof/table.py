@@ -20,7 +20,7 @@ import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
-from herbrand.engines.proof.keys import group_keys
+from herbrand.engines.proof.keys import group_keys, run_starts
 
 ROW = ""
 DENSE_SHARE = 0.02
@@ -34,7 +34,8 @@ MOST_WAITING = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """``columns[i]`` holds the constants of ``names[i]``. Rows ascend by :data:`ROW`, the first."""
+    """``columns[i]`` holds the constants of ``names[i]``. Rows are distinct and ascend by :data:`ROW`, the
+    first."""
 
     names: tuple[str, ...]
     columns: tuple[np.ndarray, ...]
@@ -144,7 +145,7 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
         return _by_counting(live, columns, keys, bound, table.values, arithmetic)
     order = None if _ascends(keys) else np.argsort(keys, kind="stable")
     ordered = keys if order is None else keys[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(keys) else np.empty(0, np.int64)
+    starts = run_starts(ordered)
     if len(starts) == len(keys):
         return (
             Table(live, tuple(columns), table.values)
@@ -250,6 +251,8 @@ class Total:
 
     def _joined(self) -> State:
         tables = self._tables
+        if len(tables) == 1:  # rows of one state are distinct
+            return as_state(tables[0].named(self._names), self._sizes, self._arithmetic)
         columns = tuple(np.concatenate([t.columns[i] for t in tables]) for i in range(len(self._names)))
         values = self._arithmetic.concatenate([table.values for table in tables])
         table = Table(self._names, columns, values)
@@ -259,6 +262,10 @@ class Total:
     def _add_grid(self, grid: Grid) -> None:
         if self._grid is None:
             self._grid = grid  # another's, until something is added
+            return
+        if grid.rows == 1:
+            matrix = self._arithmetic.added(self._grid.matrix, grid.matrix, None, None, self._owned)
+            self._keep(matrix, None)
             return
         matrix = self._arithmetic.added(
             self._grid.matrix, grid.matrix, self._grid.active, grid.active, self._owned
@@ -272,6 +279,6 @@ class Total:
         touched[places[0]] = True
         self._keep(self._arithmetic.added_at(self._grid.matrix, places, table.values, self._owned), touched)
 
-    def _keep(self, matrix: Values, touched: np.ndarray) -> None:
+    def _keep(self, matrix: Values, touched: np.ndarray | None) -> None:
         self._grid = Grid((self._names[0], self._names[1]), matrix, True, touched)
         self._owned = True
