@@ -69,6 +69,16 @@ def test_scores_of_stated_facts_only() -> None:
     assert scores.grad is not None and scores.grad.tolist() == [5.0, 2.0]
 
 
+def test_one_column_needs_no_name() -> None:
+    layer = hb.nn.QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)")
+    by_name = layer({"x": ["a", "c"]})
+    assert torch.equal(layer(["a", "c"]), by_name) and torch.equal(layer(torch.tensor([0, 2])), by_name)
+    with pytest.raises(HerbrandError, match=r"the goal path\(x, y\) is given x"):
+        layer("a")
+    with pytest.raises(HerbrandError, match="is given a, b"):
+        sums()(["p"], {"shows": torch.ones(3, 3)})
+
+
 def test_weights_of_facts_and_rules_are_parameters() -> None:
     model = hb.Model(hb.parse(PATHS))
     layer = hb.nn.QueryLayer(model, "path(x, y)", depth=5)

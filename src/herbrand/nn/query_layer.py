@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
 FLOAT = 8
 
+Rows = Mapping[str, Sequence[Value] | Tensor] | Sequence[Value] | Tensor
+"""A column of constants, or of their indices, by variable; the column alone where there is one variable."""
+
 
 class QueryLayer(nn.Module):
     """Weights of a goal's answers, differentiable in the weights of facts and rules and in given scores.
@@ -107,15 +110,15 @@ class QueryLayer(nn.Module):
 
     def forward(
         self,
-        rows: Mapping[str, Sequence[Value] | Tensor] | None = None,
+        rows: Rows | None = None,
         scores: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
         """The weight of every answer [question, constants of each asked variable...]; 0 where none is proved.
 
-        ``rows`` gives a column of constants, or of their indices as a tensor, for each variable in ``given``.
-        The dtype is that of the scores, else torch's default.
+        ``rows`` gives a column of constants, or of their indices as a tensor, for each variable in ``given``;
+        the column alone where only one is given. The dtype is that of the scores, else torch's default.
         """
-        inputs = self._inputs(rows or {})
+        inputs = self._inputs({} if rows is None else rows)
         types = self._read.shape.clause.types
         sizes = [self.proof.program.sizes[types[name]] for name in self.asked]
         needed = math.prod([len(inputs), *sizes]) * FLOAT
@@ -132,7 +135,7 @@ class QueryLayer(nn.Module):
 
     def log_shares(
         self,
-        rows: Mapping[str, Sequence[Value] | Tensor] | None = None,
+        rows: Rows | None = None,
         scores: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
         """The logarithm of each answer's share of its question's weights, -inf where none is proved."""
@@ -176,7 +179,14 @@ class QueryLayer(nn.Module):
                 )
         return {name: given.reshape(-1).double().cpu() for name, given in scores.items()}
 
-    def _inputs(self, rows: Mapping[str, Sequence[Value] | Tensor]) -> list[tuple[int, ...]]:
+    def _inputs(self, rows: Rows) -> list[tuple[int, ...]]:
+        if not isinstance(rows, Mapping):
+            if len(self.given) != 1 or isinstance(rows, str):
+                raise LanguageError(
+                    f"the goal {self.goal} is given {', '.join(self.given) or 'nothing'}",
+                    hint="a column of constants for each, by name: {'x': [...]}",
+                )
+            rows = {self.given[0]: rows}
         unknown = [name for name in rows if name not in self.given]
         missing = [name for name in self.given if name not in rows]
         if unknown or missing:
