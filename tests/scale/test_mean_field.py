@@ -21,8 +21,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, ContradictionError, FactsError, UnsupportedError
 from herbrand.language import syntax as s
-from herbrand.scale import facts as stored
-from herbrand.scale import mean_field
+from herbrand.scale import loading, mean_field
 from herbrand.scale.place import place_of
 from tests.program_generators import models
 
@@ -126,7 +125,7 @@ class TestTables:
     def test_large_tables_are_numbered_in_parts(
         self, links: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(stored, "ROWS_AT_A_TIME", 40)
+        monkeypatch.setattr(loading, "ROWS_AT_A_TIME", 40)
         expected = smokers(links).infer(engine="mean-field")
         agree(on_duckdb(hb.parse(SMOKERS), {"friends": [*links, *links[:9]]}), expected)
 
@@ -169,7 +168,7 @@ class TestGoingOn:
     def test_a_load_that_was_cut_off(
         self, tmp_path: Path, links: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        place, make, made = f"duckdb:{tmp_path / 'w.duckdb'}", stored._Loading.make, []
+        place, make, made = f"duckdb:{tmp_path / 'w.duckdb'}", loading.Loading.make, []
 
         def cut(self: Any, table: str, query: str) -> None:
             if len(made) == 3:
@@ -178,7 +177,7 @@ class TestGoingOn:
             make(self, table, query)
 
         with monkeypatch.context() as patch:
-            patch.setattr(stored._Loading, "make", cut)
+            patch.setattr(loading.Loading, "make", cut)
             with pytest.raises(KeyboardInterrupt):
                 smokers(links, place).infer()
         first = made.copy()
@@ -212,7 +211,7 @@ class TestGoingOn:
 KILLED_AFTER_FOUR = """
 import os, signal, sys
 import herbrand as hb
-from herbrand.scale import facts as stored
+from herbrand.scale import loading
 from herbrand.scale import mean_field
 step, made = mean_field.StoredMeanField.step, mean_field.moved
 def counted(self, state):

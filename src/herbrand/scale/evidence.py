@@ -10,7 +10,8 @@ from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError
 from herbrand.program.evidence import LATENT, Evidence, Known
 from herbrand.program.program import Program
-from herbrand.scale.facts import PredicateTables, StoredFacts
+from herbrand.scale.facts import StoredFacts
+from herbrand.scale.loading import PredicateTables
 
 NONE = np.empty(0, np.int64)
 

@@ -32,7 +32,8 @@ from herbrand.language.syntax import Theory, Value
 from herbrand.program.lower import lower
 from herbrand.program.question import queried_predicates, read_question
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.facts import KEPT, LOADING, StoredFacts, kept_facts, stored_facts
+from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
+from herbrand.scale.loading import LOADING
 from herbrand.scale.mean_field import RUN, State, nothing_to_resume, told_of, with_settings
 from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.proofs import StoredRules

@@ -1,0 +1,265 @@
+"""Loading facts into a database: tables of constants, and each predicate's rows as numbers, each row once.
+
+What is finished is noted as soon as it is whole, so that a load that was cut off can go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from herbrand.contraction.relational_databases import Database
+from herbrand.errors import FactsError
+from herbrand.facts.claims import Claims
+from herbrand.facts.domain import Domain
+from herbrand.facts.judging import read_claims
+from herbrand.facts.place import shown
+from herbrand.facts.sources.base import OpenTable
+from herbrand.facts.sources.stored import StoredTable
+from herbrand.language.signature import Kind, Predicate, Signature
+from herbrand.scale.domain import constant, stored_domain
+from herbrand.scale.said import Said, in_place, judged, kind_of
+
+Report = Callable[[str, float], None]
+LOADING = "loading"
+ROWS_AT_A_TIME = 10_000_000
+"""A table of more rows is numbered in parts, each of which is kept as soon as it is done."""
+
+
+@dataclass(frozen=True)
+class PredicateTables:
+    """Names of the tables of one predicate's facts, and how many rows each has.
+
+    Their columns are ``a0``, ``a1``, ... (a many-valued predicate's last is its value); ``soft`` has
+    ``p``, the probability, and ``true``, where facts are weighted, ``w``.
+    """
+
+    true: str
+    false: str
+    soft: str
+    weighted: bool
+    counts: tuple[int, int, int]
+
+
+def table_names(number: int) -> tuple[str, str, str]:
+    return f"true_{number}", f"false_{number}", f"soft_{number}"
+
+
+@dataclass
+class Loading:
+    database: Database
+    report: Report
+    sources: list[str]
+    staged: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+
+    def go_on(self) -> None:
+        """Take what a load of the same sources has finished."""
+        if self.database.has(LOADING):
+            kept = json.loads(self.database.kept(LOADING))
+            self.made = kept["made"] if kept["sources"] == self.sources else []
+
+    def make(self, table: str, query: str) -> None:
+        """A table, unless it is there; noted as soon as it is whole."""
+        if table in self.made:
+            return
+        self.database.make(table, query)
+        self.made.append(table)
+        self.database.keep(LOADING, json.dumps({"sources": self.sources, "made": self.made}))
+
+    def clear(self) -> None:
+        """Drop what only loading needed."""
+        self.database.drop(LOADING)
+        for name in self.staged:
+            self.database.drop(name)
+
+    def said(self, table: OpenTable, signature: Signature) -> Said:
+        """The table as a query, judged; raises for empty cells and for what is no truth or probability."""
+        predicate = signature.predicates[table.predicate]
+        self.report(f"reading {table.name}", 0.1)
+        if not isinstance(table, StoredTable) or not self.database.reads_sources:
+            return self._through_memory(read_claims(table, predicate, signature))
+        return judged(in_place(table, predicate), self.database)
+
+    def _through_memory(self, claims: Claims) -> Said:
+        """Rows that were judged in memory, put into the database."""
+        name = f"staged_{len(self.staged)}"
+        data: dict[str, pa.Array] = {
+            f"c{place}": column.values.take(pa.array(column.codes))
+            for place, column in enumerate(claims.columns)
+        }
+        count = claims.interned.row_count
+        p = claims.probabilities if claims.probabilities is not None else claims.truths
+        data["p"] = pa.array([1.0] * count if p is None else p.astype(float), pa.float64())
+        weights = claims.weights
+        data["w"] = pa.nulls(count, pa.float64()) if weights is None else pa.array(weights, pa.float64())
+        self.database.put(name, pa.table(data))
+        self.staged.append(name)
+        kinds: tuple[Kind | None, ...] = tuple(
+            column.kind if len(column.values) else None for column in claims.columns
+        )
+        weighted = claims.weights is not None
+        return Said(claims.table, claims.predicate, f"SELECT * FROM {name}", kinds, weighted)
+
+    def domains(self, signature: Signature, said: Sequence[Said]) -> tuple[Signature, dict[str, Domain]]:
+        found: dict[str, Domain] = {}
+        types = dict(signature.types)
+        for number, (name, declared) in enumerate(signature.types.items()):
+            uses = [
+                (one, place)
+                for one in said
+                for place, column_type in enumerate(one.predicate.column_types)
+                if column_type == name
+            ]
+            if declared.values is not None:
+                found[name] = Domain.of(name, declared.values, declared=True)
+                self._put_constants(f"domain_{number}", found[name])
+                continue
+            mentioned = signature.mentioned.get(name, ())
+            kind = kind_of(name, declared.kind if declared.declared else None, uses, mentioned)
+            self.report(f"numbering the constants of {name}", 0.3)
+            parts = [f"SELECT c{place} AS value FROM ({one.query}) q" for one, place in uses]
+            if mentioned:
+                parts.append(" UNION ALL ".join(f"SELECT {constant(v)} AS value" for v in mentioned))
+            union = " UNION ALL ".join(parts) or "SELECT CAST(NULL AS BIGINT) AS value LIMIT 0"
+            self.make(
+                f"domain_{number}",
+                f"SELECT CAST(ROW_NUMBER() OVER (ORDER BY value) - 1 AS INT) AS id, value "
+                f"FROM (SELECT DISTINCT value FROM ({union}) u) d",
+            )
+            found[name] = stored_domain(name, self.database, f"domain_{number}", kind or "text")
+            types[name] = replace(declared, kind=kind) if declared.kind is None else declared
+        self._table_of = {name: f"domain_{number}" for number, name in enumerate(types)}
+        self._closed = {name for name, declared in types.items() if declared.values is not None}
+        return replace(signature, types=types), found
+
+    def _put_constants(self, table: str, domain: Domain) -> None:
+        ids = pa.array(range(len(domain)), pa.int32())
+        self.database.put(table, pa.table({"id": ids, "value": domain.values}))
+
+    def tables(
+        self, number: int, predicate: Predicate, said: Sequence[Said], domains: Mapping[str, Domain]
+    ) -> PredicateTables:
+        """The predicate's rows as numbers, apart by what is said of them, each once."""
+        self.report(f"sorting {predicate.name}", 0.6)
+        columns = [f"a{place}" for place in range(len(predicate.column_types))]
+        names = table_names(number)
+        if not said:
+            return self._nothing_said(names, columns)
+        source = self._numbered(predicate, said, columns)
+        weighted = any(one.weighted for one in said)
+        if weighted:
+            self.make(names[0], _weighted(source, columns))
+        else:
+            self._make_facts(names[0], predicate, said, columns)
+        self.make(names[1], _distinct(source, columns, "p = 0", None))
+        self.make(names[2], _distinct(source, columns, "p > 0 AND p < 1", "p"))
+        counted = ", ".join(f"(SELECT COUNT(*) FROM {name})" for name in names)
+        true, false, soft = self.database.rows(f"SELECT {counted}")[0]
+        found = PredicateTables(*names, weighted, (true, false, soft))
+        self._refuse_contradictions(predicate, found, columns, domains)
+        return found
+
+    def _make_facts(
+        self, table: str, predicate: Predicate, said: Sequence[Said], columns: Sequence[str]
+    ) -> None:
+        """The rows that hold, each once; a large table in parts that fit into memory one by one."""
+        rows = sum(self.database.number(f"SELECT COUNT(*) FROM ({one.query}) q") for one in said)
+        count = -(-rows // ROWS_AT_A_TIME) if columns else 1
+        if count <= 1:
+            self.make(table, _distinct(self._numbered(predicate, said, columns), columns, "p = 1", None))
+            return
+        parts = [f"{table}_{number}" for number in range(count)]
+        self.staged += parts
+        if table in self.made:
+            return
+        for number, part in enumerate(parts):
+            self.report(f"sorting {predicate.name}, part {number + 1} of {count}", 0.6)
+            chosen = self.database.dialect.part.format(column="c0", count=count)
+            some = [
+                replace(one, query=f"SELECT * FROM ({one.query}) h WHERE {chosen} = {number}") for one in said
+            ]
+            self.make(part, _distinct(self._numbered(predicate, some, columns), columns, "p = 1", None))
+        self.make(table, " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts))
+
+    def _nothing_said(self, names: tuple[str, str, str], columns: Sequence[str]) -> PredicateTables:
+        """Three empty tables."""
+        atoms = {column: pa.array([], pa.int32()) for column in columns} or {"one": pa.array([], pa.int32())}
+        for name in names:
+            more = {"p": pa.array([], pa.float64())} if name == names[2] else {}
+            self.database.put(name, pa.table({**atoms, **more}))
+        return PredicateTables(*names, False, (0, 0, 0))
+
+    def _numbered(self, predicate: Predicate, said: Sequence[Said], columns: Sequence[str]) -> str:
+        parts = []
+        for one in said:
+            joins, chosen = [], []
+            for place, (column, name) in enumerate(zip(columns, predicate.column_types, strict=True)):
+                joins.append(f"LEFT JOIN {self._table_of[name]} d{place} ON d{place}.value = q.c{place}")
+                chosen.append(f"d{place}.id AS {column}")
+            query = f"SELECT {', '.join((*chosen, 'q.p', 'q.w'))} FROM ({one.query}) q {' '.join(joins)}"
+            parts.append(query)
+            self._refuse_outside(one, query, columns)
+        if len(parts) == 1:
+            return f"({parts[0]}) n"
+        return f"({' UNION ALL '.join(parts)}) n"
+
+    def _refuse_outside(self, one: Said, query: str, columns: Sequence[str]) -> None:
+        """A constant that a closed type does not have; an open one has all that were found."""
+        for place, (column, name) in enumerate(zip(columns, one.predicate.column_types, strict=True)):
+            if name not in self._closed:
+                continue
+            lost = self.database.number(f"SELECT COUNT(*) FROM ({query}) q WHERE {column} IS NULL")
+            if lost:
+                message = f"{lost:,} rows have a constant in column {place + 1} that is not in type '{name}'"
+                raise FactsError(one.table.whole.mistake(message))
+
+    def _refuse_contradictions(
+        self,
+        predicate: Predicate,
+        tables: PredicateTables,
+        columns: Sequence[str],
+        domains: Mapping[str, Domain],
+    ) -> None:
+        on = " AND ".join(f"t.{c} = f.{c}" for c in columns) or "TRUE"
+        true, false, soft = tables.counts
+        checks = []
+        if true and false:
+            both = f"SELECT t.* FROM {tables.true} t JOIN {tables.false} f ON {on}"
+            checks.append(("be true and false", both))
+        if soft:
+            checks.append(("have two probabilities", _repeated(tables.soft, columns)))
+        if tables.weighted:
+            checks.append(("have two weights", f"SELECT * FROM {tables.true} WHERE w <> w_least"))
+        if true and predicate.value_type is not None:
+            checks.append(("have two values", _repeated(tables.true, columns[:-1])))
+        for message, query in checks:
+            rows = self.database.rows(f"SELECT * FROM ({query}) q LIMIT 1")
+            if rows:
+                own = zip(predicate.column_types[: predicate.arity], rows[0], strict=False)
+                arguments = ", ".join(shown(domains[name].value(int(index))) for name, index in own)
+                atom = f"{predicate.name}({arguments})" if arguments else predicate.name
+                raise FactsError(f"{atom} is said to {message}", hint="leave one of them out")
+
+
+def _distinct(source: str, columns: Sequence[str], chosen: str, extra: str | None) -> str:
+    """The rows each once; without columns, one row says that there is one."""
+    kept = (*columns, *((extra,) if extra else ()))
+    return f"SELECT DISTINCT {', '.join(kept) or '1 AS one'} FROM {source} WHERE {chosen}"
+
+
+def _weighted(source: str, columns: Sequence[str]) -> str:
+    """Facts with their weights, 1 where none is said."""
+    groups = f" GROUP BY {', '.join(columns)}" if columns else " HAVING COUNT(*) > 0"
+    weights = "COALESCE(MAX(w), 1.0) AS w, COALESCE(MIN(w), 1.0) AS w_least"
+    return f"SELECT {', '.join((*columns, weights))} FROM {source} WHERE p = 1{groups}"
+
+
+def _repeated(table: str, columns: Sequence[str]) -> str:
+    if not columns:
+        return f"SELECT COUNT(*) AS n FROM {table} HAVING COUNT(*) > 1"
+    listed = ", ".join(columns)
+    return f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING COUNT(*) > 1"
