@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from herbrand.language import syntax as s
 from tests.oracles.least_model import least_model
 from tests.oracles.proofs import Facts, Proofs, Row
 
+EXAMPLES = int(os.environ.get("HERBRAND_TEST_EXAMPLES", "12"))
+"""How many programs a test draws; thousands take minutes."""
 TYPES: dict[str, tuple[s.Value, ...]] = {"n": (1, 2, 3), "m": ("a", "b")}
 CONSTANTS = tuple(value for values in TYPES.values() for value in values)
 NAMES = {"n": ("x", "y", "z", "w"), "m": ("r", "s")}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Value
-from tests.engines.proof.programs import DERIVED, NAMES, PLACES, Program, goals, names_of, programs
+from tests.engines.proof.programs import DERIVED, EXAMPLES, NAMES, PLACES, Program, goals, names_of, programs
 from tests.engines.proof.roads import roads, taken
 from tests.oracles.proofs import Proofs, Weights, goal_answers
 
 quick = settings(
-    max_examples=20,
+    max_examples=EXAMPLES,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +19,14 @@ from herbrand.engines.proof.scores import scores
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Value
-from tests.engines.proof.programs import Program, goals, programs
+from tests.engines.proof.programs import EXAMPLES, Program, goals, programs
+from tests.engines.proof.roads import roads, taken
 from tests.engines.proof.test_single_proofs import proof_of
 from tests.oracles.proofs import Weights, goal_answers
 from tests.oracles.slopes import Key, slopes
 
 quick = settings(
-    max_examples=6,
+    max_examples=EXAMPLES // 2,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -85,12 +87,13 @@ def slopes_by_torch(
     return dict(zip(answers, table.values.tolist(), strict=True)), found
 
 
-def compare(program: Program, goal_atom: object, depth: int) -> None:
+def compare(program: Program, goal_atom: object, depth: int, road: Mapping[str, object]) -> None:
     proof = proof_of(program.model())
     proofs = replace(program.proofs(), rules=in_order(program))
     expected = slopes(proofs, goal_atom, depth + 1)  # type: ignore[arg-type]
     weights = program.proofs().answers(goal_atom.predicate, depth + 1)  # type: ignore[attr-defined]
-    values, found = slopes_by_torch(proof, program, show_formula(goal_atom), depth)  # type: ignore[arg-type]
+    with taken(road):
+        values, found = slopes_by_torch(proof, program, show_formula(goal_atom), depth)  # type: ignore[arg-type]
     answers = goal_answers(goal_atom, weights, lambda one, other: one + other)  # type: ignore[arg-type]
     every = dict.fromkeys([*answers, *values], 0.0)  # what adds up to 0 is no answer
     assert every | values == pytest.approx(every | answers, rel=1e-9)
@@ -104,16 +107,20 @@ def compare(program: Program, goal_atom: object, depth: int) -> None:
 
 
 @quick
-@given(st.data(), programs(), st.integers(0, 3))
-def test_positive_weights(data: st.DataObject, program: Program, depth: int) -> None:
-    compare(program, data.draw(goals(program)), depth)
+@given(st.data(), programs(), st.integers(0, 3), roads)
+def test_positive_weights(
+    data: st.DataObject, program: Program, depth: int, road: Mapping[str, object]
+) -> None:
+    compare(program, data.draw(goals(program)), depth, road)
 
 
 @quick
-@given(st.data(), programs(weights=(-1.0, 0.5, 2.0)), st.integers(0, 3))
-def test_weights_that_cancel(data: st.DataObject, program: Program, depth: int) -> None:
+@given(st.data(), programs(weights=(-1.0, 0.5, 2.0)), st.integers(0, 3), roads)
+def test_weights_that_cancel(
+    data: st.DataObject, program: Program, depth: int, road: Mapping[str, object]
+) -> None:
     """What adds up to 0 has a slope all the same."""
-    compare(program, data.draw(goals(program)), depth)
+    compare(program, data.draw(goals(program)), depth, road)
 
 
 def random_proof(rules: str, predicates: str, size: int, seed: int) -> Proof:

@@ -179,7 +179,7 @@ DOUBLING = 'p(x, y) :- e(x, y)\np(x, y) :- p(x, z), p(z, y)\ne("a", "b") @ 2\ne(
 def test_exact_counts_beyond_floats_are_shared_out() -> None:
     model = hb.Model(hb.parse(DOUBLING))
     whole = told(model.query('p("a", y)', depth=11, exact=True))
-    assert whole["a",] > 10**1000 and whole["a",] - whole["b",] == 2
+    assert whole["a",] > 10**400 and whole["a",] - whole["b",] == 2
     shares = told(model.query('p("a", y)', depth=11, exact=True, normalize="sum"))
     assert shares == pytest.approx({("a",): 0.5, ("b",): 0.5})
     softmax = told(model.query('p("a", y)', depth=11, exact=True, normalize="softmax"))

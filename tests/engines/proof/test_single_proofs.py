@@ -16,13 +16,13 @@ from herbrand.engines.proof.request import Request
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
-from tests.engines.proof.programs import PLACES, Program, goals, programs
+from tests.engines.proof.programs import EXAMPLES, PLACES, Program, goals, programs
 from tests.engines.proof.test_against_proofs import plus, told
 from tests.oracles.chances import chances, of_predicate
 from tests.oracles.proofs import goal_answers
 
 quick = settings(
-    max_examples=15,
+    max_examples=EXAMPLES,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
