@@ -1,7 +1,8 @@
 """Small Bayesian networks known from textbooks, their tables widened to intervals at random.
 
 Asia: Lauritzen and Spiegelhalter, 1988. Cancer and Earthquake: Korb and Nicholson, Bayesian Artificial
-Intelligence. An entry p becomes an interval of random width that holds p.
+Intelligence. An entry p becomes an interval of random width that holds p. ``alarm_like`` is our own, of the
+size and shape of ALARM (Beinlich and others, 1989): 37 atoms, 46 links, 12 roots, up to four parents.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ EARTHQUAKE: Tables = {
     "john": (("alarm",), (0.05, 0.9)),
     "mary": (("alarm",), (0.01, 0.7)),
 }
-NAMES = ("asia", "cancer", "earthquake")
+NAMES = ("asia", "cancer", "earthquake", "alarm_like")
+PARENT_COUNTS = {0: 12, 1: 11, 2: 9, 3: 3, 4: 2}
+"""How many atoms of ``alarm_like`` have so many parents."""
+NEAR = 6
+"""Its parents are among so many atoms before."""
 WIDEST = 0.3
 
 
@@ -51,6 +56,25 @@ def cancer(n: int, seed: int) -> str:
 
 def earthquake(n: int, seed: int) -> str:
     return _widened("earthquake", EARTHQUAKE, n, seed)
+
+
+def alarm_like(n: int, seed: int) -> str:
+    """Always the same network; ``seed`` chooses the intervals."""
+    return _widened("alarm_like", _alarm_like(), n, seed)
+
+
+def _alarm_like() -> Tables:
+    """Six roots first; every later atom has its parents near it, as the monitors of a patient do."""
+    rng = random.Random("alarm_like")
+    counts = [count for count, several in PARENT_COUNTS.items() for _ in range(several)]
+    early, late = counts[:6], counts[6:]
+    rng.shuffle(late)
+    tables: Tables = {}
+    for atom, wanted in enumerate(early + late):
+        near = [f"m{other}" for other in range(max(0, atom - NEAR), atom)]
+        parents = tuple(sorted(rng.sample(near, wanted), key=lambda name: int(name[1:])))
+        tables[f"m{atom}"] = parents, tuple(rng.uniform(0.02, 0.98) for _ in range(2**wanted))
+    return tables
 
 
 def _widened(name: str, tables: Tables, n: int, seed: int) -> str:

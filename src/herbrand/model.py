@@ -210,17 +210,18 @@ class Model:
     ) -> Explanation | IntervalExplanation:
         """Why an answer is what it is: the statements and groundings that moved it, heaviest first.
 
-        An atom: its log-odds, or, where rules derive it, its weight by its proofs. ``P(q | e)``: both ends
-        of its interval. ``settings`` are those of ``infer``, ``query`` or ``bound``.
+        An atom: its log-odds, or, where rules derive it, its weight by its proofs. ``P(q | e)``, and an atom
+        of a theory of bounds: both ends of its interval. ``settings`` are those of ``infer``, ``query`` or
+        ``bound``.
         """
         asked = query.strip()
-        if is_probability(asked):
-            found = self._explained_bounds(asked, _texts(given), engine, note, settings)
-            return found if top is None else found.top(top)
-        if queried_predicates((asked,), self.signature) & {rule.head.predicate for rule in self.theory.rules}:
+        derived = {rule.head.predicate for rule in self.theory.rules}
+        if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
             rules = self._rules(query_engine(engine), _texts(given))
             return rules.explained(asked, {**settings, "top": top})
-        found = self._explained_atom(asked, _texts(given), engine, note, settings)
+        bounds_only = self._states("bounds") and not self._states("weights")
+        explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
+        found = explained(asked, _texts(given), engine, note, settings)
         return found if top is None else found.top(top)
 
     def _explained_atom(
@@ -231,6 +232,7 @@ class Model:
         note: Callable[[str], None] | None,
         settings: Mapping[str, Any],
     ) -> Explanation:
+        self._refuse_unusable("infer", "weights", "rules")
         program = self._program(_World(given, queried_predicates((query,), self.signature)))
         question = read_explained(query, program.signature, program.facts)
         asked = Asked.of(question, Evidence(program))
@@ -422,6 +424,11 @@ class Model:
     def _used_theory(self) -> Theory:
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
         return Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
+
+    def _states(self, *names: str) -> bool:
+        """Whether some statement is of one of these kinds, and not ignored."""
+        kinds = tuple(kind for name in names if name not in self._ignored for kind in KINDS[name])
+        return any(isinstance(statement, kinds) for statement in self.theory.statements)
 
     def _refuse_unusable(self, command: str, *usable: str) -> None:
         """Statements of a kind that a command cannot use are errors, unless they are ignored."""

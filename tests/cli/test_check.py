@@ -48,3 +48,14 @@ def test_an_impossible_size_is_told_not_tried(herbrand: Herbrand, tmp_path: Path
     ]
     assert told["engines"][0]["possible"] is False
     assert told["engines"][0]["reason"].startswith("grounding needs ")
+
+
+def test_very_many_atoms_alike_share_a_row(herbrand: Herbrand, tmp_path: Path) -> None:
+    """A table of a hundred thousand rows tells nobody anything; the JSON names each predicate."""
+    lines = [f"P(x{i} | x{i + 1}) <= 0.4" for i in range(200)]
+    (tmp_path / "many.hb").write_text("\n".join(["P(smokes(y)) <= 0.5", *lines]))
+    shown = herbrand("check", tmp_path / "many.hb").out
+    assert "predicates x0 to x200" in shown and "201 latent, open world, one each" in shown
+    assert "predicate smokes" in shown and len(shown.splitlines()) < 20
+    told = json.loads(herbrand("check", tmp_path / "many.hb", "--format", "json").out)
+    assert len(told["predicates"]) == 202

@@ -14,7 +14,21 @@ from herbrand.language.syntax import And, Atom, Formula, Iff, Not, Truth, Xor, c
 from herbrand.language.uses import Uses
 
 laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=120)
-PARTS = ["a", "b", "not c", "(a or b)", "true", "p(x)", 'p("u")', "m", 'm = "u"', "x = y", "exists x: p(x)"]
+PARTS = [
+    "a",
+    "b",
+    "not c",
+    "(a or b)",
+    "true",
+    "p(x)",
+    'p("u")',
+    "p(3)",
+    'm("u")',
+    "m",
+    'm = "u"',
+    "x = y",
+    "exists x: p(x)",
+]
 bounds = st.builds(
     lambda parts, sign, given: f"P({f' {sign} '.join(parts)}{given}) <= 0.5",
     st.lists(st.sampled_from(PARTS), min_size=1, max_size=3),
@@ -40,7 +54,7 @@ def test_bounds_without_variables_are_checked_as_any_others(declared: str, lines
 
     fast = told()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Uses, "_use_propositions", lambda self, bound: False)
+        patch.setattr(Uses, "_use_ground", lambda self, bound: False)
         assert fast == told()
 
 

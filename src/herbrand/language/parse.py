@@ -24,6 +24,7 @@ from typing import Any
 from lark import Lark, UnexpectedInput
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
+from herbrand.language.bound_lines import read_bounds
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
 from herbrand.language.expectations import mistake, never_closed
@@ -134,9 +135,13 @@ def _statements(source: Source, mistakes: Mistakes, unread: set[str]) -> Iterato
     position = skip_blank(source.text, 0)
     while position < len(source.text):
         block = read_block(source, position)
+        bounds = None if block is not None else read_bounds(source, position, parse_probability)
         if block is not None:
             yield from block.rows
             position = block.end
+        elif bounds is not None:
+            yield from bounds.bounds
+            position = bounds.end
         else:
             stretch = layout.stretch(position)
             statement = _statement(source, stretch, mistakes)

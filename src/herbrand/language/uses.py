@@ -75,7 +75,7 @@ class Uses:
                 self._use_rows(statement)
             elif isinstance(statement, BoundRows):
                 self._use_bound_rows(statement)
-            elif not (isinstance(statement, Bound) and self._use_propositions(statement)):
+            elif not (isinstance(statement, Bound) and self._use_ground(statement)):
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
 
@@ -140,21 +140,24 @@ class Uses:
         predicate = self._vocabulary.predicates.get(name)
         return predicate is not None and predicate.value_type is not None and not predicate.types
 
-    def _use_propositions(self, bound: Bound) -> bool:
-        """Whether a bound names nothing but atoms without arguments; then they are used.
+    def _use_ground(self, bound: Bound) -> bool:
+        """Whether a bound names nothing but ground atoms; then they are used.
 
-        Files have hundreds of thousands of such bounds; without variables there is nothing else to check.
+        Files have hundreds of thousands of such bounds; without variables there is little else to check.
         """
         found: list[Atom] = []
-        if not _only_propositions(bound.event, found):
+        if not _only_ground(bound.event, found):
             return False
-        if bound.given is not None and not _only_propositions(bound.given, found):
+        if bound.given is not None and not _only_ground(bound.given, found):
             return False
         known = self._vocabulary.predicates
         for atom in found:
             predicate = known.get(atom.predicate)
-            if predicate is None or not _is_proposition(predicate):
-                self.plain_predicate(atom)
+            plain = predicate is not None and _is_plain(predicate, len(atom.arguments))
+            if plain or self.plain_predicate(atom) is not None:
+                for position, term in enumerate(atom.arguments):
+                    assert isinstance(term, Constant)
+                    self.constants.append(ConstantUse(Slot(atom.predicate, position), term.value, term.span))
         return True
 
     def _use_bound_rows(self, rows: BoundRows) -> None:
@@ -162,9 +165,9 @@ class Uses:
         known = self._vocabulary.predicates
         new = {name for name in rows.names if name not in known}
         closed = new and (self._vocabulary.strict or not new.isdisjoint(self._unread))
-        if closed or not all(_is_proposition(known[name]) for name in rows.names if name not in new):
+        if closed or not all(_is_plain(known[name], 0) for name in rows.names if name not in new):
             for bound in rows.bounds():
-                self._use_propositions(bound)
+                self._use_ground(bound)
             return
         for index, name in enumerate(rows.names):
             if name in new:
@@ -305,20 +308,21 @@ class _StatementUses:
         return VariableKey(self._number, variable.name)
 
 
-def _is_proposition(predicate: Predicate) -> bool:
-    return not predicate.types and predicate.value_type is None
+def _is_plain(predicate: Predicate, arity: int) -> bool:
+    """Whether it takes so many arguments, and is true or false."""
+    return predicate.arity == arity and predicate.value_type is None
 
 
-def _only_propositions(formula: Formula, found: list[Atom]) -> bool:
-    """Whether a formula connects atoms without arguments and nothing else; they are added to ``found``."""
+def _only_ground(formula: Formula, found: list[Atom]) -> bool:
+    """Whether a formula connects ground atoms and nothing else; they are added to ``found``."""
     if type(formula) is Atom:
         found.append(formula)
-        return not formula.arguments
+        return all(type(term) is Constant for term in formula.arguments)
     parts = children(formula)
     return (
         bool(parts)
         and type(formula) not in (Exists, Forall)
-        and all(_only_propositions(p, found) for p in parts)
+        and all(_only_ground(part, found) for part in parts)
     )
 
 

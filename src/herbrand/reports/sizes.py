@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.reports.network import NetworkSize, network_size
 from herbrand.scale.sizes import measured
+
+MOST_ROWS = 50
+"""More predicates of one atom each than this have one row of the table together."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,8 @@ class SizeReport(Sheet):
     def cells(self) -> Iterator[tuple[str, str, str]]:
         for name, count in self.constants.items():
             yield f"type {name}", f"{count:,}", "constants"
-        for p in self.predicates:
-            yield f"predicate {p.predicate}", f"{p.atoms:,}", f"atoms, {p.latent:,} latent, {p.world} world"
+        for alike in _alike(self.predicates):
+            yield _predicate_row(alike)
         for text, count in self.formulas:
             yield text, f"{count:,}", "groundings"
         for name, support in self.engines.items():
@@ -106,6 +109,29 @@ class SizeReport(Sheet):
     def to_arrow(self) -> pa.Table:
         columns = list(zip(*self.cells(), strict=True)) or [(), (), ()]
         return pa.table({name: pa.array(c, pa.string()) for name, c in zip(self.heads, columns, strict=True)})
+
+
+def _alike(predicates: Sequence[PredicateSize]) -> Iterator[list[PredicateSize]]:
+    """Each predicate by itself; but of very many with one atom each, those of one standing together."""
+    groups: dict[tuple[str, int], list[PredicateSize]] = {}
+    for each in predicates:
+        if each.atoms == 1:
+            groups.setdefault((each.world, each.known), []).append(each)
+    for each in predicates:
+        alike = groups[each.world, each.known] if each.atoms == 1 else [each]
+        if len(alike) <= MOST_ROWS:
+            yield [each]
+        elif each is alike[0]:
+            yield alike
+
+
+def _predicate_row(alike: Sequence[PredicateSize]) -> tuple[str, str, str]:
+    first = alike[0]
+    atoms, latent = sum(p.atoms for p in alike), sum(p.latent for p in alike)
+    told = f"atoms, {latent:,} latent, {first.world} world"
+    if len(alike) == 1:
+        return f"predicate {first.predicate}", f"{atoms:,}", told
+    return f"predicates {first.predicate} to {alike[-1].predicate}", f"{atoms:,}", f"{told}, one each"
 
 
 def size_report(model: Model, memory: int | str | None = None) -> SizeReport:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import graph_of
+from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_probability
 from tests.engines.credal.theories import formulas, theories
@@ -50,6 +51,37 @@ def test_conditional_intervals_are_the_tightest(theory: s.Theory, data: st.DataO
     assert network.never_below(s.Not(event), given, 1 - upper - 1e-3)
     assert lower > 0.999 or not network.never_below(event, given, lower + 1e-3)
     assert upper < 0.001 or not network.never_below(s.Not(event), given, 1 - upper + 1e-3)
+
+
+@st.composite
+def any_theories(draw: st.DrawFn) -> s.Theory:
+    """Bounds on anything, whether or not some distribution satisfies them."""
+    names, ends = ("a", "b", "c"), st.integers(0, 10).map(lambda tenth: tenth / 10)
+    bounds = [s.Bound(s.Atom(name), None, 0.0, 1.0) for name in names]
+    for _ in range(draw(st.integers(2, 4))):
+        lower, upper = sorted((draw(ends), draw(ends)))
+        given = draw(st.one_of(st.none(), formulas(names)))
+        bounds.append(s.Bound(draw(formulas(names)), given, lower, upper, draw(st.booleans())))
+    return s.Theory(tuple(bounds))
+
+
+@given(any_theories())
+@FEW
+def test_only_contradictions_are_called_so(theory: s.Theory) -> None:
+    """And messages find none where there is none; the intervals that are found are outer bounds."""
+    truth = Network(theory.bounds).interval(s.Atom("a"))
+    ends = {}
+    for engine in ("exact", "ariel"):
+        try:
+            row = hb.Model(theory).bound(engine=engine)["a"]
+        except ContradictionError:
+            assert truth is None, engine
+            continue
+        ends[engine] = row.lower, row.upper
+    assert ("exact" in ends) == (truth is not None)
+    if truth is not None:
+        assert ends["exact"] == pytest.approx(truth, abs=1e-4)
+        assert ends["ariel"][0] <= truth[0] + 1e-5 and ends["ariel"][1] >= truth[1] - 1e-5
 
 
 @given(theories(), st.data())

@@ -42,3 +42,16 @@ def test_reasons_tell_the_grounding_and_one_query_is_explained() -> None:
     assert {reason.grounding["x"] for reason in lower.reasons} == {"anna"}
     with pytest.raises(UnsupportedError, match="an explanation is of one interval"):
         model.explain("P(t(x))", engine="exact")
+
+
+def test_an_atom_of_a_theory_of_bounds_is_explained_by_its_interval() -> None:
+    model = hb.Model(hb.parse("\n".join(LINES)))
+    for engine in ("exact", "ariel"):
+        plain, asked = (model.explain(query, engine=engine) for query in ("b", "P(b)"))
+        assert plain.to_dict() == asked.to_dict()
+
+
+def test_bounds_beside_weights_are_not_passed_over_in_silence() -> None:
+    model = hb.Model(hb.parse("1.0: a => b\nP(a) in [0.2, 0.3]"))
+    with pytest.raises(UnsupportedError, match="infer cannot use this statement"):
+        model.explain("b")

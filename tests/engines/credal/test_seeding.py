@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 import herbrand as hb
 from benchmarks import credal_networks
 from herbrand.engines.credal import seeding
+from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.interval import Ends
+from herbrand.engines.credal.interval import Clock, Ends, ends_of
+from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, cyclic_atoms
 from herbrand.engines.credal.network import Facts, Group, Network
+from herbrand.engines.credal.question import BoundQuestion
 from herbrand.engines.credal.seeding import SLACK, Seeds
 from herbrand.engines.credal.solve import Optimum
 from herbrand.language.dialects import read_theory_text
@@ -52,6 +55,43 @@ def test_contradictions_leave_no_seeds() -> None:
     text = "P(a) in [0.2, 0.3]\nP(b) in [0.2, 0.3]\nP(a and b) >= 0.5"
     with pytest.raises(hb.HerbrandError, match="no distribution satisfies these 2 statements"):
         hb.Model(hb.parse(text)).bound(engine="exact")
+
+
+def test_a_gap_knows_what_both_searches_reached() -> None:
+    """A value that one search reached limits the other end too; and the ends are each other's limits."""
+    both = Ends(Optimum(0.1, 0.2, 1), Optimum(0.9, 0.5, 1))
+    assert both.gaps == pytest.approx((0.1, 0.4))
+    other = Ends(Optimum(0.1, None, 1), Optimum(0.9, 0.3, 1))
+    assert other.gaps == pytest.approx((0.2, 0.6))
+    neither = Ends(Optimum(0.1, None, 1), Optimum(0.25, None, 1))
+    assert neither.gap == pytest.approx(0.15)
+
+
+def test_a_search_that_goes_on_only_adds() -> None:
+    """What messages had proved beyond the search stays proved."""
+    before = Ends(
+        Optimum(0.1, 0.3, 5, lambda seconds: Optimum(0.2, 0.3, 8)),
+        Optimum(0.9, 0.5, 1, lambda seconds: Optimum(0.95, 0.6, 3)),
+    )
+    after = before.searched_on(True, 1.0).searched_on(False, 1.0)
+    assert after == Ends(Optimum(0.2, 0.3, 8), Optimum(0.9, 0.6, 3))
+
+
+def test_searches_go_on_where_they_stopped() -> None:
+    """Slice by slice a search comes to its end: its nodes are counted on, not anew."""
+    pytest.importorskip("pyscipopt")
+    model = hb.Model(read_theory_text(credal_networks.cyclic(5, 5), "lcn"))
+    asked = Asked(credal_network(model.program), BoundQuestion(), markov=True)
+    part, query = asked.part_of(next(iter(asked.queries())))
+    found, nodes = ends_of(part, query, Clock(most=0.2)), [0]
+    for _ in range(2000):
+        if found.upper.more is None:
+            break
+        found = found.searched_on(False, 0.2)
+        assert found.upper.nodes >= nodes[-1]
+        nodes.append(found.upper.nodes)
+    whole = ends_of(part, query, Clock(most=60.0))
+    assert found.upper.bound == pytest.approx(whole.upper.bound, abs=1e-5)
 
 
 def test_intervals_are_intersected() -> None:

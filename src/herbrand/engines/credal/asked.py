@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Network
@@ -34,19 +35,23 @@ MOST_ATOMS = 16
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A question, and the network in unconnected pieces."""
+    """A question, and the network in unconnected pieces; ``markov``: its Markov condition holds."""
 
     network: Network
     question: BoundQuestion
-    whole: Part
+    markov: bool
 
-    @staticmethod
-    def of(network: Network, question: BoundQuestion, markov: bool) -> Asked:
-        count = len(network.atoms)
-        graph = graph_of(network) if markov else Graph.of(count, np.empty((0, 2), np.int64))
-        return Asked(
-            network, question, Part(graph, tuple(sentences_of(network)), tuple(range(count)), markov)
-        )
+    @cached_property
+    def whole(self) -> Part:
+        """All of the network."""
+        count = len(self.network.atoms)
+        graph = graph_of(self.network) if self.markov else Graph.of(count, np.empty((0, 2), np.int64))
+        return Part(graph, tuple(sentences_of(self.network)), tuple(range(count)), self.markov)
+
+    @cached_property
+    def forward(self) -> Forward:
+        """The intervals that need no program."""
+        return forward(self.network) if self.markov else Forward.nothing(len(self.network.atoms))
 
     @cached_property
     def truths(self) -> dict[int, bool]:
@@ -76,8 +81,8 @@ class Asked:
         if not self.question.everything:
             yield from self.question.queries
             return
-        for atom in range(len(self.network.atoms)):
-            yield Query(self.network.atoms.text(atom), GroundFormula(0, (atom,)))
+        for atom, text in enumerate(self.network.atoms.texts()):
+            yield Query(text, GroundFormula(0, (atom,)))
 
     def part_of(self, query: Query) -> tuple[Part, LocalQuery]:
         """What a query depends on, and the query over its atoms, all that is known given."""
@@ -107,6 +112,19 @@ class Asked:
             return None
         return query.event.atoms[0]
 
+    def closed_form(self, query: Query) -> tuple[float, float] | None:
+        """The interval of a query where no program is needed for it."""
+        if (
+            query.event.shape != 0
+            or query.given is not None
+            or not self.forward.settled[query.event.atoms[0]]
+        ):
+            return None
+        (atom,) = query.event.atoms
+        if self._facts_about(query):
+            return None
+        return float(self.forward.lower[atom]), float(self.forward.upper[atom])
+
     def impossible(self, query: Query) -> ContradictionError:
         """The error that what is given has probability 0 whatever is chosen."""
         told = [] if query.given is None else ["what is given"]
@@ -118,6 +136,8 @@ class Asked:
         )
 
     def _facts_about(self, query: Query) -> bool:
+        if not self.truths:
+            return False
         named = {*query.event.atoms, *(query.given.atoms if query.given else ())}
         return any(self._piece[atom] in self._facts_of for atom in named)
 

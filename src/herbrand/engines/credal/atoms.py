@@ -11,6 +11,7 @@ the order of its domains; also those that no sentence mentions and those that fa
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -18,9 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from herbrand.facts.domain import Domain
-from herbrand.language.names import shown_name
+from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.show import show_formula
-from herbrand.language.syntax import Atom, Constant
+from herbrand.language.syntax import Atom, Constant, Value
 from herbrand.program.evidence import arguments_of
 
 
@@ -52,6 +53,30 @@ class Atoms:
         """Where each predicate stands in ``predicates``."""
         return {name: place for place, name in enumerate(self.predicates)}
 
+    def number(self, atom: Atom) -> int | None:
+        """The number of a ground atom; ``None`` where it has variables, or is none of these."""
+        place = self.place.get(atom.predicate)
+        if place is None or len(atom.arguments) != len(self.domains[place]):
+            return None
+        code = 0
+        for domain, term in zip(self.domains[place], atom.arguments, strict=True):
+            index = self._indices(domain).get(term.value) if isinstance(term, Constant) else None
+            if index is None:
+                return None
+            code = code * len(domain) + index
+        return self.starts[place] + code
+
+    def _indices(self, domain: Domain) -> Mapping[Value, int]:
+        """The constants of a domain as a table: bounds may name each of them."""
+        found = self._tables.get(domain.name)
+        if found is None:
+            found = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
+        return found
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[Value, int]]:
+        return {}
+
     def syntax(self, atom: int) -> Atom:
         """The atom as a formula."""
         place = bisect_right(self.starts, atom) - 1
@@ -66,8 +91,8 @@ class Atoms:
     def texts(self) -> list[str]:
         """The name of every atom, in order."""
         found: list[str] = []
-        for name, domains, start, end in zip(
-            self.predicates, self.domains, self.starts, self.starts[1:], strict=False
-        ):
-            found += map(self.text, range(start, end)) if domains else [shown_name(name)]
+        for name, domains in zip(self.predicates, self.domains, strict=True):
+            shown = shown_name(name)
+            constants = itertools.product(*(list(map(shown_constant, domain)) for domain in domains))
+            found += (f"{shown}({', '.join(row)})" for row in constants) if domains else [shown]
         return found

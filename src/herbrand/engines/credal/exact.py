@@ -3,12 +3,14 @@
 Each query is asked of the part of the network that it depends on (:mod:`herbrand.engines.credal.part`), as a
 program over cluster tables (:mod:`herbrand.engines.credal.tables`): linear where no independence couples its
 tables, then solved by HiGHS; else by SCIP's spatial branch and bound. A local optimum is never an answer.
+Atoms in trees of conditional tables need no program (:mod:`herbrand.engines.credal.forward`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,22 +22,39 @@ from herbrand.answers.status import Status
 from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.conflict import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
-from herbrand.engines.credal.interval import Clock, Ends, ImpossibleConditionError, ends_of, is_consistent
+from herbrand.engines.credal.interval import (
+    Clock,
+    Ends,
+    ImpossibleConditionError,
+    ends_of,
+    is_consistent,
+)
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.question import BoundQuestion, Query
 from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
-from herbrand.engines.credal.solve import HINT, TOLERANCE, InfeasibleError, Watch, search_installed
+from herbrand.engines.credal.solve import (
+    HINT,
+    TOLERANCE,
+    InfeasibleError,
+    Optimum,
+    Watch,
+    search_installed,
+)
 from herbrand.engines.engine import Support
 from herbrand.errors import BudgetError
 
 SECONDS_AN_END = 30.0
 """How long one end may be searched for where no time limit is given."""
-MOST_SECONDS = 600.0
+MOST_SECONDS = 60.0
 """What is estimated to take longer is left to other engines, unless this one is named."""
-TOO_LONG = f"it may take more than {MOST_SECONDS / 60:.0f} minutes"
+TOO_LONG = f"it may take more than {MOST_SECONDS:.0f} seconds"
+SECONDS_IN_CLOSED_FORM = 1e-6
+LEAST_TURN = 0.02
+"""Seconds for which a search that was stopped is gone on with at least."""
 SHARE_OF_SEEDS = 0.2
 """How much of the time messages may take that confine the atoms before the search."""
 OPERATIONS_A_SECOND = 1e8
@@ -58,13 +77,16 @@ class Exact:
 
     def supports(self, network: Network, question: BoundQuestion) -> Support:
         """Whether every query's program is small enough, and can be solved with what is installed."""
-        hopeless = self._hopeless(network) if question.everything else None
+        asked = Asked(network, question, self.markov)
+        hopeless = self._hopeless(asked) if question.everything else None
         if hopeless is not None:
             return Support(False, hopeless)
-        asked = Asked.of(network, question, self.markov)
         seconds, largest, width, products = 0.0, 0, 0, False
         try:
             for query in asked.queries():
+                if asked.closed_form(query) is not None:
+                    seconds += SECONDS_IN_CLOSED_FORM
+                    continue
                 size = size_of(*asked.part_of(query))
                 size.check(self.memory, query.text)
                 seconds += size.seconds
@@ -81,12 +103,14 @@ class Exact:
             operations=seconds * OPERATIONS_A_SECOND,
             bytes=largest * BYTES_AN_ENTRY,
             guarantee=Guarantee.EXACT,
-            detail=f"tables of up to {width:,} atoms",
+            detail=f"tables of up to {width:,} atoms" if width else "closed form along trees",
         )
 
-    def _hopeless(self, network: Network) -> str | None:
+    def _hopeless(self, asked: Asked) -> str | None:
         """Why not every atom of a large network can be asked for, as far as arrays alone tell."""
-        if len(network.atoms) * LEAST_SECONDS > MOST_SECONDS:
+        network = asked.network
+        settled = 0 if len(network.facts) else int(asked.forward.settled.sum())
+        if (len(network.atoms) - settled) * LEAST_SECONDS > MOST_SECONDS:
             return TOO_LONG
         if not self.markov:
             return None
@@ -97,7 +121,7 @@ class Exact:
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
         """An interval for each query; one not proved in time is as tight as proved, and tells its gap."""
         began = time.monotonic()
-        asked = Asked.of(network, question, self.markov)
+        asked = Asked(network, question, self.markov)
         queries = list(asked.queries())
         clock = self._clock(began)
         seeds = self._seeds(network)
@@ -106,7 +130,7 @@ class Exact:
             told = _told(progress, query.text, number, len(queries))
             ends_left = 2 * (len(queries) - number)
             found.append(self._ends(asked, seeds, query, replace(clock, watch=told), ends_left))
-        self._search_on(asked, seeds, queries, found, clock)
+        self._search_on(asked, queries, found, clock)
         if not question.everything:
             self._check_others(asked, queries, clock)
         if progress is not None:
@@ -118,7 +142,7 @@ class Exact:
     ) -> tuple[Explanation, Explanation]:
         """What each statement holds of the lower and of the upper end."""
         (query,) = question.queries
-        asked = Asked.of(network, question, self.markov)
+        asked = Asked(network, question, self.markov)
         part, local = asked.part_of(query)
         ends = self._ends(asked, self._seeds(network), query, self._clock(time.monotonic()), 2)
         return explained(network, part, local, query.text, ends, self._clock(time.monotonic()), progress)
@@ -127,21 +151,23 @@ class Exact:
         seconds = SECONDS_AN_END if self.seconds is None else self.seconds
         return Seeds(network, self.markov, seconds * SHARE_OF_SEEDS)
 
-    def _search_on(
-        self, asked: Asked, seeds: Seeds, queries: Sequence[Query], found: list[Ends], clock: Clock
-    ) -> None:
-        """Share the time that the easy ends have left among the others, as long as that is much more."""
+    def _search_on(self, asked: Asked, queries: Sequence[Query], found: list[Ends], clock: Clock) -> None:
+        """Go on with the searches that were stopped, by turns, in the time that the others have left."""
         if self.seconds is None:
             return
-        before = self.seconds / (2 * max(len(queries), 1))
-        while still := [n for n, ends in enumerate(found) if ends.gap > self.tolerance]:
-            share = clock.seconds(2 * len(still))
-            if share < 2 * before:
-                return
-            for done, number in enumerate(still):
-                again = self._ends(asked, seeds, queries[number], clock, 2 * (len(still) - done))
-                found[number] = found[number].and_also(again)
-            before = share
+        while still := [
+            (number, least)
+            for number, ends in enumerate(found)
+            for least, end, gap in zip((True, False), (ends.lower, ends.upper), ends.gaps, strict=True)
+            if gap > self.tolerance and end.more is not None
+        ]:
+            for done, (number, least) in enumerate(still):
+                seconds = clock.seconds(len(still) - done)
+                if seconds < LEAST_TURN:
+                    return
+                part, _ = asked.part_of(queries[number])
+                with _told_why(asked, queries[number], part, clock):
+                    found[number] = found[number].searched_on(least, seconds)
 
     def _clock(self, began: float) -> Clock:
         if self.seconds is None:
@@ -149,22 +175,23 @@ class Exact:
         return Clock(until=began + self.seconds, tolerance=self.tolerance)
 
     def _ends(self, asked: Asked, seeds: Seeds, query: Query, clock: Clock, ends_left: int) -> Ends:
+        known = asked.closed_form(query)
+        if known is not None:
+            return Ends(*(Optimum(end, end, 0) for end in known))
         part, local = asked.part_of(query)
         size = size_of(part, local)
         size.check(self.memory, query.text)
-        try:
+        with _told_why(asked, query, part, clock):
             if not size.products:
                 return ends_of(part, local, clock, ends_left)
             found = ends_of(seeds.added_to(part), local, clock, ends_left)
-            atom = asked.atom_of(query)
-            return found if atom is None else found.within(*seeds.interval(atom))
-        except InfeasibleError:
-            raise contradiction(asked.network, part, replace(clock, watch=None)) from None
-        except ImpossibleConditionError:
-            raise asked.impossible(query) from None
+        atom = asked.atom_of(query)
+        return found if atom is None else found.within(*seeds.interval(atom))
 
     def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""
+        if asked.forward.settled.all():
+            return
         seen = {name for query in queries for name in asked.part_of(query)[0].names}
         for part in asked.whole.without_barren().pieces():
             wanted = part.sentences and not seen.issuperset(part.names)
@@ -181,11 +208,22 @@ class Exact:
             Guarantee.EXACT if proved.all() else Guarantee.BOUND,
             Status(bool(proved.all()), nodes, seconds, advice),
             texts,
-            np.array([ends.lower.bound for ends in found]),
-            np.array([ends.upper.bound for ends in found]),
+            np.array([ends.lower.bound for ends in found]) + 0.0,  # no zero is negative
+            np.array([ends.upper.bound for ends in found]) + 0.0,
             np.ones(len(found), bool),
             np.where(proved, 0.0, gaps),
         )
+
+
+@contextmanager
+def _told_why(asked: Asked, query: Query, part: Part, clock: Clock) -> Iterator[None]:
+    """What a search finds impossible, as an error that names statements."""
+    try:
+        yield
+    except InfeasibleError:
+        raise contradiction(asked.network, part, replace(clock, watch=None)) from None
+    except ImpossibleConditionError:
+        raise asked.impossible(query) from None
 
 
 def _advice(open_ones: int, all_of_them: int, gap: float) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,9 +58,25 @@ class Ends:
     upper: Optimum
 
     @property
+    def gaps(self) -> tuple[float, float]:
+        """How far each end may be from the tightest, given all that both searches reached and proved."""
+        reached = [found.value for found in (self.lower, self.upper) if found.value is not None]
+        least, greatest = min([*reached, self.upper.bound]), max([*reached, self.lower.bound])
+        return abs(least - self.lower.bound), abs(self.upper.bound - greatest)
+
+    @property
     def gap(self) -> float:
         """How far an end may be from the tightest."""
-        return max(self.lower.gap, self.upper.gap)
+        return max(self.gaps)
+
+    def searched_on(self, least: bool, seconds: float) -> Ends:
+        """The same after the search for one end has gone on."""
+        before = self.lower if least else self.upper
+        assert before.more is not None
+        after = _within(before.more(seconds))
+        if least:
+            return replace(self, lower=replace(after, bound=max(before.bound, after.bound)))
+        return replace(self, upper=replace(after, bound=min(before.bound, after.bound)))
 
     def within(self, lower: float, upper: float) -> Ends:
         """The same where all values are known to lie between these."""
@@ -69,19 +84,6 @@ class Ends:
             replace(self.lower, bound=max(self.lower.bound, lower)),
             replace(self.upper, bound=min(self.upper.bound, upper)),
         )
-
-    def and_also(self, other: Ends) -> Ends:
-        """What two searches have proved together."""
-        return Ends(_best(self.lower, other.lower, max, min), _best(self.upper, other.upper, min, max))
-
-
-Choice = Callable[[Iterable[float]], float]
-
-
-def _best(first: Optimum, second: Optimum, tighter: Choice, reached: Choice) -> Optimum:
-    values = [found.value for found in (first, second) if found.value is not None]
-    bound = tighter((first.bound, second.bound))
-    return Optimum(bound, reached(values) if values else None, first.nodes + second.nodes)
 
 
 def ends_of(part: Part, query: LocalQuery, clock: Clock, ends_left: int = 2) -> Ends:

@@ -156,7 +156,7 @@ class Lowering:
 
     def add(self, number: int, bound: Bound, gathered: Gathered) -> dict[str, tuple[Domain, np.ndarray]]:
         """Add the rows of a statement; gives the constants of its variables, grounding by grounding."""
-        if self._add_propositional(number, bound, gathered):
+        if self._add_plain(number, bound, gathered):
             return {}
         if _has_variables(bound.event) or (bound.given is not None and _has_variables(bound.given)):
             return self._add_grounded(number, bound, gathered)
@@ -169,13 +169,13 @@ class Lowering:
             rows.singles.append((atoms, bound.lower, bound.upper, number))
         return {}
 
-    def _add_propositional(self, number: int, bound: Bound, gathered: Gathered) -> bool:
-        """Add a sentence over open atoms without arguments in one pass; files hold a million of these."""
+    def _add_plain(self, number: int, bound: Bound, gathered: Gathered) -> bool:
+        """Add a sentence over open ground atoms in one pass; files hold a million of these."""
         order: dict[int, int] = {}
-        start = self.atoms.start
+        number_of = self.atoms.number
         try:
-            event = plain_shape(bound.event, start, order)
-            given = None if bound.given is None else plain_shape(bound.given, start, order)
+            event = plain_shape(bound.event, number_of, order)
+            given = None if bound.given is None else plain_shape(bound.given, number_of, order)
         except NotPlainError:
             return False
         if len(order) > MOST_ATOMS_A_SENTENCE:
@@ -193,10 +193,10 @@ class Lowering:
         return GroundFormula.of(self.shape(formula))
 
     def _number_of(self, leaf: Leaf) -> Shape:
-        if type(leaf) is Atom and not leaf.arguments:
-            start = self.atoms.start.get(leaf.predicate)
-            if start is not None:
-                return start
+        if type(leaf) is Atom:
+            number = self.atoms.number(leaf)
+            if number is not None:
+                return number
         value = int(self._leaf_values(leaf, Bindings.nothing(), {})[0])
         return value if value >= 0 else (TRUE if value == KNOWN_TRUE else FALSE)
 

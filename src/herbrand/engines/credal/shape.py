@@ -86,18 +86,18 @@ class NotPlainError(Exception):
     """A formula has more than connectives over open atoms without arguments."""
 
 
-def plain_shape(formula: Formula, start: Mapping[str, int], order: dict[int, int]) -> Shape:
+def plain_shape(formula: Formula, number_of: Callable[[Atom], int | None], order: dict[int, int]) -> Shape:
     """The canonical shape, columns numbered in ``order`` as atoms occur."""
     kind = type(formula)
     if kind is Atom:
-        number = start.get(formula.predicate)  # type: ignore[union-attr]
-        if number is None or formula.arguments:  # type: ignore[union-attr]
+        number = number_of(formula)  # type: ignore[arg-type]
+        if number is None:
             raise NotPlainError
         return order.setdefault(number, len(order))
     if kind is Not:
-        return negation(plain_shape(formula.operand, start, order))  # type: ignore[union-attr]
+        return negation(plain_shape(formula.operand, number_of, order))  # type: ignore[union-attr]
     if kind is And or kind is Or:
-        parts = [plain_shape(part, start, order) for part in formula.operands]  # type: ignore[union-attr]
+        parts = [plain_shape(part, number_of, order) for part in formula.operands]  # type: ignore[union-attr]
         return (conjunction if kind is And else disjunction)(parts)
     raise NotPlainError
 

@@ -18,7 +18,7 @@ import importlib.util
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,11 +43,15 @@ class InfeasibleError(Exception):
 
 @dataclass(frozen=True)
 class Optimum:
-    """``bound`` is proved; ``value`` was reached (``None``: nothing found in time); ``nodes`` searched."""
+    """``bound`` is proved; ``value`` was reached (``None``: nothing found in time); ``nodes`` searched.
+
+    ``more`` goes on for some seconds with a search that was stopped.
+    """
 
     bound: float
     value: float | None
     nodes: int
+    more: Callable[[float], Optimum] | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -131,8 +135,23 @@ def _global_optimum(
             model.optimize()
         except Exception:  # numerical troubles; pyscipopt has no class for them
             continue
-        return _read(model, least)
+        return _so_far(model, least)
     return Optimum(-math.inf if least else math.inf, None, 0)
+
+
+def _so_far(model: Any, least: bool) -> Optimum:
+    """What a search has found, and how it goes on where its time was up."""
+    found = _read(model, least)
+
+    def more(seconds: float) -> Optimum:
+        model.setParam("limits/time", model.getSolvingTime() + seconds)
+        try:
+            model.optimize()
+        except Exception:  # numerical troubles: what was proved stays so
+            return found
+        return _so_far(model, least)
+
+    return replace(found, more=more) if model.getStatus() == "timelimit" else found
 
 
 def _read(model: Any, least: bool) -> Optimum:

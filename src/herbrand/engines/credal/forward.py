@@ -1,0 +1,147 @@
+"""The exact intervals of atoms in trees of conditional tables, in closed form.
+
+Where every sentence of an unconnected piece speaks of one atom in one case of all its parents, ``P(x)`` or
+``P(x | y and not z)``, any choice within each sentence is a distribution: none bounds upwards. And where
+links join no two atoms in two ways, the parents of an atom are independent, and the probability of one may
+be chosen whatever those of the others are. Then P(x), a sum over the parents' cases, is linear in each
+sentence's value and in each parent's probability, so its ends lie where all of these are at theirs.
+
+>>> import herbrand as hb
+>>> from herbrand.engines.credal.lowering import credal_network
+>>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
+>>> found = forward(credal_network(hb.Model(theory).program))
+>>> found.settled.tolist(), found.lower.tolist(), found.upper.tolist()
+([True, True], [0.0, 0.1], [0.3, 0.35])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.markov import components
+from herbrand.engines.credal.network import Group, Network
+from herbrand.engines.credal.shape import literals_of
+
+MOST_PARENTS = 8
+"""All corners of the parents' box are tried, each with all their cases."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """``settled[a]``: atom a is in such a piece, and its interval is [``lower[a]``, ``upper[a]``]."""
+
+    settled: np.ndarray  # [atoms] bool
+    lower: np.ndarray  # [atoms]
+    upper: np.ndarray
+
+    @staticmethod
+    def nothing(count: int) -> Forward:
+        """No atom is settled."""
+        return Forward(np.zeros(count, bool), np.zeros(count), np.ones(count))
+
+
+def forward(network: Network) -> Forward:
+    """The intervals of all atoms in such pieces; of the others nothing is said."""
+    links, piece = Links.of(network), components(network)
+    parents = np.diff(links.into_start)
+    plain = np.ones(int(piece.max(initial=-1)) + 1, bool)
+    members, joined = np.bincount(piece), np.bincount(piece[links.into], minlength=len(plain))
+    plain &= joined == members - 1
+    plain[piece[parents > MOST_PARENTS]] = False
+    start = np.concatenate([[0], np.cumsum(2 ** np.minimum(parents, MOST_PARENTS))])
+    low, high = np.zeros(start[-1]), np.ones(start[-1])
+    for group in network.groups:
+        if not len(group):
+            continue
+        _add(group, parents, plain, piece, start, low, high)
+    crossed = np.add.reduceat(low > high, start[:-1]) > 0 if len(low) else np.zeros(0, bool)
+    plain[piece[crossed]] = False
+    settled = plain[piece]
+    lower, upper = np.zeros(len(piece)), np.ones(len(piece))
+    lists = (links.into_start, links.into, links.out_start, links.out)
+    _propagate(*lists, settled, start, low, high, lower, upper)
+    return Forward(settled, lower, upper)
+
+
+def _add(
+    group: Group,
+    parents: np.ndarray,
+    plain: np.ndarray,
+    piece: np.ndarray,
+    start: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> None:
+    """Enter the rows of a group in the tables of their atoms; note the pieces in which one does not fit."""
+    event = literals_of(group.event)
+    given = {} if group.given is None else literals_of(group.given)
+    if event is None or given is None or len(event) != 1 or not event.keys().isdisjoint(given):
+        plain[piece[group.atoms[:, 0]]] = False
+        return
+    ((column, positive),) = event.items()
+    child = group.atoms[:, column]
+    fits = parents[child] == len(given)
+    plain[piece[child[~fits]]] = False
+    above, truths = group.atoms[fits][:, list(given)], np.array(list(given.values()), np.int64)
+    order = np.argsort(above, axis=1)
+    case = (truths[order] << np.arange(len(given))[::-1]).sum(axis=1) if given else 0
+    entry = start[child[fits]] + case
+    lower, upper = group.lower[fits], group.upper[fits]
+    np.maximum.at(low, entry, lower if positive else 1 - upper)
+    np.minimum.at(high, entry, upper if positive else 1 - lower)
+
+
+@numba.njit(cache=True, nogil=True)
+def _propagate(
+    into_start: np.ndarray,
+    into: np.ndarray,
+    out_start: np.ndarray,
+    out: np.ndarray,
+    settled: np.ndarray,
+    start: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> None:
+    """Parents before children, each atom's ends from its table and its parents' ends."""
+    count = len(settled)
+    missing = np.diff(into_start)
+    waiting = np.empty(count, np.int64)
+    ready = 0
+    for atom in range(count):
+        if settled[atom] and missing[atom] == 0:
+            waiting[ready] = atom
+            ready += 1
+    while ready:
+        ready -= 1
+        atom = waiting[ready]
+        above = into[into_start[atom] : into_start[atom + 1]]
+        lower[atom] = -_greatest(-low[start[atom] : start[atom + 1]], above, lower, upper)
+        upper[atom] = _greatest(high[start[atom] : start[atom + 1]], above, lower, upper)
+        for child in out[out_start[atom] : out_start[atom + 1]]:
+            missing[child] -= 1
+            if missing[child] == 0:
+                waiting[ready] = child
+                ready += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _greatest(table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """The greatest average of a table over its cases, at a corner of the parents' box."""
+    best = -np.inf
+    for corner in range(2 ** len(above)):
+        left = table.copy()
+        size = len(table)
+        for place in range(len(above)):
+            parent = above[place]
+            chance = upper[parent] if corner >> place & 1 else lower[parent]
+            size //= 2
+            for case in range(size):
+                left[case] = (1 - chance) * left[case] + chance * left[case + size]
+        best = max(best, left[0])
+    return best
