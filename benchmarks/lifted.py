@@ -84,7 +84,10 @@ def _cases() -> list[Case]:
     return [
         *(Case("friends and smokers", SMOKERS, person, size) for size in (8, 10, 50, 100, 1000)),
         *(Case("friends, smokers, parents, cancer", CANCER, person, size) for size in (4, 10, 30, 100)),
-        *(Case("three clauses over three types", CLAUSES, ("a", "b", "c"), size) for size in (8, 100)),
+        *(
+            Case("three clauses over three types", CLAUSES, ("a", "b", "c"), size)
+            for size in (8, 100, 300, 1000)
+        ),
         Case("friends and smokers, 40 known", SMOKERS, person, 100, known),
         Case(
             "friends and smokers, another opinion on each; who smokes",

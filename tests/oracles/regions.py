@@ -60,6 +60,12 @@ class RegionGraph:
         holding = [r for r in self.regions if set(factor.scope) <= r]
         return holding if sum(self.counting[r] for r in holding) == 1 else holding[:1]
 
+    @property
+    def chooses(self) -> bool:
+        """Whether a factor that several regions could have is given to one of them, any one."""
+        held = [sum(set(f.scope) <= r for r in self.regions) for f in self.factors]
+        return any(len(owners) < count for owners, count in zip(self.owners, held, strict=True))
+
     def _names(self, region: Region) -> list[Hashable]:
         return sorted(region, key=str)
 

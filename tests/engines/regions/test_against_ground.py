@@ -13,7 +13,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.engines.loop import Limits, run
 from herbrand.engines.regions import graph as engine_graph
 from herbrand.engines.regions.engine import Part, Regions
-from herbrand.engines.regions.messages import summed
+from herbrand.engines.regions.tables import summed
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from tests.engines.regions.monadic import theories
@@ -119,6 +119,7 @@ def test_with_facts_it_comes_to_the_same_rest(structure: dict[str, Any], model: 
     engine: Any = Regions(starts=1, tolerance=1e-12, **structure)
     part = part_of(program, engine)
     expected = ground_regions(part, ground_graph(universe, theory.formulas))
+    assume(not expected.chooses)  # with facts a formula may be about less than its cluster, and be in two
     assume(expected.run(400, damping=0.5) < 1e-11)
     answer = run(engine, program, Question(), Limits(tolerance=1e-12, iterations=400))
     assume(answer.status.converged)

@@ -127,13 +127,13 @@ predicate t(c)
 
 def test_a_cost_below_every_formula_leaves_the_messages_of_bp() -> None:
     model = loop(3)
-    answer, bp = model.infer(engine="regions", cost=15), model.infer(engine="bp")
+    answer, bp = model.infer(engine="regions", cost=3), model.infer(engine="bp")
     assert largest_difference(answer, bp) < 1e-12 and answer.log_partition == bp.log_partition
     assert answer.status.advice == (
-        "messages are those of bp, since a formula's table over counts would have 16 entries, and 15 are "
+        "messages are those of bp, since a formula's table over counts would have 4 entries, and 3 are "
         "allowed (--cost)"
     )
-    support = Regions(cost=15).supports(model.program, Question())
+    support = Regions(cost=3).supports(model.program, Question())
     assert support.possible and support.reason == answer.status.advice and "classes" in support.detail
 
 

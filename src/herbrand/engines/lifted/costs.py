@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from herbrand.contraction import Contraction, plan
 from herbrand.engines.lifted.bunches import Bunch
-from herbrand.engines.lifted.summation import ANY_MACHINE, Summation
-from herbrand.errors import BudgetError
+from herbrand.engines.lifted.cumulated import ANY_MACHINE, Structure
+from herbrand.engines.lifted.summation import Summation
 
 BYTES_A_NUMBER = 8
 KEPT = 3
@@ -74,10 +74,18 @@ def axes_of(summation: Summation) -> tuple[dict[frozenset[int], float], Cost]:
     return rows, total
 
 
-def largest_table(summation: Summation, rows: Mapping[frozenset[int], float]) -> float:
-    """The entries of the largest table over counts that a single formula, or kind of pair, makes."""
+def largest_table(
+    summation: Summation, rows: Mapping[frozenset[int], float], most: float = math.inf
+) -> float:
+    """The entries of the largest table over counts that a single formula, or kind of pair, makes; where that
+    is above ``most``, with one axis summed out if that can be."""
     names, sizes = _named(rows)
-    return max((math.prod(sizes[name] for name in scope) for scope in _scopes(summation, names)), default=1.0)
+    structure = _structure(summation, names, sizes)
+    largest = max(sizes.values(), default=1.0)
+    for scope in structure.linear:
+        entries = structure.entries(scope)
+        largest = max(largest, entries if entries <= most else min(entries, structure.narrow(scope)))
+    return largest
 
 
 def clamps(summation: Summation, predicates: Collection[str]) -> int:
@@ -174,28 +182,27 @@ def _named(rows: Mapping[frozenset[int], float]) -> tuple[dict[int, str], dict[s
     return names, {f"c{i}": count for i, count in enumerate(rows.values())}
 
 
-def _scopes(summation: Summation, names: Mapping[int, str]) -> set[tuple[str, ...]]:
-    """The axes that each table over counts has."""
-    scene = summation.scene
-    scopes: set[tuple[str, ...]] = {(name,) for name in names.values()}
+def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[str, float]) -> Structure:
+    """Which tables over counts there are, and along which axes they are lines."""
+    scene, shared = summation.scene, Counter(names.values())
+    linear: dict[tuple[str, ...], frozenset[str]] = {}
     for _, one, other in set(summation.tabulated.tables) - summation.tabulated.flat:
-        scopes.add(tuple(sorted({names[one], names[other]})))
+        linear[tuple(sorted({names[one], names[other]}))] = frozenset()
     for term in scene.terms.counts:
         if term.single is None:
-            pools = [pool for slot in term.slots if slot.literals for pool in scene.pools_in(slot)]
-            scopes.add(tuple(sorted({names[pool] for pool in pools})))
-    return scopes
+            pools = {pool for slot in term.slots if slot.literals for pool in scene.pools_in(slot)}
+            scope = tuple(sorted({names[pool] for pool in pools}))
+            lines = frozenset(
+                names[pool]
+                for pool in scene.linear_in(term)
+                if shared[names[pool]] == 1 and summation.tabulated.cells[pool].profiles == 2
+            )
+            linear[scope] = linear[scope] & lines if scope in linear else lines
+    return Structure(sizes, linear)
 
 
 def _contraction(summation: Summation, rows: Mapping[frozenset[int], float]) -> Cost:
     """Of the tables over counts."""
     names, counts = _named(rows)
-    sizes = {name: int(count) for name, count in counts.items()}
-    scopes = _scopes(summation, names)
-    contraction = Contraction(tuple(sorted(scopes)), (), sizes, algebra=summation.tabulated.algebra.name)
-    tables = float(sum(math.prod(sizes[name] for name in scope) for scope in scopes))
-    try:
-        made = plan(contraction, None, ANY_MACHINE, gradient=True)
-    except BudgetError:
-        return ENDLESS
-    return Cost(3 * made.operations + tables, made.bytes + KEPT * tables * BYTES_A_NUMBER)
+    found = _structure(summation, names, counts).cheapest(summation.tabulated.algebra.name)
+    return Cost(found.operations, found.bytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -58,19 +58,26 @@ class Factors:
                 between = times_counts(self.counts[other], times_counts(self.counts[one], table.T).T)
                 yield (self.names[one], self.names[other]), between
 
-    def of_counts(self) -> Iterator[tuple[Axes, Tensor]]:
-        """What formulas about several elements that nothing links give."""
-        for term in self.scene.terms.counts:
-            if term.single is not None and term.single.literals:
-                continue
-            pools = sorted({p for slot in term.slots if slot.literals for p in self.scene.pools_in(slot)})
-            scope = tuple(dict.fromkeys(self.names[pool] for pool in pools))
-            table = self._product(term, scope)
-            if term.weight is None:
-                table = torch.zeros_like(table).masked_fill(table > 0, -torch.inf)
-            else:
-                table = self.tabulated.worth(term) * table
-            yield scope, table
+    def scope(self, term: CountTerm) -> Axes:
+        """The axes that a term about several elements depends on."""
+        pools = {p for slot in term.slots if slot.literals for p in self.scene.pools_in(slot)}
+        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(pools)))
+
+    def of_counts(self, term: CountTerm) -> Tensor:
+        """What a formula about several elements that nothing links gives, over its scope."""
+        table = self._product(term, self.scope(term))
+        if term.weight is None:
+            return torch.zeros_like(table).masked_fill(table > 0, -torch.inf)
+        return self.tabulated.worth(term) * table
+
+    def line(self, term: CountTerm, pool: int) -> tuple[Tensor, Tensor]:
+        """The table of a term that is linear in a pool's counts, as base + slope × the count of its second
+        profile: both over the scope, whose axis of the pool has one row."""
+        count = float(len(self.scene.pools[pool]))
+        ends = torch.tensor([[count, 0.0], [0.0, count]], dtype=FLOAT)
+        table = replace(self, counts={**self.counts, pool: ends}).of_counts(term)
+        first, last = table.split(1, self.scope(term).index(self.names[pool]))
+        return first, (last - first) / count
 
     def _product(self, term: CountTerm, scope: Axes) -> Tensor:
         sizes = {self.names[pool]: len(rows) for pool, rows in self.counts.items()}

@@ -49,6 +49,12 @@ class Axis:
     def __len__(self) -> int:
         return len(self.prior)
 
+    def by_count(self, weights: Tensor) -> Tensor:
+        """Weights of rows by the count of the second profile, from 0 on: of one pool with two profiles."""
+        (rows,) = self.counts.values()
+        elements = int(rows[0].sum())
+        return weights.new_full((elements + 1,), -math.inf).index_put((rows[:, 1].long(),), weights)
+
 
 @dataclass(frozen=True, eq=False)
 class Gathering:

@@ -7,6 +7,7 @@ a formula about several elements names is a pool by itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 from herbrand.engines.lifted.elements import Elements, element_count, elements_of
 from herbrand.engines.lifted.families import Family, binary_groups, families_of
 from herbrand.engines.lifted.pairs import Group, PairKnowledge, Range, covers, group_of, knowledge_of
-from herbrand.engines.lifted.terms import Own, PairTerm, Slot, Terms, terms_of
+from herbrand.engines.lifted.terms import CountTerm, Own, PairTerm, Slot, Terms, terms_of
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.template import Template
@@ -62,6 +63,20 @@ class Scene:
         """The pools that a slot with literals ranges over."""
         family = self.family_with(slot.type, slot.literals[0][0])
         return [i for i in self.pools_of(family) if covers(slot, self.pools[i].range)]
+
+    def linear_in(self, term: CountTerm) -> frozenset[int]:
+        """The pools in whose counts a term is linear: one slot of each product, at most, ranges over them."""
+        if term.weight is None:
+            return frozenset()
+        times: Counter[int] = Counter()
+        for number in term.numbers:
+            products = [
+                Counter(p for s in slots if s.literals for p in self.pools_in(s)) for _, slots in number
+            ]
+            for pool in {pool for product in products for pool in product}:
+                times[pool] += max(product[pool] for product in products)
+        bent = {p for slot in term.quantified if slot.literals for p in self.pools_in(slot)}
+        return frozenset(pool for pool, most in times.items() if most == 1) - bent
 
     def elements_in(self, slot: Slot) -> int:
         """How many elements a slot without literals ranges over."""

@@ -7,8 +7,9 @@ total is the largest log-weight, and these numbers are those of one best world.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -17,12 +18,12 @@ from torch import Tensor
 
 from herbrand.contraction import Contraction, Dense, Statistics, plan, run
 from herbrand.engines.lifted.bunches import Tie, bunches_of
+from herbrand.engines.lifted.cumulants import LogSums, largest
+from herbrand.engines.lifted.cumulated import ANY_MACHINE, Structure
 from herbrand.engines.lifted.factors import Axes, Factors
 from herbrand.engines.lifted.gathering import FLOAT, Axis, Clamp, Gathering
 from herbrand.engines.lifted.tabulated import Tabulated
-
-ANY_MACHINE = 2**50
-"""Plans are made for whatever any machine might have; the engine compares costs with its own limits."""
+from herbrand.engines.lifted.terms import CountTerm
 
 K = TypeVar("K")
 
@@ -40,22 +41,80 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Axes of counts and tables over them, before anything is summed; axis i is named ``c{i}``.
+    """Axes of counts and what there is to say of them, before anything is summed; axis i is named ``c{i}``.
 
-    ``pairs``: what has been added to the tables of usual pairs, as zeros, to be differentiated.
+    ``pair_tables`` come with what has been added to the tables of usual ``pairs``, as zeros, to be
+    differentiated. ``terms`` are about several elements that nothing links: their tables are made when asked
+    for.
     """
 
     gathering: Gathering
     constant: Tensor
     axes: tuple[Axis, ...]
-    factors: tuple[tuple[Axes, Tensor], ...]
-    pairs: Mapping[tuple[int, int], Tensor]
+    factors: Factors
+    pair_tables: tuple[tuple[Axes, Tensor], ...]
+    terms: tuple[tuple[Axes, CountTerm], ...]
 
     @property
-    def tables(self) -> list[tuple[Axes, Tensor]]:
-        """Everything that is multiplied."""
-        priors = [((f"c{i}",), axis.prior) for i, axis in enumerate(self.axes)]
-        return [((), self.constant), *priors, *self.factors]
+    def pairs(self) -> Mapping[tuple[int, int], Tensor]:
+        return self.factors.pairs
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        return {f"c{i}": len(axis) for i, axis in enumerate(self.axes)}
+
+    def linear_in(self, term: CountTerm) -> frozenset[str]:
+        """The axes along which a term's table is a line: of one pool with two profiles each."""
+        pools = self.gathering.tabulated.scene.linear_in(term)
+        single = {axis.pools[0]: f"c{i}" for i, axis in enumerate(self.axes) if len(axis.pools) == 1}
+        cells = self.gathering.cells
+        return frozenset(single[p] for p in pools if p in single and cells[p].profiles == 2)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Which tables there are, and along which axes they are lines."""
+        linear: dict[Axes, frozenset[str]] = dict.fromkeys((s for s, _ in self.pair_tables), frozenset())
+        for scope, term in self.terms:
+            here = self.linear_in(term)
+            linear[scope] = linear[scope] & here if scope in linear else here
+        return Structure(self.sizes, linear)
+
+    def tables(self, summed: Axes = ()) -> Iterator[tuple[Axes, Tensor]]:
+        """Everything that is multiplied; some axes are summed out already, by their cumulants."""
+        yield (), self.constant
+        for number, axis in enumerate(self.axes):
+            name = f"c{number}"
+            yield self._summed_out(axis, name) if name in summed else ((name,), axis.prior)
+        for scope, table in self.pair_tables:
+            if not set(scope) & set(summed):
+                yield scope, table
+        for scope, term in self.terms:
+            if not set(scope) & set(summed):
+                yield scope, self.factors.of_counts(term)
+
+    def _summed_out(self, axis: Axis, name: str) -> tuple[Axes, Tensor]:
+        """Over the axes that some term has besides: the sum over this one's counts."""
+        rest = self.structure.neighbours(name)
+        base = slope = torch.zeros([self.sizes[other] for other in rest], dtype=FLOAT)
+        alone = axis.prior + sum(table for scope, table in self.pair_tables if scope == (name,))
+        for scope, term in self.terms:
+            if scope == (name,):
+                alone = alone + self.factors.of_counts(term)
+            elif name in scope:
+                first, rise = (
+                    over(table, scope, (*rest, name)).squeeze(-1)
+                    for table in self.factors.line(term, axis.pools[0])
+                )
+                base, slope = base + first, slope + rise
+        by_count, most = axis.by_count(alone), self.gathering.tabulated.algebra.name == "maximum"
+        return rest, base + (largest(by_count, slope) if most else LogSums.apply(by_count, slope))
+
+
+def over(table: Tensor, scope: Axes, whole: Axes) -> Tensor:
+    """A table seen over more axes, in their order, to be broadcast."""
+    order = sorted(range(len(scope)), key=lambda place: whole.index(scope[place]))
+    sizes = dict(zip(scope, table.shape, strict=True))
+    return table.permute(order).reshape([sizes.get(name, 1) for name in whole])
 
 
 class Summation:
@@ -91,8 +150,13 @@ class Summation:
         gathering = self._gathering(clamp)
         axes = gathering.axes()
         factors = _factors(self.tabulated, axes)
-        tables = (*factors.of_pairs(), *factors.of_counts())
-        return Layout(gathering, self._constant(), tuple(axes), tables, factors.pairs)
+        terms = tuple(
+            (factors.scope(term), term)
+            for term in self.scene.terms.counts
+            if term.single is None or not term.single.literals
+        )
+        pairs = tuple(factors.of_pairs())
+        return Layout(gathering, self._constant(), tuple(axes), factors, pairs, terms)
 
     def _gathering(self, clamp: Clamp | None) -> Gathering:
         cells, bunches = self.tabulated.cells, self.bunches
@@ -105,12 +169,13 @@ class Summation:
         return Gathering(self.tabulated, bunches, states, ties, clamp)
 
     def _total(self, layout: Layout) -> Tensor:
-        sizes = {f"c{i}": len(axis) for i, axis in enumerate(layout.axes)}
-        tables = layout.tables
-        scopes = tuple(scope for scope, _ in tables)
-        contraction = Contraction(scopes, (), sizes, algebra=self.tabulated.algebra.name)
+        algebra = self.tabulated.algebra.name
+        summed = layout.structure.cheapest(algebra).summed
+        sizes = {name: size for name, size in layout.sizes.items() if name not in summed}
+        scopes, tables = zip(*layout.tables(summed), strict=True)
+        contraction = Contraction(scopes, (), sizes, algebra=algebra)
         made = plan(contraction, [Statistics()] * len(scopes), ANY_MACHINE, gradient=True)
-        return run(made, [Dense(table.contiguous()) for _, table in tables]).to_dense()
+        return run(made, [Dense(table.contiguous()) for table in tables]).to_dense()
 
     def _constant(self) -> Tensor:
         """What unusual pairs give whose elements have one state each."""

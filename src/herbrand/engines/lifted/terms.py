@@ -86,10 +86,19 @@ class CountTerm:
 
     @property
     def slots(self) -> Iterator[Slot]:
-        pieces = (number for some in self.conditions for piece in some.pieces for number in piece)
-        for number in (*self.numbers, *pieces):
+        for number in self.numbers:
             for _, slots in number:
                 yield from slots
+        yield from self.quantified
+
+    @property
+    def quantified(self) -> Iterator[Slot]:
+        """The slots that only conditions speak of."""
+        for some in self.conditions:
+            for piece in some.pieces:
+                for number in piece:
+                    for _, slots in number:
+                        yield from slots
 
 
 @dataclass(frozen=True)

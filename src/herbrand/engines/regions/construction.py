@@ -20,7 +20,7 @@ Pair = tuple[Scope, Scope]
 def one_a_formula(graph: CountGraph) -> list[Scope]:
     """The scopes of factors that are not inside others, and variables that no factor is about."""
     alone = [(variable,) for variable in range(len(graph.variables))]
-    distinct = sorted({*graph.factors, *alone}, key=lambda scope: (-len(scope), scope))
+    distinct = sorted({*graph.scopes, *alone}, key=lambda scope: (-len(scope), scope))
     return [s for s in distinct if not any(set(s) < set(other) for other in distinct)]
 
 
@@ -58,7 +58,7 @@ def _gains(
                 continue
             union = _union(pair)
             entries = graph.entries(union)
-            if entries > cost:
+            if entries > cost or any(set(scope) <= set(union) for scope in graph.wide):
                 continue
             inside = sum(set(cluster) <= set(union) for cluster in clusters)
             said = sum(s for scope, s in strength.items() if shared & set(scope) and set(scope) <= set(union))

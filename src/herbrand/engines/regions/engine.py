@@ -212,18 +212,20 @@ class Regions:
     def _part(self, summation: Summation) -> Part:
         """The regions of a summation, or :class:`NotLiftableError` where they would be too large."""
         rows, cost = axes_of(summation)
-        largest = largest_table(summation, rows)
+        allowed = COST if self.cost is None else self.cost
+        largest = largest_table(summation, rows, allowed)
         self._refuse(largest, cost.bytes)
-        graph = count_graph(summation)
+        graph = count_graph(summation, allowed)
         formulas = one_a_formula(graph)
-        together = sum(map(graph.entries, formulas))
+        together = sum(map(graph.made, formulas))
         self._refuse(largest, cost.bytes + (together - largest) * BYTES_A_NUMBER * TABLES_AT_ONCE)
         clusters = merged(graph, formulas, self._most(largest, len(formulas))) if self.merge else formulas
         singles = [i for i, v in enumerate(graph.variables) if not self.joint and v.weights is not None]
         ladder = dict.fromkeys([(tuple(clusters), True), (tuple(formulas), True), (tuple(clusters), False)])
+        if graph.wide:  # such clusters tell of one variable at a time
+            ladder = dict.fromkeys([(tuple(clusters), False), (tuple(formulas), False)])
         first, *gentler = (
-            Propagation(graph, region_graph(outer, singles, list(graph.factors), deep))
-            for outer, deep in ladder
+            Propagation(graph, region_graph(outer, singles, graph.scopes, deep)) for outer, deep in ladder
         )
         return Part(summation, first, tuple(gentler))
 
@@ -327,8 +329,8 @@ class Size:
 
 
 def _size(part: Part) -> Size:
-    graph, counts = part.propagation.graph, part.propagation.counts
-    entries = [1.0 if region.single else counts.entries(region.scope) for region in graph.regions]
+    graph = part.propagation.graph
+    entries = [part.propagation.entries(number) for number in range(len(graph.regions))]
     told = sum(
         (entries[parent] + entries[child]) * (1 + len(graph.entering[parent]))
         for parent, child in graph.edges

@@ -18,7 +18,8 @@ from torch import Tensor
 from herbrand.engines.lifted.gathering import Axis, Clamp
 from herbrand.engines.lifted.summation import Layout, Summation, Sums, expectations
 from herbrand.engines.regions.graph import Scope
-from herbrand.engines.regions.messages import Messages, Propagation, summed
+from herbrand.engines.regions.messages import Messages, Propagation
+from herbrand.engines.regions.tables import normalised, summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +36,7 @@ class Beliefs:
         number = self.propagation.graph.smallest_with(open_scope)
         if number is None:
             return None
-        own = self.propagation.graph.regions[number].scope
-        belief = self.propagation.belief(number, self.messages)
-        found = summed(belief, [place for place, variable in enumerate(own) if variable not in open_scope])
+        found = normalised(self.propagation.marginal(number, tuple(open_scope), self.messages))
         return found.reshape([len(variables[variable]) for variable in scope])
 
 
@@ -61,13 +60,10 @@ class Believed:
     def _tables(self) -> dict[Scope, np.ndarray]:
         """Believed probabilities of each axis's counts, and of those of every two that pairs link."""
         scopes = [(i,) for i in range(len(self._beliefs.propagation.counts.variables))]
-        scopes += [tuple(sorted(_numbers(names))) for names, _ in self._pair_tables]
+        scopes += [
+            tuple(sorted(_numbers(names))) for names, _ in self._beliefs.propagation.counts.layout.pair_tables
+        ]
         return {scope: np.exp(found) for scope in scopes if (found := self._beliefs.of(scope)) is not None}
-
-    @property
-    def _pair_tables(self) -> list[tuple[tuple[str, ...], Tensor]]:
-        layout = self._beliefs.propagation.counts.layout
-        return list(layout.factors[: len(layout.pairs)])
 
     def likely(self, clamp: Clamp) -> np.ndarray:
         """How likely the element has the profile, for each row of counts of its axis, as a logarithm."""
@@ -109,7 +105,7 @@ class Believed:
 def _expected(layout: Layout, tables: dict[Scope, np.ndarray]) -> Sums:
     """The gradient of the average log-ways, which is that of the total at these beliefs."""
     terms = [_average(tables[i,], axis.prior) for i, axis in enumerate(layout.axes)]
-    for names, table in layout.factors[: len(layout.pairs)]:
+    for names, table in layout.pair_tables:
         numbers = _numbers(names)
         scope = tuple(sorted(numbers))
         if scope in tables:

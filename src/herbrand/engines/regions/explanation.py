@@ -25,13 +25,14 @@ from herbrand.engines.lifted.terms import PROPOSITIONS, Own
 from herbrand.engines.regions.counts import ascending, settled_left_out
 from herbrand.engines.regions.expected import Beliefs, Believed
 from herbrand.engines.regions.graph import Scope
-from herbrand.engines.regions.messages import along
+from herbrand.engines.regions.tables import along
 from herbrand.language.show import show_statement
 
 POINTS = 64
 ROUNDING = 1e-12
 NOTE = "the base is what is known and said of the constant alone"
 WHOLE = "what is said of pairs is summed within regions, and not shared out: ask lifted, exact or bp"
+WIDE = "what is said of counts this large is summed by interpolation, and not shared out: ask lifted or bp"
 HARD = "hard statements"
 
 
@@ -42,8 +43,9 @@ def explained(
     probability = float(solution.of(asked.predicate, asked.codes)[0, asked.value])
     value = _log_odds(probability, 1 - probability)
     found = _around(asked, solution, believed) if math.isfinite(value) else None
-    if found is None:
-        return Explanation(asked.text, "log-odds", value, engine, guarantee, (), value, note=WHOLE)
+    if found is None or found.is_wide:
+        note = WHOLE if found is None else WIDE
+        return Explanation(asked.text, "log-odds", value, engine, guarantee, (), value, note=note)
     base, reasons = found.shared_out()
     remainder = value - base - math.fsum(reason.contribution for reason in reasons)
     return Explanation(asked.text, "log-odds", value, engine, guarantee, reasons, base, remainder, NOTE)
@@ -66,6 +68,11 @@ class _Around:
     asked: Asked
     shares: Shares
     beliefs: Beliefs
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the cluster has no table to share out."""
+        return self._region in self.beliefs.propagation.wide
 
     def shared_out(self) -> tuple[float, tuple[Reason, ...]]:
         """The base, and a reason for each statement and for all messages."""
@@ -149,10 +156,11 @@ class _Around:
         layout, graph = propagation.counts.layout, propagation.graph
         here = {
             scope
-            for scope, owners in zip(propagation.counts.factors, graph.owners, strict=True)
+            for scope, owners in zip(propagation.counts.scopes, graph.owners, strict=True)
             if self._region in owners
         }
-        for text, (names, tensor) in zip(self._texts(), layout.factors, strict=True):
+        counted = ((names, layout.factors.of_counts(term)) for names, term in layout.terms)
+        for text, (names, tensor) in zip(self._texts(), (*layout.pair_tables, *counted), strict=True):
             table = ascending(names, tensor.detach().numpy())
             scope, table = settled_left_out(*table, propagation.counts.variables)
             if scope in here:
@@ -166,9 +174,8 @@ class _Around:
             groups = [group for group in scene.groups if set(group.families) == families]
             weights = sorted({t.weight for group in groups for t in group.terms if t.weight is not None})
             yield "; ".join(dict.fromkeys(map(self._text, weights))) or HARD
-        for term in scene.terms.counts:
-            if term.single is None or not term.single.literals:
-                yield HARD if term.weight is None else self._text(term.weight)
+        for _, term in self.beliefs.propagation.counts.layout.terms:
+            yield HARD if term.weight is None else self._text(term.weight)
 
     def _text(self, weight: int) -> str:
         program = self.asked.evidence.program

@@ -85,6 +85,11 @@ class RegionGraph:
             return False
         return _is_acyclic([set(scope) for scope in scopes])
 
+    @cached_property
+    def flat(self) -> bool:
+        """Whether there are two levels only: no region both hears from larger ones and tells smaller ones."""
+        return not {parent for parent, _ in self.edges} & {child for _, child in self.edges}
+
     def smallest_with(self, variables: Collection[int]) -> int | None:
         """The smallest region of counts that has all these variables."""
         fitting = [

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from herbrand.engines.regions.messages import Messages, Propagation, along, times
+from herbrand.engines.regions.messages import Messages, Propagation
+from herbrand.engines.regions.tables import along, times
 
 PATIENCE = 20
 """Rounds in which the disagreement should halve; damped ones move less, and get as many more."""
@@ -61,9 +62,10 @@ def first_messages(propagation: Propagation, dice: np.random.Generator | None) -
 
 
 def begun(propagation: Propagation, damping: float | None, dice: np.random.Generator | None) -> Run:
-    """A run from first messages; without cycles nothing need be damped."""
+    """A run from first messages. Without cycles nothing need be damped; on two levels damping only slows down
+    what comes to rest anyway, and is raised where it does not."""
     if damping is None:
-        damping = 0.0 if propagation.graph.acyclic else DAMPING
+        damping = 0.0 if propagation.graph.acyclic or propagation.graph.flat else DAMPING
     return Run(propagation, first_messages(propagation, dice), damping)
 
 

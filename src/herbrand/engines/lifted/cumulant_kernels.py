@@ -1,0 +1,276 @@
+"""The loops of :mod:`~herbrand.engines.lifted.cumulants`, compiled by numba on first use.
+
+``weights`` [count] are logarithms; each piece has its own window ``lows`` to ``highs`` of counts that matter.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+Array = np.ndarray
+FIRST_ROOM = 64
+NOTHING = -100.0
+"""The logarithm of a share that no sum of such shares, however many, makes a tail of."""
+
+RENEWED = 16
+"""Powers are taken anew after so many multiplications, for their digits."""
+
+
+@numba.njit(cache=True, nogil=True)
+def log_sum(weights: Array, tilt: float, low: int, high: int) -> tuple[float, float]:
+    """log Σ exp(weights[k] + tilt k) over a window, and the mean of k."""
+    largest = -math.inf
+    for k in range(low, high + 1):
+        largest = max(largest, weights[k] + tilt * k)
+    if largest == -math.inf:
+        return -math.inf, 0.0
+    total, moment = 0.0, 0.0
+    for k in range(low, high + 1):
+        share = math.exp(weights[k] + tilt * k - largest)
+        total += share
+        moment += share * (k - low)
+    return largest + math.log(total), low + moment / total
+
+
+@numba.njit(cache=True, nogil=True)
+def quantiles(weights: Array, tilt: float, low: int, tail: float) -> tuple[int, int]:
+    """The counts from ``low`` on below and above which at most ``tail`` of the weight lies."""
+    size = len(weights)
+    largest = -math.inf
+    for k in range(low, size):
+        largest = max(largest, weights[k] + tilt * k)
+    shares = np.zeros(size - low)
+    total = 0.0
+    for k in range(low, size):
+        below = weights[k] + tilt * k - largest
+        if below > NOTHING:
+            shares[k - low] = math.exp(below)
+            total += shares[k - low]
+    first, left = 0, shares[0]
+    while left <= tail * total:
+        first += 1
+        left += shares[first]
+    last = size - 1 - low
+    right = shares[last]
+    while right <= tail * total:
+        last -= 1
+        right += shares[last]
+    return low + first, low + last
+
+
+@numba.njit(cache=True, nogil=True)
+def _alone_until(weights: Array, low: int, tail: float) -> float:
+    """Up to which tilt all larger counts together stay below ``tail`` of the weight of ``low``."""
+    least = math.log(tail / max(1, len(weights) - 1 - low))
+    found = math.inf
+    for k in range(low + 1, len(weights)):
+        found = min(found, (least - weights[k] + weights[low]) / (k - low))
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def pieces(weights: Array, least: float, most: float, tail: float, span: float) -> tuple[Array, Array, Array]:
+    """Edges of pieces from the least tilt to the most, and each piece's window: half its length times the
+    width of its window is at most ``span``."""
+    edges = np.empty(FIRST_ROOM + 1)
+    lows, highs = np.empty(FIRST_ROOM, np.int64), np.empty(FIRST_ROOM, np.int64)
+    edges[0], count, low = least, 0, 0
+    while count == 0 or edges[count] < most:
+        if count == len(lows):
+            edges = np.concatenate((edges, np.empty(count)))
+            lows = np.concatenate((lows, np.empty(count, np.int64)))
+            highs = np.concatenate((highs, np.empty(count, np.int64)))
+        here = edges[count]
+        low, high = quantiles(weights, here, low, tail)
+        if low == high:
+            after = min(most, _alone_until(weights, low, tail))
+            if after <= here:  # the next count is about to matter
+                after, high = _bounded(weights, here, most, low, low + 1, tail, span)
+        else:
+            after, high = _bounded(weights, here, most, low, high, tail, span)
+        edges[count + 1], lows[count], highs[count] = after, low, high
+        count += 1
+    return edges[: count + 1].copy(), lows[:count].copy(), highs[:count].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _bounded(
+    weights: Array, here: float, most: float, low: int, high: int, tail: float, span: float
+) -> tuple[float, int]:
+    """How far a piece may go, and its largest count: what is negligible at its end is so before it."""
+    after = min(most, here + 2 * span / (high - low))
+    high = max(high, quantiles(weights, after, low, tail)[1])
+    return min(after, max(np.nextafter(here, math.inf), here + 2 * span / (high - low))), high
+
+
+@numba.njit(cache=True, nogil=True)
+def fitted(
+    weights: Array, edges: Array, lows: Array, highs: Array, points: Array, turn: Array, spare: float
+) -> tuple[Array, Array, Array, Array]:
+    """For each piece the value at its anchor, and the Chebyshev coefficients of what is left when that and
+    the middle of the window times the way from the anchor are taken off; those of the slope; and how many of
+    the former are needed, the others adding up to at most ``spare``."""
+    count, degree = len(lows), len(points)
+    offsets = np.empty(count)
+    values, slopes = np.zeros((count, degree)), np.zeros((count, degree))
+    shares, needed = np.empty(len(weights)), np.empty(count, np.int64)
+    for p in range(count):
+        low, high, anchor = lows[p], highs[p], _anchor(edges, p)
+        offsets[p] = log_sum(weights, anchor, low, high)[0]
+        for k in range(low, high + 1):
+            shares[k] = math.exp(weights[k] + anchor * k - offsets[p])
+        middle = (low + high) / 2
+        centre, half = (edges[p] + edges[p + 1]) / 2, (edges[p + 1] - edges[p]) / 2
+        for j in range(degree):
+            total, mean = _moved(shares, low, high, centre - anchor + half * points[j])
+            for m in range(degree):
+                values[p, m] += turn[m, j] * math.log(total)
+                slopes[p, m] += turn[m, j] * (mean - middle)
+        left, m = spare, degree
+        while m > 1 and left >= abs(values[p, m - 1]):
+            m -= 1
+            left -= abs(values[p, m])
+        needed[p] = m
+    return offsets, values, slopes, needed
+
+
+@numba.njit(cache=True, nogil=True)
+def _anchor(edges: Array, p: int) -> float:
+    """The point of a piece where tilts are smallest, so that products with them keep their digits."""
+    return min(max(0.0, edges[p]), edges[p + 1])
+
+
+@numba.njit(cache=True, nogil=True)
+def _moved(shares: Array, low: int, high: int, way: float) -> tuple[float, float]:
+    """The sum of shares tilted by ``way`` around the window's middle, and the mean count."""
+    middle, step = (low + high) / 2, math.exp(way)
+    total, moment, factor = 0.0, 0.0, 0.0
+    for k in range(low, high + 1):
+        factor = math.exp(way * (k - middle)) if (k - low) % RENEWED == 0 else factor * step
+        share = shares[k] * factor
+        total += share
+        moment += share * (k - middle)
+    return total, middle + moment / total
+
+
+@numba.njit(cache=True, nogil=True)
+def _piece(edges: Array, tilt: float, guess: int) -> int:
+    """The piece that a tilt is in; neighbours of the last one are looked at first."""
+    low, high = 0, len(edges) - 2
+    for near in (guess, guess + 1, guess - 1):
+        if low <= near <= high and edges[near] <= tilt <= edges[near + 1]:
+            return near
+    while low < high:
+        middle = (low + high + 1) // 2
+        if edges[middle] <= tilt:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@numba.njit(cache=True, nogil=True)
+def _place(edges: Array, tilt: float, p: int) -> float:
+    """Where in a piece, from -1 to 1."""
+    half = (edges[p + 1] - edges[p]) / 2
+    return 0.0 if half == 0 else (tilt - (edges[p] + edges[p + 1]) / 2) / half
+
+
+@numba.njit(cache=True, nogil=True)
+def _clenshaw(coefficients: Array, needed: int, x: float) -> float:
+    one, two = 0.0, 0.0
+    for m in range(needed - 1, 0, -1):
+        one, two = coefficients[m] + 2 * x * one - two, one
+    return coefficients[0] + x * one - two
+
+
+@numba.njit(cache=True, nogil=True)
+def evaluated(
+    tilts: Array, edges: Array, lows: Array, highs: Array, offsets: Array, values: Array, needed: Array
+) -> Array:
+    """The cumulant at each tilt."""
+    found = np.empty(len(tilts))
+    p = 0
+    for i in range(len(tilts)):
+        p = _piece(edges, tilts[i], p)
+        way = tilts[i] - _anchor(edges, p)
+        found[i] = (
+            offsets[p]
+            + (lows[p] + highs[p]) / 2 * way
+            + _clenshaw(values[p], needed[p], _place(edges, tilts[i], p))
+        )
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def sloped(tilts: Array, edges: Array, lows: Array, highs: Array, slopes: Array) -> Array:
+    """The cumulant's slope at each tilt: the mean count."""
+    found = np.empty(len(tilts))
+    p = 0
+    for i in range(len(tilts)):
+        p = _piece(edges, tilts[i], p)
+        found[i] = (lows[p] + highs[p]) / 2 + _clenshaw(
+            slopes[p], slopes.shape[1], _place(edges, tilts[i], p)
+        )
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def pulled_back(
+    tilts: Array,
+    gains: Array,
+    weights: Array,
+    edges: Array,
+    lows: Array,
+    highs: Array,
+    points: Array,
+    turn: Array,
+) -> Array:
+    """The gradient of Σ gains × cumulant by each weight, through the values at the pieces' points."""
+    count, degree = len(lows), len(points)
+    gathered = np.zeros((count, degree))
+    p = 0
+    for i in range(len(tilts)):
+        p = _piece(edges, tilts[i], p)
+        x = _place(edges, tilts[i], p)
+        one, two = 1.0, x
+        for m in range(degree):
+            gathered[p, m] += gains[i] * one
+            one, two = two, 2 * x * two - one
+    found = np.zeros(len(weights))
+    for p in range(count):
+        centre, half = (edges[p] + edges[p + 1]) / 2, (edges[p + 1] - edges[p]) / 2
+        for j in range(degree):
+            gain = 0.0
+            for m in range(degree):
+                gain += turn[m, j] * gathered[p, m]
+            if gain == 0.0:
+                continue
+            tilt = centre + half * points[j]
+            total = log_sum(weights, tilt, lows[p], highs[p])[0]
+            for k in range(lows[p], highs[p] + 1):
+                found[k] += gain * math.exp(weights[k] + tilt * k - total)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def summed_one_by_one(tilts: Array, weights: Array) -> tuple[Array, Array]:
+    """Without pieces: the cumulant and its slope at each tilt."""
+    values, slopes = np.empty(len(tilts)), np.empty(len(tilts))
+    for i in range(len(tilts)):
+        values[i], slopes[i] = log_sum(weights, tilts[i], 0, len(weights) - 1)
+    return values, slopes
+
+
+@numba.njit(cache=True, nogil=True)
+def pulled_back_one_by_one(tilts: Array, gains: Array, weights: Array, values: Array) -> Array:
+    """The gradient of Σ gains × cumulant by each weight."""
+    found = np.zeros(len(weights))
+    for i in range(len(tilts)):
+        if gains[i] != 0.0:
+            for k in range(len(weights)):
+                found[k] += gains[i] * math.exp(weights[k] + tilts[i] * k - values[i])
+    return found

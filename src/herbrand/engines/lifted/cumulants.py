@@ -1,0 +1,179 @@
+"""Sums over a count, for very many tilts at once: K(t) = log Σₖ exp(bₖ + t k), interpolated within a bound.
+
+A clause over independent variables says w × a product of counts, so given the others it only *tilts* each
+count k by t k. Summing k out of a table is then one function of one number, however many others there are.
+K is the cumulant of the weights b: convex, analytic, its slope the mean of k.
+
+The bound. Order tilted distributions by t: what is below a low quantile at a piece's left end is below it
+throughout, what is above a high quantile at its right end likewise. So within a piece only a window of W
+counts matters, and leaving the others out moves K by at most -log(1 - 2 ``TAIL``). Over the window,
+Σ exp(bₖ + z k) has no zero for complex z with an imaginary part y of less than π / W: its terms, turned by
+the middle of the window, all point within y W / 2 < π / 2 of one direction. So K is analytic there, and on
+Bernstein's ellipse of parameter ρ that reaches ``ANGLE`` / W up, K less a line through the centre is at most
+M (see :func:`error_bound`); interpolation in Chebyshev points of degree p errs by at most 4 M ρ^-p / (ρ - 1).
+Pieces are as long as keeps ρ: at most 32 for every element counted, for binomial weights fewer than one.
+
+>>> coin = Cumulant.fitted(np.zeros(2), -3.0, 3.0)
+>>> bool(abs(coin.at(np.array([1.0]))[0] - math.log(1 + math.e)) < error_bound() + 1e-15)
+True
+>>> error_bound() < 1e-13
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+TAIL = 1e-14
+"""What of a distribution a window may leave out on either side."""
+
+SPAN = 1.0
+"""Half a piece's length times its window's width, at most."""
+
+ANGLE = 2.8
+"""How near to π the ellipse comes."""
+
+DEGREE = 18
+SPARE = 1e-15
+"""The last coefficients that add up to less are left out: pieces of smooth weights need few."""
+
+FEW = 64
+"""So few tilts, or counts, are summed one by one."""
+
+PLACES = np.arange(DEGREE + 1) + 0.5
+POINTS = np.cos(math.pi * PLACES / (DEGREE + 1))
+TURN = (
+    2 / (DEGREE + 1) * np.cos(math.pi * np.outer(np.arange(DEGREE + 1), PLACES) / (DEGREE + 1))
+) * np.where(np.arange(DEGREE + 1) == 0, 0.5, 1.0)[:, None]
+"""From values at the points to Chebyshev coefficients."""
+
+
+def error_bound() -> float:
+    """How far an interpolated cumulant can be off, rounding aside."""
+    rise = ANGLE / SPAN  # (ρ - 1/ρ) / 2 times the half length reaches ANGLE / W
+    rho = rise + math.sqrt(rise * rise + 1)
+    along = (rho + 1 / rho) / 2 * SPAN / 2  # the slope is within W / 2 of the window's middle
+    largest = math.hypot(along - math.log(math.cos(ANGLE / 2)), ANGLE / 2)
+    return 4 * largest * rho**-DEGREE / (rho - 1) - math.log1p(-2 * TAIL) + SPARE
+
+
+@dataclass(frozen=True, eq=False)
+class Cumulant:
+    """Of ``weights`` [count]: ``edges`` of its pieces, each with the window ``lows`` to ``highs`` and
+    Chebyshev coefficients: those of the ``values`` that are ``needed``, and of the ``slopes``."""
+
+    weights: np.ndarray
+    edges: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    offsets: np.ndarray
+    values: np.ndarray
+    slopes: np.ndarray
+    needed: np.ndarray
+
+    @classmethod
+    def fitted(cls, weights: np.ndarray, least: float, most: float) -> Cumulant:
+        """For tilts from the least to the most; some weight must be finite."""
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        edges, lows, highs = _kernels().pieces(weights, least, most, TAIL, SPAN)
+        pieces = _kernels().fitted(weights, edges, lows, highs, POINTS, TURN, SPARE)
+        return cls(weights, edges, lows, highs, *pieces)
+
+    def at(self, tilts: np.ndarray) -> np.ndarray:
+        """K at each tilt, within :func:`error_bound`."""
+        pieces = (self.edges, self.lows, self.highs, self.offsets, self.values, self.needed)
+        return _kernels().evaluated(tilts.ravel(), *pieces).reshape(tilts.shape)
+
+    def slope(self, tilts: np.ndarray) -> np.ndarray:
+        """The mean count at each tilt."""
+        return (_kernels().sloped(tilts.ravel(), self.edges, self.lows, self.highs, self.slopes)).reshape(
+            tilts.shape
+        )
+
+    def pulled_back(self, tilts: np.ndarray, gains: np.ndarray) -> np.ndarray:
+        """The gradient of the sum of gains times K by each weight."""
+        pieces = (self.weights, self.edges, self.lows, self.highs, POINTS, TURN)
+        return _kernels().pulled_back(tilts.ravel(), np.ascontiguousarray(gains).ravel(), *pieces)
+
+
+def log_sums(weights: np.ndarray, tilts: np.ndarray) -> np.ndarray:
+    """log Σₖ exp(weights[k] + tilt k) for each tilt."""
+    weights, tilts = np.ascontiguousarray(weights), np.ascontiguousarray(tilts)
+    if _is_small(weights, tilts) or not (weights > -math.inf).any():
+        return _kernels().summed_one_by_one(tilts.ravel(), weights)[0].reshape(tilts.shape)
+    return Cumulant.fitted(weights, float(tilts.min()), float(tilts.max())).at(tilts)
+
+
+class LogSums(torch.autograd.Function):
+    """:func:`log_sums` with its gradient by weights and tilts; a second one is refused."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, tilts: Tensor) -> Tensor:
+        b, t = weights.detach().contiguous().numpy(), tilts.detach().contiguous().numpy()
+        if _is_small(b, t) or not (b > -math.inf).any():
+            values, slopes = _kernels().summed_one_by_one(t.ravel(), b)
+            ctx.one_by_one = b, t, values, slopes
+        else:
+            ctx.fitted = Cumulant.fitted(b, float(t.min()), float(t.max())), t
+            ctx.one_by_one = None
+            values = ctx.fitted[0].at(t)
+        return torch.from_numpy(values).view(tilts.shape)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, gains: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        g = gains.contiguous().numpy()
+        if ctx.one_by_one is not None:
+            b, t, values, slopes = ctx.one_by_one
+            by_weights = _kernels().pulled_back_one_by_one(t.ravel(), g.ravel(), b, values)
+            slopes = slopes.reshape(t.shape)
+        else:
+            cumulant, t = ctx.fitted
+            by_weights, slopes = cumulant.pulled_back(t, g), cumulant.slope(t)
+        return torch.from_numpy(by_weights), torch.from_numpy(g * slopes)
+
+
+def largest(weights: Tensor, tilts: Tensor) -> Tensor:
+    """maxₖ (weights[k] + tilt k) for each tilt: a convex function made of lines, known exactly.
+
+    >>> largest(torch.tensor([0.0, 1.0, 0.5]), torch.tensor([-2.0, 0.0, 2.0]))
+    tensor([0.0000, 1.0000, 4.5000])
+    """
+    corners, turns = _hull(weights.detach().numpy())
+    counts = torch.from_numpy(corners[np.searchsorted(turns, tilts.detach().numpy())])
+    return weights[counts] + tilts * counts
+
+
+def _hull(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The counts that are best for some tilt, and between each two of them the tilt at which both are."""
+    corners: list[int] = []
+    turns: list[float] = []
+    for count in np.flatnonzero(weights > -math.inf).tolist() or [0]:
+        while corners:
+            turn = (weights[corners[-1]] - weights[count]) / (count - corners[-1])
+            if not turns or turn > turns[-1]:
+                turns.append(turn)
+                break
+            corners.pop()
+            turns.pop()
+        corners.append(count)
+    return np.array(corners), np.array(turns)
+
+
+def _is_small(weights: np.ndarray, tilts: np.ndarray) -> bool:
+    return tilts.size <= FEW or weights.size <= FEW
+
+
+def _kernels() -> ModuleType:
+    """Imported when they are first needed: numba takes a second."""
+    return importlib.import_module("herbrand.engines.lifted.cumulant_kernels")

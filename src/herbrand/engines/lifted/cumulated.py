@@ -1,0 +1,111 @@
+"""Which counts are summed out by their cumulants, before tables over what is left are contracted.
+
+Where everything said of a count is linear in it, given the others, summing it out takes a number for each
+vector of the others (see :mod:`~herbrand.engines.lifted.cumulants`): three clauses over three kinds of 1,000
+constants are a million numbers, not a thousand million. Counts that are summed out so share no table.
+
+>>> three = Structure({"a": 1001, "b": 1001, "c": 1001}, {("a", "b", "c"): frozenset("abc")})
+>>> found = three.cheapest("log")
+>>> found.summed, found.entries
+(('a',), 1002001.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from herbrand.contraction import Contraction, plan
+from herbrand.engines.lifted.cumulants import DEGREE, FEW
+from herbrand.engines.lifted.factors import Axes
+from herbrand.errors import BudgetError
+
+ANY_MACHINE = 2**50
+"""Plans are made for whatever any machine might have; the engine compares costs with its own limits."""
+
+WORTH_IT = 1e6
+"""A contraction of fewer operations is left as it is."""
+
+GRADIENT = 3
+"""What a contraction takes with its gradient, in contractions."""
+
+AN_ENTRY = 4 * DEGREE
+"""What an interpolated number and its slope take, in operations."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``entries`` of the tables that the axes ``summed`` leave; ``operations`` and ``bytes`` in all, those of
+    the gradient included."""
+
+    summed: tuple[str, ...]
+    entries: float
+    operations: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Structure:
+    """``sizes`` of axes; for each scope of tables over several the axes ``linear`` in all of them."""
+
+    sizes: Mapping[str, float]
+    linear: Mapping[Axes, frozenset[str]]
+
+    def cheapest(self, algebra: str) -> Choice:
+        """Greedily: the axis whose neighbours' table is smallest first, as long as the whole gets cheaper."""
+        best = self._planned((), algebra)
+        if best.operations <= WORTH_IT:
+            return best
+        for axis in sorted(self._candidates(), key=lambda name: (self._around(name), name)):
+            if any(axis in self.neighbours(other) for other in best.summed):
+                continue
+            found = self._planned((*best.summed, axis), algebra)
+            if found.operations < best.operations:
+                best = found
+        return best
+
+    def lines(self, scope: Axes) -> frozenset[str]:
+        """The axes along which all tables over several axes within a scope are lines."""
+        inside = [other for other in self.linear if len(other) > 1 and set(other) <= set(scope)]
+        bent = {name for other in inside for name in set(other) - self.linear[other]}
+        return frozenset(name for name in scope if self.sizes[name] > 1) - bent
+
+    def narrow(self, scope: Axes) -> float:
+        """The entries of a scope's tables where one axis is always summed out, any by itself being wanted;
+        infinity where that cannot be."""
+        lines = sorted((self.sizes[name] for name in self.lines(scope)), reverse=True)
+        return self.entries(scope) / lines[1] if len(lines) > 1 else math.inf
+
+    def neighbours(self, axis: str) -> Axes:
+        """The axes that some table has besides."""
+        return tuple(sorted({name for scope in self.linear if axis in scope for name in scope} - {axis}))
+
+    def entries(self, names: Axes) -> float:
+        return float(math.prod(self.sizes[name] for name in names))
+
+    def _candidates(self) -> list[str]:
+        return [
+            name
+            for name, size in self.sizes.items()
+            if size > FEW and self.neighbours(name)
+            if all(name in line for scope, line in self.linear.items() if name in scope and len(scope) > 1)
+        ]
+
+    def _around(self, axis: str) -> float:
+        return self.entries(self.neighbours(axis))
+
+    def _planned(self, summed: Axes, algebra: str) -> Choice:
+        made = {self.neighbours(axis) for axis in summed}
+        kept = {scope for scope in self.linear if not set(scope) & set(summed)}
+        alone = {(name,) for name in self.sizes if name not in summed}
+        sizes = {name: int(size) for name, size in self.sizes.items() if name not in summed}
+        entries = sum(self._around(axis) for axis in summed)
+        scopes = tuple(sorted({*made, *kept, *alone}))
+        try:
+            found = plan(Contraction(scopes, (), sizes, algebra=algebra), None, ANY_MACHINE, gradient=True)
+        except BudgetError:
+            return Choice(summed, entries, math.inf, math.inf)
+        tables = sum(map(self.entries, scopes))
+        operations = GRADIENT * found.operations + tables + AN_ENTRY * entries
+        return Choice(summed, entries, operations, found.bytes + 8 * (3 * tables + 6 * entries))

@@ -1,0 +1,68 @@
+"""Clusters over large counts: their tables are never made, one variable is always summed out.
+
+A formula over independent variables is a line along each of its counts: given the others it tilts a count.
+Summing that count out takes one interpolated number for each vector of the others, within a proved bound
+(:mod:`herbrand.engines.lifted.cumulants`). Such a cluster tells others of one variable at a time; to tell of
+one it sums out another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.engines.lifted.cumulants import log_sums
+from herbrand.engines.regions.counts import CountGraph, Line
+from herbrand.engines.regions.graph import Scope
+from herbrand.engines.regions.tables import along, summed
+
+
+@dataclass(frozen=True, eq=False)
+class WideCluster:
+    """``scope`` and the factors in it; along each variable of ``lines`` all of these are lines."""
+
+    counts: CountGraph
+    scope: Scope
+    factors: tuple[Scope, ...]
+    lines: Scope
+    made: dict[int, Line] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counts: CountGraph, scope: Scope, inside: Sequence[Scope]) -> WideCluster:
+        """With the factors ``inside``; those over one variable are said of it alone."""
+        several = tuple(factor for factor in inside if len(factor) > 1)
+        return cls(counts, scope, several, counts.lines(scope, several))
+
+    @property
+    def entries(self) -> float:
+        """Of the largest table that is made: over all but the second longest line."""
+        sizes = sorted((len(self.counts.variables[v]) for v in self.lines), reverse=True)
+        return self.counts.entries(self.scope) / sizes[1]
+
+    def weighed(self, unary: Mapping[int, np.ndarray], keep: Collection[int]) -> np.ndarray:
+        """The log-weights of the variables to keep; ``unary``: what is said of each variable by itself."""
+        out = max(set(self.lines) - set(keep), key=lambda v: len(self.counts.variables[v]))
+        rest = tuple(variable for variable in self.scope if variable != out)
+        base, slope = self._line(out)
+        table = base + log_sums(self.counts.variables[out].by_count(unary[out]), slope)
+        for variable in rest:
+            table += along(unary[variable], (variable,), rest)
+        return summed(table, [place for place, variable in enumerate(rest) if variable not in keep])
+
+    def _line(self, variable: int) -> Line:
+        """What all factors together say, as a line along a variable."""
+        if variable not in self.made:
+            rest = tuple(v for v in self.scope if v != variable)
+            base, slope = (np.zeros([len(self.counts.variables[v]) for v in rest]) for _ in range(2))
+            for scope in self.factors:
+                others = tuple(v for v in scope if v != variable)
+                if variable in scope:
+                    first, rise = self.counts.line(scope, variable)
+                    slope += along(rise, others, rest)
+                else:
+                    first = self.counts.table(scope)
+                base += along(first, others, rest)
+            self.made[variable] = base, slope
+        return self.made[variable]

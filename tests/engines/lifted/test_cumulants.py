@@ -1,0 +1,170 @@
+"""Interpolated sums over a count against plain sums, and the bound that they keep."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.engines.lifted import cumulants, cumulated
+from herbrand.engines.lifted.cumulants import Cumulant, LogSums, error_bound, largest, log_sums
+from herbrand.errors import ContradictionError
+from tests.engines.regions.monadic import theories
+from tests.oracles.worlds import Universe
+
+quick = settings(
+    phases=[Phase.reuse, Phase.generate],
+    deadline=None,
+    max_examples=15,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+PRECISION = np.finfo(float).eps
+
+
+def plain(weights: np.ndarray, tilt: float) -> tuple[float, float]:
+    """log Σ exp(weights[k] + tilt k) and the mean of k, term by term."""
+    terms = [w + tilt * k for k, w in enumerate(weights)]
+    largest = max(terms)
+    shares = [math.exp(term - largest) for term in terms]
+    total = math.fsum(shares)
+    return largest + math.log(total), math.fsum(k * s for k, s in enumerate(shares)) / total
+
+
+def rounding(weights: np.ndarray, tilt: float) -> float:
+    """What float64 takes from a sum whose terms are this large."""
+    finite = np.abs(weights[weights > -np.inf])
+    return 16 * PRECISION * (1 + finite.max() + abs(tilt) * len(weights))
+
+
+@st.composite
+def weighted(draw: st.DrawFn) -> np.ndarray:
+    """Binomial weights, bent, with two modes, with holes, or anything at all."""
+    n = draw(st.integers(1, 300))
+    k = np.arange(n + 1)
+    binomial = np.array([math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in k])
+    dice = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kind = draw(st.sampled_from(["binomial", "bent", "modes", "holes", "any", "ends"]))
+    lean = draw(st.floats(-8, 8))
+    if kind == "bent":
+        return binomial + draw(st.floats(-0.1, 0.1)) * k * k + lean * k
+    if kind == "modes":
+        return np.logaddexp(binomial + lean * k, binomial - lean * k + draw(st.floats(-50, 50)))
+    if kind == "holes":
+        holes = dice.random(n + 1) < 0.7
+        holes[int(dice.integers(n + 1))] = False
+        return np.where(holes, -np.inf, binomial + lean * k)
+    if kind == "any":
+        return dice.normal(0, draw(st.sampled_from([0.1, 3.0, 200.0])), n + 1)
+    if kind == "ends":
+        return np.where((k == 0) | (k == n), lean, -np.inf)
+    return binomial + lean * k
+
+
+@quick
+@given(weighted(), st.floats(-50, 50), st.sampled_from([0.01, 1.0, 30.0, 3000.0]), st.integers(0, 2**32))
+def test_interpolation_keeps_its_bound(weights: np.ndarray, near: float, spread: float, seed: int) -> None:
+    tilts = np.random.default_rng(seed).uniform(near - spread, near + spread, 100)
+    cumulant = Cumulant.fitted(weights, tilts.min(), tilts.max())
+    values, means = cumulant.at(tilts), cumulant.slope(tilts)
+    assert len(cumulant.lows) <= 32 * len(weights) + 1
+    for tilt, value, mean in zip(tilts, values, means, strict=True):
+        expected, slope = plain(weights, tilt)
+        assert abs(value - expected) <= error_bound() + rounding(weights, tilt)
+        assert abs(mean - slope) <= len(weights) * (2e-12 + rounding(weights, tilt))
+
+
+@quick
+@given(weighted(), st.sampled_from([0.1, 20.0]), st.integers(0, 2**32))
+def test_gradients_are_those_of_the_sums(weights: np.ndarray, spread: float, seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    tilts, gains = dice.uniform(-spread, spread, 60), dice.normal(size=60)
+    cumulant = Cumulant.fitted(weights, tilts.min(), tilts.max())
+    expected = np.zeros(len(weights))
+    for tilt, gain in zip(tilts, gains, strict=True):
+        total, _ = plain(weights, tilt)
+        expected += [gain * math.exp(w + tilt * k - total) for k, w in enumerate(weights)]
+    assert np.abs(cumulant.pulled_back(tilts, gains) - expected).max() < 1e-10
+
+
+@pytest.mark.parametrize("count", [5, 500])
+def test_one_by_one_and_in_pieces_are_the_same_function(count: int) -> None:
+    dice = np.random.default_rng(0)
+    weights = torch.tensor(dice.normal(size=count), requires_grad=True)
+    tilts = torch.tensor(dice.normal(size=(20, 10)), requires_grad=True)
+    found = LogSums.apply(weights, tilts)
+    expected = torch.logsumexp(weights + tilts[..., None] * torch.arange(count), -1)
+    assert torch.allclose(found, expected, rtol=1e-13, atol=1e-12)
+    gains = torch.tensor(dice.normal(size=(20, 10)))
+    for ours, theirs in zip(
+        torch.autograd.grad(found, (weights, tilts), gains),
+        torch.autograd.grad(expected, (weights, tilts), gains),
+        strict=True,
+    ):
+        assert torch.allclose(ours, theirs, rtol=1e-10, atol=1e-9)
+
+
+def test_nothing_possible_stays_impossible() -> None:
+    assert (log_sums(np.full(100, -np.inf), np.zeros(100)) == -np.inf).all()
+
+
+@quick
+@given(weighted(), st.integers(0, 2**32))
+def test_the_largest_of_lines(weights: np.ndarray, seed: int) -> None:
+    tilts = np.random.default_rng(seed).uniform(-20, 20, 50)
+    b, t = (torch.tensor(array, requires_grad=True) for array in (weights, tilts))
+    found = largest(b, t)
+    terms = weights + tilts[:, None] * np.arange(len(weights))
+    np.testing.assert_allclose(found.detach().numpy(), terms.max(1), rtol=1e-13, atol=1e-10)
+    by_weights, by_tilts = torch.autograd.grad(found.sum(), (b, t))
+    assert by_weights.sum() == len(tilts)
+    best = [terms[i, int(count)] for i, count in enumerate(by_tilts)]
+    np.testing.assert_allclose(best, terms.max(1), rtol=1e-13, atol=1e-10)
+
+
+def test_the_bound_is_below_what_answers_promise() -> None:
+    assert error_bound() < 1e-13
+
+
+@settings(quick, max_examples=12)
+@given(theories(facts=True, predicates=3, constants=4, bent=True))
+def test_summing_counts_out_first_changes_nothing(model: tuple[str, Universe]) -> None:
+    """Every count that may be is summed out by its cumulant, in pieces, however small it is."""
+    made = hb.Model(hb.parse(model[0]))
+    try:
+        expected = made.infer(engine="exact")
+    except ContradictionError:
+        with pytest.raises(ContradictionError):
+            made.infer(engine="lifted")
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cumulated, "WORTH_IT", -1.0)
+        patch.setattr(cumulated, "FEW", 1)
+        patch.setattr(cumulated, "AN_ENTRY", 0.0)
+        patch.setattr(cumulants, "FEW", 0)
+        answer = made.infer(engine="lifted")
+        likeliest = made.infer(engine="lifted", map=True)
+    assert likeliest.log_weight == pytest.approx(made.infer(engine="exact", map=True).log_weight, abs=1e-9)
+    assert answer.log_partition == pytest.approx(expected.log_partition, rel=1e-11, abs=1e-11)
+    for ours, theirs in zip(answer.rows(), expected.rows(), strict=True):
+        assert ours.probability == pytest.approx(theirs.probability, abs=1e-9), ours.atom
+
+
+def test_three_clauses_over_large_types() -> None:
+    """What is summed out first is the same as what the contraction makes of it."""
+    constants = ", ".join(f'"{i}"' for i in range(90))
+    text = "".join(f"type {t} = {{{constants}}}\n" for t in "abc")
+    text += "predicate r(a)\npredicate s(b)\npredicate t(c)\n0.004: r(x) or s(y) or t(z)\n"
+    text += '-0.01: r(x) or s(y)\n0.01: s(y) xor t(z)\n0.003: t(x) and t(y) where x != y\n0.4: s(x)\nr("3")\n'
+    model = hb.Model(hb.parse(text + 't("5") ~ 0.8\nnot s("7")\n'))
+    answer = model.infer(engine="lifted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cumulated, "WORTH_IT", math.inf)
+        expected = model.infer(engine="lifted")
+    assert answer.log_partition == pytest.approx(expected.log_partition, rel=1e-13)
+    for ours, theirs in zip(answer.rows(), expected.rows(), strict=True):
+        assert ours.probability == pytest.approx(theirs.probability, abs=1e-11)
