@@ -22,7 +22,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 import herbrand as hb
-from benchmarks.distillation import query_indices
+from benchmarks.baselines import FIELDS, Field, advisers, closure, matrix, word_overlap
+from benchmarks.labelled_worlds import CORA, UW_CSE, query_indices
 from benchmarks.measurement import seconds
 from benchmarks.published_data import DATA
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
@@ -33,8 +34,6 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.messages import Aim, World, example, statement_messages
 from herbrand.nn.logic_layer import LogicLayer
 from herbrand.reports.metrics import average_precision
-
-CORA, UW_CSE = ("S1", "S2", "S3"), ("ai", "graphics", "language", "systems", "theory")
 
 
 def report() -> str:
@@ -89,22 +88,6 @@ def times() -> str:
 # Cora from facts
 
 
-@dataclass(frozen=True)
-class Field:
-    """What a publication has, and the predicates that speak of it."""
-
-    name: str
-
-    @property
-    def words(self) -> str:
-        return f"HasWord{self.name}"
-
-    @property
-    def same(self) -> str:
-        return f"Same{self.name}"
-
-
-FIELDS = (Field("Author"), Field("Title"), Field("Venue"))
 SIGNS = ("{0}(x, w) and {0}(y, w)", "not {0}(x, w) and {0}(y, w)", "{0}(x, w) and not {0}(y, w)")
 STRENGTHS = (300.0, 1000.0, 3000.0, 10_000.0, 30_000.0)
 FOLDS = 3
@@ -272,28 +255,6 @@ def trained_statements(field: Field) -> list[str]:
     return [hb.show(hb.parse(rule)).strip() for rule in rules]
 
 
-def word_overlap(program: object, field: Field) -> np.ndarray:
-    """Shared words as a share of all words of two fields."""
-    has = matrix(program, field.words)
-    both = has @ has.T
-    return both / np.maximum(has.sum(1)[:, None] + has.sum(1)[None] - both, 1)
-
-
-def closure(program: object, field: Field) -> np.ndarray:
-    """Whether two fields are tied by a chain of records that are known to be the same."""
-    of, same = matrix(program, field.name), matrix(program, "SameBib")
-    tied = connected_components(csr_array(of.T @ (same + same.T) @ of))[1]
-    return (tied[:, None] == tied[None]).astype(float)
-
-
-def matrix(program: object, predicate: str) -> np.ndarray:
-    signature, facts = program.signature, program.facts  # type: ignore[attr-defined]
-    shape = [len(facts.domains[name]) for name in signature.predicates[predicate].types]
-    found = np.zeros(shape)
-    found[tuple(facts.tables[predicate].true.T)] = 1.0
-    return found
-
-
 # Supervised
 
 
@@ -325,6 +286,7 @@ COMPRESSIONS: Mapping[str, Compression] = {
     "log + clip": lambda messages: np.hstack([logarithm(messages), clipped(messages)]),
 }
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
+HAND = "student × professor × (1 + publications + whether taught, together)"
 
 
 def supervised() -> str:
@@ -333,7 +295,7 @@ def supervised() -> str:
     uw = {name: read_split("uw_cse", name, ("advisedBy",)) for name in UW_CSE}
     cora = {name: read_split("cora", name, tuple(field.same for field in FIELDS)) for name in CORA}
     by_hand = {n: average_precision(s.labels, s.heuristic) for n, s in uw.items() if s.heuristic is not None}
-    lines.append(_line("UW-CSE", "student × professor × (publications + courses together)", by_hand))
+    lines.append(_line("UW-CSE", HAND, by_hand))
     for data, splits in (("UW-CSE", uw), ("Cora", cora)):
         lines += [
             _line(data, name, left_out(splits, {name: COMPRESSIONS[name]})) for name in ("sum", "log + clip")
@@ -401,7 +363,11 @@ def read_split(folder: str, name: str, targets: tuple[str, ...]) -> Split:
                 messages.append(said[np.ravel_multi_index(tuple(at.T), world.hidden.sizes(target))])
                 labels += [rows.kind != "false"] * rows.row_count
                 names += [(target, *row) for row in zip(*rows.columns, strict=True)]
-    heuristic = by_hand(world.known, data) if folder == "uw_cse" else None
+    heuristic = None
+    if folder == "uw_cse":
+        table = advisers(world.known)
+        places = [query_indices(world.known, rows.predicate, rows.columns).T for rows in data.queries]
+        heuristic = np.concatenate([table[tuple(at)] for at in places])
     return Split(names, np.array(labels), np.concatenate(messages), heuristic)
 
 
@@ -409,14 +375,3 @@ def _to_learn(statement: object) -> object:
     if not isinstance(statement, WeightedFormula):
         return statement
     return WeightedFormula(Learned(), statement.formula, statement.where)
-
-
-def by_hand(program: object, data: Benchmark) -> np.ndarray:
-    """Students times professors, by what they published and taught together."""
-    publication, taught, assisted = (matrix(program, n) for n in ("publication", "taughtBy", "ta"))
-    student, professor = matrix(program, "student"), matrix(program, "professor")
-    together = publication.T @ publication + np.einsum("csq,cpq->sp", assisted, taught)
-    table = student[:, None] * professor[None] * (1 + together)
-    return np.concatenate([
-        table[tuple(query_indices(program, rows.predicate, rows.columns).T)] for rows in data.queries
-    ])  # fmt: skip

@@ -11,29 +11,29 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import torch
 from torch import Tensor
 
 import herbrand as hb
+from benchmarks import fixed_weights
+from benchmarks.labelled_worlds import own, published
 from benchmarks.measurement import Measurement, race, table
 from benchmarks.published_data import DATA
-from herbrand.engines.loop import Limits, settle
 from herbrand.engines.mean_field.engine import MeanField, State
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.check import check
-from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
 from herbrand.language.syntax import WeightedFormula
 from herbrand.program.counting import groundings
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.question import Question
-from herbrand.reports.metrics import average_precision
 
 SMOKERS = "predicate s(t)\npredicate f(t, t)\n1.5: s(x) and f(x, y) => s(y)"
 CHAIN = "predicate a(t, t)\npredicate b(t, t)\npredicate c(t, t)\n1.5: a(x, y) and b(y, z) => c(x, z)"
@@ -46,12 +46,22 @@ def report() -> str:
         "A whole step (messages, new marginals, residual) and its messages alone, float64:",
         table(efficiency()),
     ]
+    parts += [
+        "Open world, weight 1, all rules, from the first step on:",
+        speed(),
+        "**Fixed weights, full graph** (all 1, as the data have them), open world, no label used; average "
+        "precision over all queries, ties kept. Ten steps with damping 0.8 were chosen on Kinship S1 alone; "
+        f"*at rest* is the fixed point of the default schedule, or {fixed_weights.MOST_STEPS} steps where it "
+        "was not reached by then:",
+        fixed_weights.table(),
+    ]
     if DATA.is_dir():
-        parts += ["Published data, open world, weight 1, all rules, from the first step on:", published()]
         parts += [
-            "Kinship, fixed weight 1, full graph, open world; average precision of `male`, ties kept; "
-            "no label is used. The ceiling is that of any inference with these rules:",
-            kinship(),
+            "UW-CSE, the same with what each statement says to an atom **clipped** (`--clip`): another model "
+            f"than the theory. Average precision after {fixed_weights.CLIPPED_STEPS} steps with damping 0.5; "
+            "no seed enters. In the last column the clip is the one that is best on the other splits; the "
+            "form of the clip, and these four, were found while looking at figures of all five.",
+            fixed_weights.clipped_table(),
         ]
     parts += [
         "Links over constants, unary latent predicate; five steps:",
@@ -126,22 +136,12 @@ def efficiency() -> Iterator[Measurement]:
     yield race("chain rule, a step", size, stepper(chain), "torch: its 3 products", chained, 3)
 
 
-@cache
-def benchmark_of(folder: str) -> tuple[Benchmark, Program]:
-    found = read_benchmark(DATA / folder)
-    names = [predicate.name for predicate in found.theory.predicates]
-    return found, hb.Model(found.theory, open=names).program
-
-
-def published() -> str:
-    lines = [
-        "| data | groundings | first five steps (CPU s) | a later step (CPU s) |",
-        "| --- | ---: | ---: | ---: |",
-    ]
-    for folder in ("kinship/S1", "uw_cse/ai", "cora/S1"):
-        if not (DATA / folder).is_dir():
-            continue
-        program = benchmark_of(folder)[1]
+def speed() -> str:
+    heads = ("data", "groundings", "first five steps (CPU s)", "a later step (CPU s)")
+    lines = [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * 3]
+    chosen = (("kinship", "S1"), ("uw_cse", "ai"), ("cora", "S1"))
+    for world in (*(one for folder, name in chosen for one in published(folder, [name])), *own()):
+        program = world.program
 
         def five(program: Program = program) -> None:
             step = stepper(program)
@@ -152,7 +152,7 @@ def published() -> str:
         step = stepper(program)
         step()
         later = cpu(step)
-        lines.append(f"| {folder} | {all_groundings(program):.1e} | {first:.2f} | {later:.3f} |")
+        lines.append(f"| {world.name} | {all_groundings(program):.1e} | {first:.2f} | {later:.3f} |")
     return "\n".join(lines)
 
 
@@ -161,65 +161,34 @@ def all_groundings(program: Program) -> float:
     return float(sum(groundings(s, program.signature, program.facts) for s in formulas))
 
 
-def kinship() -> str:
-    """Ten damped steps, chosen on S1 alone; and, beside them, the fixed point they would end in."""
-    lines = [
-        "| split | ten steps, damping 0.8 | seconds | ceiling | at the fixed point | its steps |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    ceilings = {"S1": 0.9583, "S2": 0.9719, "S3": 0.9850, "S4": 0.9848}
-    for split, ceiling in ceilings.items():
-        if not (DATA / "kinship" / split).is_dir():
-            continue
-        found, program = benchmark_of(f"kinship/{split}")
-        began = time.perf_counter()
-        early, _ = settle(MeanField(damping=0.8), program, Question(), Limits(iterations=10))
-        took = time.perf_counter() - began
-        late, status = settle(MeanField(), program, Question(), Limits(tolerance=1e-4))
-        one, other = (average_precision(*ranked(found, program, state)) for state in (early, late))
-        lines.append(
-            f"| {split} | {one:.4f} | {took:.2f} | {ceiling:.4f} | {other:.4f} | {status.iterations} |"
-        )
-    return "\n".join(lines)
-
-
-def ranked(found: Benchmark, program: Program, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of the queried atoms, and their log-odds; what differs by rounding only is a tie."""
-    scores, labels = [], []
-    domain = program.domain("person")
-    for rows in found.queries:
-        logits = state.best.logits[rows.predicate].reshape(-1).numpy()
-        for index in range(rows.row_count):
-            place = domain.index_of(rows.row(index)[0])
-            assert place is not None
-            scores.append(float(logits[place]))
-            labels.append(rows.kind == "true")
-    return np.array(labels), np.round(scores, 9)
-
-
 def links() -> str:
-    """Ten links a constant."""
+    """Ten links a constant; a process each, so that the peak of memory is its own."""
     lines = [
         "| constants | links | five steps (CPU s) | with gradients (CPU s) | peak beside the facts (MB) |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     for count in (10**5, 10**6):
-        random = np.random.default_rng(0)
-        keys = np.unique(random.integers(0, count * count, 10 * count, dtype=np.int64))
-        rows = np.stack(np.divmod(keys, count), axis=1).astype(np.int32)
-        program = program_of(OBSERVED, count, np.asfortranarray(rows))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        step = stepper(program)
-        step()
-        took = cpu(lambda step=step: [step() for _ in range(5)])
-        del step
-        layer = hb.nn.LogicLayer(program, 5)
-        logits = {"s": torch.randn(count, dtype=torch.float64, requires_grad=True)}
-        layer(logits)["s"].sum().backward()
-        both = cpu(lambda layer=layer, logits=logits: layer(logits)["s"].sum().backward())
-        peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        lines.append(f"| {count:,} | {len(rows):,} | {took:.2f} | {both:.2f} | {peak:.0f} |")
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+            lines.append(alone.submit(linked, count).result())
     return "\n".join(lines)
+
+
+def linked(count: int) -> str:
+    """A row of the table."""
+    random = np.random.default_rng(0)
+    keys = np.unique(random.integers(0, count * count, 10 * count, dtype=np.int64))
+    rows = np.stack(np.divmod(keys, count), axis=1).astype(np.int32)
+    program = program_of(OBSERVED, count, np.asfortranarray(rows))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step = stepper(program)
+    step()
+    took = cpu(lambda: [step() for _ in range(5)])
+    layer = hb.nn.LogicLayer(program, 5)
+    logits = {"s": torch.randn(count, dtype=torch.float64, requires_grad=True)}
+    layer(logits)["s"].sum().backward()
+    both = cpu(lambda: layer(logits)["s"].sum().backward())
+    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return f"| {count:,} | {len(rows):,} | {took:.2f} | {both:.2f} | {peak:.0f} |"
 
 
 def growth() -> str:

@@ -214,11 +214,28 @@ def test_early_stopping() -> None:
         (TEXT, {"latent": "smokes", "batch": 0}, "--batch is at least 1"),
         (TEXT, {"latent": "smokes", "worlds": [{}, {}]}, "one world's constants"),
         (TEXT, {"latent": "smokes", "bach": 3}, "no option 'bach'"),
+        (TEXT, {"latent": ["smokes", "area"], "clip": 1.0, "batch": 8}, "--clip bounds what all groundings"),
+        (TEXT, {"latent": ["smokes", "area"], "clip": -1.0}, "the clip is -1.0"),
     ],
 )
 def test_what_cannot_be_distilled(text: str, options: dict, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         hb.Model(hb.parse(text)).learn("distillation", **options)
+
+
+def test_a_clipped_teacher_is_another_model_and_says_so() -> None:
+    text = "predicate k(p): observed\npredicate s(p)\n0.5: k(x) => s(y)\n"
+    model = hb.Model(hb.parse(text), {"k": [f"p{i}" for i in range(30)]})
+    for clip, odds in ((None, 15.0), (2.0, 0.5 * 30 / 16)):
+        taught = WholeLessons.of(model.program, 1, None, clip).taught(torch.zeros(30, 2), 1)
+        assert (taught[:, 1] - taught[:, 0]).tolist() == pytest.approx([odds] * 30)
+        found = model.learn("distillation", latent=["s"], size=4, iterations=2, clip=clip)
+        assert found.method == ("distillation" if clip is None else "distillation (clip 2)")
+
+
+def test_only_distillation_clips() -> None:
+    with pytest.raises(UnsupportedError, match="clipped messages are of another"):
+        hb.Model(hb.parse("?: s(x)\ns(1)")).learn(clip=1.0)
 
 
 def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 from torch import Tensor
@@ -193,3 +195,33 @@ def test_wrong_logits() -> None:
         layer({"smokes": torch.zeros(2)})
     with pytest.raises(UnsupportedError, match=r"shape \(3,\)"):
         layer({"s": torch.zeros(3)})
+
+
+class Kept:
+    """A tensor that waits for the backward pass, for as long as it does."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+def kept_bytes(layer: hb.nn.LogicLayer) -> int:
+    """What a forward pass leaves behind for the backward pass."""
+    waiting: weakref.WeakSet[Kept] = weakref.WeakSet()
+
+    def pack(tensor: Tensor) -> Kept:
+        waiting.add(kept := Kept(tensor))
+        return kept
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept.tensor):
+        found = layer(random_logits(layer))
+    assert found["s"].requires_grad
+    storages = {kept.tensor.untyped_storage().data_ptr(): kept.tensor.untyped_storage() for kept in waiting}
+    return sum(storage.nbytes() for storage in storages.values())
+
+
+def test_memory_grows_with_unrolled_layers_but_not_with_iterations_to_the_fixed_point() -> None:
+    model = hb.Model(hb.parse(people(4) + "0.9: s(x) and f(x, y) => s(y)\n"))
+    rough, fine = (hb.nn.LogicLayer(model, None, tolerance=t) for t in (1e-1, 1e-8))
+    assert kept_bytes(rough) == kept_bytes(fine)
+    few, many = (hb.nn.LogicLayer(model, count) for count in (2, 8))
+    assert kept_bytes(many) > 3 * kept_bytes(few)

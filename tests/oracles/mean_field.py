@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, product
 from operator import mul
 
@@ -85,3 +86,21 @@ def softmax(scores: Mapping[object, float]) -> dict[object, float]:
     weights = {value: math.exp(score - largest) for value, score in scores.items()}
     total = sum(weights.values())
     return {value: weight / total for value, weight in weights.items()}
+
+
+def clipped_update(
+    universe: Universe, statements: Sequence[s.WeightedFormula], beliefs: Beliefs, clip: float
+) -> dict[GroundAtom, dict[object, float]]:
+    """All atoms told at once; what a statement says at weight 1 is divided by 1 + d / ``clip``, where d is
+    the most by which it sets two values of the atom apart."""
+    opinions = MeanField(universe, ()).heard(beliefs)
+    heard = {atom: dict(told) for atom, told in opinions.items()}
+    for statement in statements:
+        assert isinstance(statement.weight, float | int)
+        alone = MeanField(universe, [replace(statement, weight=1.0)]).heard(beliefs)
+        for atom, told in alone.items():
+            said = {value: worth - opinions[atom][value] for value, worth in told.items()}
+            apart = max(said.values()) - min(said.values())
+            for value, worth in said.items():
+                heard[atom][value] += statement.weight * worth / (1 + apart / clip)
+    return {atom: softmax(told) for atom, told in heard.items()}

@@ -70,6 +70,14 @@ def command(
     size: Annotated[
         int | None, typer.Option("--size", metavar="N", min=1, help="Numbers in a constant's embedding.")
     ] = None,
+    clip: Annotated[
+        float | None,
+        typer.Option(
+            "--clip",
+            metavar="C",
+            help="distillation: a statement says less than C times its weight to an atom. Another model.",
+        ),
+    ] = None,
     depth: Annotated[
         int | None,
         typer.Option("--depth", metavar="D", min=0, help="proof: how deep calls may go (default: 10)."),
@@ -123,6 +131,7 @@ def command(
         batch=batch,
         observed=observed,
         size=size,
+        clip=clip,
         depth=depth,
         loss=loss,
         asked=asked,

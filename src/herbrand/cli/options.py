@@ -54,7 +54,9 @@ Ignore = Annotated[
 On = Annotated[
     str | None,
     typer.Option(
-        "--on", metavar="PLACE", help="A database that holds the facts and does the work: duckdb:FILE."
+        "--on",
+        metavar="PLACE",
+        help="A database that holds the facts and does the work: duckdb:FILE or spark://HOST:PORT/FOLDER.",
     ),
 ]
 Given = Annotated[
@@ -105,6 +107,16 @@ Cost = Annotated[
 ]
 
 
+Clip = Annotated[
+    float | None,
+    typer.Option(
+        "--clip",
+        metavar="C",
+        help="mean-field: a statement moves an atom by less than C times its weight. Another model.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Opened:
     """A theory and its facts."""
@@ -144,6 +156,7 @@ class Stepped(Limited):
     starts: Starts = None
     samples: Samples = None
     cost: Cost = None
+    clip: Clip = None
 
 
 @dataclass(frozen=True)

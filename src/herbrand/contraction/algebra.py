@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from herbrand.contraction.algebras import ADDED
+from herbrand.contraction.spare import is_lent, times_table
 
 Shapes = Sequence[tuple[int, ...]]
 
@@ -120,6 +121,8 @@ def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
     if len(operands) == 1:
         return operands[0].sum(tuple(range(leading)))
     partial = math.prod(operands[1:-1], start=operands[0])
+    if is_lent() and leading == 1 and operands[-1].dim() == 2 and partial.shape == (len(operands[-1]), 1):
+        return times_table(partial[:, 0], operands[-1])
     return torch.einsum(_equation(partial.dim(), leading), partial, operands[-1])
 
 

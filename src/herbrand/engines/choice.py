@@ -93,6 +93,8 @@ def with_alternatives(
     error: BudgetError, refused: Engine[Any], settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
     """The refusal, and which engines could run it instead."""
+    if settings.clip is not None:
+        return error  # no other engine has that model
     others = [
         choice.engine.name
         for choice in _choices(settings, program, question)

@@ -46,7 +46,8 @@ class Settings:
     """What every engine is told; it takes what it understands. ``None`` leaves the choice to the engine.
 
     ``schedule`` and ``damping`` say how a step replaces beliefs, ``starts`` how many runs (or chains) begin
-    from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow.
+    from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow, ``clip``
+    how far one statement may move an atom (mean-field only: another model, which no engine takes in silence).
     """
 
     memory: int | None = None
@@ -59,6 +60,7 @@ class Settings:
     starts: int | None = None
     samples: int | None = None
     cost: float | None = None
+    clip: float | None = None
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:

@@ -22,6 +22,8 @@ INFERENCE: dict[str, str | type] = {
 }
 """Engines of ``infer``, in the order in which ``auto`` prefers them."""
 
+CLIPPING = "mean-field"
+
 BOUND = {
     "exact": "herbrand.engines.credal.exact:Exact",
     "ariel": "herbrand.engines.credal.ariel.engine:Ariel",
@@ -42,6 +44,11 @@ def register(name: str, engine: str | type) -> None:
 
 def engine_named(name: str, settings: Settings) -> Engine[Any]:
     """An engine of ``infer`` with these settings."""
+    if settings.clip is not None and name != CLIPPING:
+        raise UnsupportedError(
+            f"only {CLIPPING} clips messages, which is another model than the theory",
+            hint=f"--engine {CLIPPING}, or leave out --clip",
+        )
     return _named(INFERENCE, name, "infer").with_settings(settings)
 
 

@@ -146,7 +146,12 @@ def training(program: Program, settings: LearningSettings) -> Training:
 
 def _lessons(program: Program, evidence: Evidence, settings: LearningSettings) -> Lessons:
     if settings.batch is None:
-        return WholeLessons.of(program, settings.layers or LAYERS, settings.memory)
+        return WholeLessons.of(program, settings.layers or LAYERS, settings.memory, settings.clip)
+    if settings.clip is not None:
+        raise UnsupportedError(
+            "--clip bounds what all groundings of a statement say together, and a batch has a few of them",
+            hint="leave out --batch, or --clip",
+        )
     refuse_unsampled(program)
     observed = OBSERVED if settings.observed is None else settings.observed
     sampler = Sampler(evidence, observed, settings.seed)
@@ -169,7 +174,8 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     status = train(state, settings)
     seconds = status.seconds
     names = aim.targets or tuple(name for name in state.predictor.types if name in aim.latent)
-    predictions = opinions(state.predictor, program, names, status)
+    name = "distillation" if settings.clip is None else f"distillation (clip {settings.clip:g})"
+    predictions = opinions(state.predictor, program, names, status, name)
     status = Status(status.converged, status.iterations, time.perf_counter() - began, status.advice)
     metrics = {
         "loss": state.stopping.mean,
@@ -179,7 +185,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         "parameters": sum(p.numel() for p in state.predictor.parameters()),
     }
     facts = [rows for table in predictions.tables for rows in soft_facts(table)]
-    return Learning("distillation", theory + Theory(tuple(facts)), status, (), metrics, predictions)
+    return Learning(name, theory + Theory(tuple(facts)), status, (), metrics, predictions)
 
 
 def _refuse(theory: Theory, worlds: Sequence[World], aim: Aim) -> None:

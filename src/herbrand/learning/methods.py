@@ -28,6 +28,9 @@ METHODS = {
 }
 
 
+CLIPPING = "distillation"
+
+
 def method_named(name: str) -> Method:
     """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
     if name not in METHODS:
@@ -50,6 +53,11 @@ def learned(
     """What a method makes of a theory and worlds."""
     learn = method_named(method)
     told = settings_from(settings)
+    if told.clip is not None and method != CLIPPING:
+        raise UnsupportedError(
+            f"{method} learns weights of the theory's own model, and clipped messages are of another",
+            hint=f"leave out --clip, or take --method {CLIPPING}",
+        )
     curve: list[Progress] = []
 
     def watch(progress: Progress) -> None:

@@ -23,8 +23,10 @@ STRONGEST = 30.0
 """Opinions are told as probabilities of logits up to this size, so that none becomes a certainty."""
 
 
-def opinions(predictor: Predictor, program: Program, names: Sequence[str], status: Status) -> Marginals:
-    """What the predictor says of the latent atoms of these predicates."""
+def opinions(
+    predictor: Predictor, program: Program, names: Sequence[str], status: Status, method: str
+) -> Marginals:
+    """What the predictor, taught by this method, says of the latent atoms of these predicates."""
     evidence = Evidence(program)
     tables = []
     for name in names:
@@ -34,7 +36,7 @@ def opinions(predictor: Predictor, program: Program, names: Sequence[str], statu
         value_type = program.signature.predicates[name].value_type
         values = None if value_type is None else tuple(program.domain(value_type))
         tables.append(AtomTable(name, columns, shares, values))
-    return Marginals("distillation", Guarantee.APPROXIMATION, status, tuple(tables))
+    return Marginals(method, Guarantee.APPROXIMATION, status, tuple(tables))
 
 
 @torch.no_grad()

@@ -32,9 +32,10 @@ class LearningSettings:
 
     ``layers`` mean-field layers are unrolled; ``rate`` is Adam's; ``batch`` groundings or questions make a
     step (``None``: all); ``observed`` is the share of sampled atoms that are taken from the facts; ``size``
-    that of an embedding; ``depth`` is that of proofs, ``loss`` what is made small, and ``asked`` the argument
-    that training facts are asked for; training stops early after ``patience`` steps without a better value.
-    ``save`` is where the state is kept, now and then and at the end; ``resume`` goes on from there.
+    that of an embedding; ``clip`` is that of the teaching layers; ``depth`` is that of proofs, ``loss`` what
+    is made small, and ``asked`` the argument that training facts are asked for; training stops early after
+    ``patience`` steps without a better value. ``save`` is where the state is kept, now and then and at the
+    end; ``resume`` goes on from there.
     """
 
     l2: float | None = None
@@ -49,6 +50,7 @@ class LearningSettings:
     batch: int | None = None
     observed: float | None = None
     size: int | None = None
+    clip: float | None = None
     depth: int | None = None
     loss: str | None = None
     asked: int | None = None

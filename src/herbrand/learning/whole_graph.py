@@ -31,11 +31,11 @@ class WholeLessons:
     groundings: int
 
     @classmethod
-    def of(cls, program: Program, layers: int, memory: int | None) -> WholeLessons:
-        """The lesson of a program; its weights stay as they are."""
+    def of(cls, program: Program, layers: int, memory: int | None, clip: float | None = None) -> WholeLessons:
+        """The lesson of a program; its weights stay as they are. ``clip`` is that of the layer."""
         evidence = Evidence(program)
         layer = LogicLayer(
-            program, iterations=layers, damping=DAMPING if layers > 1 else 0.0, memory=memory
+            program, iterations=layers, damping=DAMPING if layers > 1 else 0.0, clip=clip, memory=memory
         ).requires_grad_(False)
         latent = {
             name: evidence.known(name).latent_codes()

@@ -8,12 +8,13 @@ fixed point itself, so that memory does not grow with the number of iterations.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from herbrand.engines.mean_field.clipping import clipped
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.stride import after_slope
 from herbrand.errors import UnsupportedError
@@ -35,6 +36,8 @@ class LogicLayer(nn.Module):
     ``damping``: the part of the old logits that an unrolled update keeps (0 is the published layer).
     ``clauses="independent"`` weighs the clauses of each formula apart, the published convention; it is
     another model wherever a formula has several clauses.
+    ``clip``: a statement moves an atom's log-odds by less than this times its weight; another model too
+    (:mod:`herbrand.engines.mean_field.clipping`), for unrolled layers.
 
     ``weights`` holds one parameter a weighted statement, in order: a number, or a table for a weight that
     is learned for each constant. ``shapes`` tells the shape of each predicate's logits: the sizes of its
@@ -48,6 +51,7 @@ class LogicLayer(nn.Module):
         *,
         damping: float = 0.5,
         clauses: str = "exact",
+        clip: float | None = None,
         tolerance: float = 1e-6,
         memory: int | None = None,
     ) -> None:
@@ -62,13 +66,17 @@ class LogicLayer(nn.Module):
             raise UnsupportedError(
                 f"there are {iterations} iterations", hint="1 or more, or None to converge"
             )
+        if clip is not None and iterations is None:
+            raise UnsupportedError(
+                "clipped messages have no gradient at a fixed point", hint="say how many iterations to unroll"
+            )
         program = model if isinstance(model, Program) else model.program
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program
         self._origins = tuple(range(len(program.weights)))
         if clauses == "independent":
             program, self._origins = with_independent_clauses(program)
-        self.problem = prepared(program, memory, listing=False)
+        self.problem = prepared(program, memory, listing=False, clip=clip)
         self.weights = nn.ParameterList(
             nn.Parameter(
                 torch.zeros([len(self.program.domain(name)) for name in weight.by])
@@ -104,12 +112,25 @@ class LogicLayer(nn.Module):
         ``marginals`` of every open predicate, with at most one batch axis.
         """
         marginals = {name: marginals[name] for name in self.shapes}
+        if self.problem.clip is None:
+            return self._said(marginals, [self.weights[origin] for origin in self._origins])
+        found = clipped(
+            self.problem.unknowns,
+            lambda weights: self._said(marginals, weights),
+            list(self.weights),
+            self._origins,
+            self.problem.clip,
+        )
+        return found or {name: torch.zeros_like(m) for name, m in marginals.items()}
+
+    def _said(self, marginals: dict[str, Tensor], weights: Sequence[Tensor | float]) -> dict[str, Tensor]:
+        """What rules of these weights say."""
         record = torch.is_grad_enabled()
         with torch.enable_grad():
             leaves = {
                 name: m if m.requires_grad else m.detach().requires_grad_() for name, m in marginals.items()
             }
-            total = self.expected(leaves).sum()
+            total = self._expected(leaves, weights).sum()
             if not total.requires_grad:
                 return {name: torch.zeros_like(m) for name, m in marginals.items()}
             found = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
@@ -118,11 +139,13 @@ class LogicLayer(nn.Module):
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """The expected log-weight [batch] of worlds drawn atom by atom from the marginals."""
+        return self._expected(marginals, [self.weights[origin] for origin in self._origins])
+
+    def _expected(self, marginals: Mapping[str, Tensor], weights: Sequence[Tensor | float]) -> Tensor:
         name = next(iter(self.shapes), None)
         batch = None
         if name is not None and marginals[name].dim() > len(self.shapes[name]):
             batch = marginals[name].shape[0]
-        weights = [self.weights[origin] for origin in self._origins]
         return self.problem.value(marginals, weights, batch)
 
     def _unary(self, logits: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], tuple[int, ...]]:

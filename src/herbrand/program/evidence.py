@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -63,7 +62,7 @@ class Evidence:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.known = lru_cache(maxsize=None)(self._known)
+        self._found: dict[str, Known] = {}
 
     def sizes(self, predicate: str) -> tuple[int, ...]:
         return tuple(map(len, self.program.domains_of(self.program.signature.predicates[predicate])))
@@ -77,6 +76,12 @@ class Evidence:
         if not self.is_valued(predicate):
             return true
         return true[np.isin(true[:, -1], allowed)][:, :-1]
+
+    def known(self, predicate: str) -> Known:
+        """Made once."""
+        if predicate not in self._found:
+            self._found[predicate] = self._known(predicate)
+        return self._found[predicate]
 
     def _known(self, predicate: str) -> Known:
         table = self.program.table(predicate)

@@ -267,6 +267,8 @@ def with_settings(
     """The engine as far as settings say; raises for those that it does not know here."""
     if settings.schedule not in (None, "parallel"):
         raise UnsupportedError(f"on a database mean field is parallel, not {settings.schedule}")
+    if settings.clip is not None:
+        raise UnsupportedError("on a database messages are not clipped", hint="leave out --clip, or --on")
     if settings.starts not in (None, 1):
         raise UnsupportedError("on a database mean field has one start")
     if settings.damping is not None and not 0 <= settings.damping < 1:

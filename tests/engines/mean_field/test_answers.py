@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.tables import ListedTable
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.syntax import Theory
-from herbrand.program.question import Question, read_question
+from herbrand.program.question import Question, read_explained, read_question
 from tests.engines.mean_field.theories import people, smokers, universe_of
 from tests.oracles import mean_field as oracle
 from tests.oracles.worlds import Universe
@@ -65,7 +67,7 @@ def chance(atoms: dict[str, float], atom: tuple[str, tuple[object, ...]], value:
 
 
 def explanation(model: hb.Model, atom: str) -> Any:
-    question = read_question([atom], model.signature, model.program.facts)
+    question = read_explained(atom, model.signature, model.program.facts)
     engine = MeanField()
     state, status = settle(engine, model.program, question)
     return engine.explain(state, status), engine.read(state, status)
@@ -93,14 +95,17 @@ def test_every_atom_of_random_theories_is_explained(drawn: tuple[Theory, Univers
     model = hb.Model(theory)
     for table in model.infer(engine="mean-field").tables[:4]:
         row = next(iter(table.rows()))
-        why, answer = explanation(model, row.atom)
-        found = answer[row.atom]
-        if isinstance(found, dict):
-            first, second = sorted(found.values(), reverse=True)[:2]
-            if second > 0:
-                assert_adds_up(why, math.log(first / second))
-        else:
-            assert_adds_up(why, math.log(found / (1 - found)))
+        found = row.probability
+        if table.values is None:
+            assert_adds_up(explanation(model, row.atom)[0], math.log(found / (1 - found)))
+            continue
+        for value, chance in zip(table.values, table.probabilities[0], strict=True):
+            other = max(p for v, p in zip(table.values, table.probabilities[0], strict=True) if v != value)
+            why, _ = explanation(model, f"{row.atom} = {json.dumps(value)}")
+            if chance == 0 or other == 0:
+                assert why.value == (-math.inf if chance == 0 else math.inf)
+            else:
+                assert_adds_up(why, math.log(chance / other))
 
 
 def test_a_reason_names_statement_and_constants() -> None:
@@ -133,7 +138,10 @@ def test_atoms_that_are_one_are_explained_together() -> None:
 @pytest.mark.parametrize("text", ["s", "s(x)", 's("p0") and c("p0")'])
 def test_only_one_ground_atom_is_explained(text: str) -> None:
     with pytest.raises(UnsupportedError, match="one"):
-        explanation(hb.Model(smokers(2, 1.0)), text)
+        model = hb.Model(smokers(2, 1.0))
+        question = read_question([text], model.signature, model.program.facts)
+        engine = MeanField()
+        engine.explain(*settle(engine, model.program, question))
 
 
 BUYERS = """type person
@@ -232,3 +240,17 @@ def test_theories_with_nothing_to_say(text: str) -> None:
         return
     answer = hb.Model(theory).infer(engine="mean-field")
     assert answer.log_partition == pytest.approx(hb.Model(theory).infer(engine="exact").log_partition)
+
+
+def test_what_was_prepared_goes_with_its_last_use() -> None:
+    """Large relations must not wait in cycles for a collection of garbage."""
+    gc.disable()
+    try:
+        text = SMOKERS + '\npredicate k(t): observed\nk("p0")\n1: k(x) => s(x)'
+        problem = prepared(hb.Model(hb.parse(text)).program)
+        problem.evidence.known("k")
+        watched = [weakref.ref(one) for one in (problem.evidence, problem.score, problem.score.relations)]
+        del problem
+        assert [one() for one in watched] == [None, None, None]
+    finally:
+        gc.enable()

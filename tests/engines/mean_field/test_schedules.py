@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+import torch
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,25 @@ def test_a_parallel_step_is_the_oracles(model: tuple[Theory, Universe], seed: in
     after = beliefs(problem, in_parallel(problem, run, adaptive=False).marginals, slow)
     for atom, told in expected.items():
         assert after[atom] == pytest.approx(told, abs=1e-9)
+
+
+def test_large_tables_are_written_over_and_small_ones_are_not() -> None:
+    """Steps by the engine, which reuses memory, beside the same updates by plain products."""
+    for count in (600, 20):
+        problem = prepared(hb.Model(smokers(count, 1.5)).program)
+        run = started(problem, 0.7, seed=1)
+        before = {name: table.clone() for name, table in run.logits.items()}
+        s_logits, f_logits = before["s"], before["f"]
+        for _ in range(5):
+            run = in_parallel(problem, run, adaptive=False)
+            s, f = s_logits.sigmoid(), f_logits.sigmoid()
+            away = f - f.diagonal().diag()
+            towards = 1.5 * torch.outer(s, s - 1).fill_diagonal_(0.0)
+            s_logits = torch.lerp(s_logits, 0.2 + 1.5 * (away.T @ s) - 1.5 * (away @ (1 - s)), 0.7)
+            f_logits = torch.lerp(f_logits, towards, 0.7)
+            assert torch.allclose(run.logits["s"], s_logits, atol=1e-9)
+            assert torch.allclose(run.logits["f"], f_logits, atol=1e-9)
+        assert [table.shape for table in run.spare] == ([f_logits.shape] if count == 600 else [])
 
 
 @few

@@ -59,7 +59,8 @@ class MeanField:
 
     ``damping``: the part of the old logits that a parallel step keeps; adapted to the bound's slope if None.
     ``starts``: runs; the first from the soft evidence alone, others from random logits; the highest bound is
-    kept.
+    kept. ``clip``: a statement moves an atom's log-odds by less than this times its weight. That is another
+    model than the theory (:mod:`herbrand.engines.mean_field.clipping`): it has no bound, and no worlds.
     """
 
     memory: int | None = None
@@ -67,6 +68,7 @@ class MeanField:
     damping: float | None = None
     starts: int = 1
     seed: int = 0
+    clip: float | None = None
     name: str = field(default="mean-field", init=False)
 
     def __post_init__(self) -> None:
@@ -80,6 +82,12 @@ class MeanField:
             )
         if self.starts < 1:
             raise UnsupportedError(f"there are {self.starts} starts", hint="1 or more")
+        if self.clip is not None and (self.schedule == "sequential" or self.starts > 1):
+            asked = "the sequential schedule raises" if self.schedule == "sequential" else "starts compare"
+            raise UnsupportedError(
+                f"{asked} a bound on log Z, and clipped messages have none",
+                hint="leave out --clip, or take one parallel run",
+            )
 
     @classmethod
     def with_settings(cls, settings: Settings) -> MeanField:
@@ -89,6 +97,7 @@ class MeanField:
             settings.damping,
             settings.starts or 1,
             settings.seed,
+            settings.clip,
         )
 
     def supports(self, program: Program, question: Question) -> Support:
@@ -99,7 +108,11 @@ class MeanField:
         return Support(True, "", state.problem.operations, state.problem.bytes, state)
 
     def start(self, program: Program, question: Question) -> State:
-        problem = prepared(program, self.memory)
+        if self.clip is not None and question.most_probable:
+            raise UnsupportedError(
+                "with clipped messages worlds have no weights to compare", hint="leave out --clip"
+            )
+        problem = prepared(program, self.memory, clip=self.clip)
         _ = problem.operations  # a contraction that does not fit is refused here
         seeds = [None, *(self.seed + number for number in range(1, self.starts))]
         stride = 1.0 if self.damping is None else 1 - self.damping
@@ -149,21 +162,27 @@ class MeanField:
     def read(self, state: State, status: Status) -> Marginals:
         problem, question, run = state.problem, state.question, state.best
         likeliest = question.most_probable
+        bounded = None if self.clip is not None else bound(problem, run)
         return Marginals(
-            self.name,
+            self._model,
             Guarantee.APPROXIMATION,
             status,
             tuple(tables_asked_for(problem, run.marginals, question, likeliest)),
             formula_rows(problem, run.marginals, question),
-            None if likeliest else bound(problem, run),
-            None if likeliest else PartitionGuarantee.LOWER,
+            None if likeliest else bounded,
+            None if likeliest or bounded is None else PartitionGuarantee.LOWER,
             likeliest,
-            bound(problem, run) if likeliest else None,
+            bounded if likeliest else None,
         )
+
+    @property
+    def _model(self) -> str:
+        """The engine's name, and that of the model where it is not the theory's own."""
+        return self.name if self.clip is None else f"{self.name} (clip {self.clip:g})"
 
     def explain(self, state: State, status: Status) -> Explanation:
         """The groundings that move the asked atom, each with what it adds to the atom's log-odds."""
-        return explained(state.problem, state.best.marginals, state.question, self.name)
+        return explained(state.problem, state.best.marginals, state.question, self._model)
 
 
 def bound(problem: Problem, run: Run) -> float:

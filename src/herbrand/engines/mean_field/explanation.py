@@ -2,7 +2,7 @@
 
 A grounding contributes its weight times how much likelier its pieces are when the atom is true than when it
 is false, under the marginals of all other atoms. Soft evidence is the base; together they are the atom's
-log-odds. For a many-valued atom they are those of its most probable value over the next.
+log-odds. For a many-valued atom they are those of the asked value over the likeliest other one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from torch import Tensor
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
+from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Places, events, merged_rows
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
@@ -46,17 +47,17 @@ def explained(
     text = problem.evidence.atom_text(predicate, np.array([code]))[0]
     settled = int(problem.evidence.known(predicate).lookup(np.array([code]))[0])
     if settled != LATENT:
-        return _settled(problem, predicate, text, settled, engine)
-    case = _Case(problem, marginals, predicate, code)
-    if case.is_forced:
-        value = math.inf if case.value == 1 or case.valued else -math.inf
-        reason = Reason("(the hard statements settle it)", {}, value)
-        return Explanation(text, "log-odds", value, engine, Guarantee.APPROXIMATION, (reason,))
+        return _settled(problem, predicate, text, question.value, settled, engine)
+    case = _Case(problem, marginals, predicate, code, question.value)
+    subject, quantity = case.wording(text)
+    odds = case.certain
+    if odds:
+        reason = Reason("(facts and hard statements settle it)", {}, odds)
+        return Explanation(subject, "log-odds", odds, engine, Guarantee.APPROXIMATION, (reason,))
     found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
     reasons = tuple(Reason(*case.told(*key), said) for key, said in found[:MOST_REASONS])
     rest = math.fsum(said for _, said in found[MOST_REASONS:])
     total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
-    subject, quantity = case.wording(text)
     return Explanation(
         subject, quantity, total, engine, Guarantee.APPROXIMATION, reasons, base=case.base, remainder=rest
     )
@@ -73,12 +74,12 @@ def _asked(problem: Problem, question: Question) -> tuple[str, int]:
     return pattern.predicate, int(codes_of(row, problem.evidence.sizes(pattern.predicate))[0])
 
 
-def _settled(problem: Problem, predicate: str, text: str, value: int, engine: str) -> Explanation:
-    """An atom that evidence settles."""
+def _settled(problem: Problem, predicate: str, text: str, asked: int, value: int, engine: str) -> Explanation:
+    """An atom that evidence settles: the asked value, and the one it has."""
     value_type = problem.program.signature.predicates[predicate].value_type
-    odds = math.inf if value or value_type else -math.inf
+    odds = math.inf if value == asked else -math.inf
     if value_type is not None:
-        text = f"{text} = {shown_constant(problem.program.domain(value_type).value(value))}"
+        text = f"{text} = {shown_constant(problem.program.domain(value_type).value(asked))}"
     fact = text if odds > 0 else f"not {text}"
     return Explanation(text, "log-odds", odds, engine, Guarantee.EXACT, (Reason(fact, {}, odds),))
 
@@ -89,12 +90,13 @@ Key = tuple[int, tuple[tuple[str, int, str], ...]]
 
 @dataclass(eq=False)
 class _Case:
-    """One latent atom: its likelier ``value`` against ``other``."""
+    """One latent atom: its ``value`` against the likeliest ``other``."""
 
     problem: Problem
     marginals: Mapping[str, Tensor]
     predicate: str
     code: int
+    value: int
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -104,24 +106,42 @@ class _Case:
         own = int(self.atoms.numbers(self.predicate, np.array([self.code]))[0])
         self.number, self.flipped = int(self.leaders.leader[own]), bool(self.leaders.opposite[own])
         self.probabilities = by_number(problem, self.marginals, self.atoms)[own]
-        self.value, self.other = self._values()
+        self.other = self._likeliest_other()
+        self.shares = self._shares()
         self.places = Places(problem.unknowns.tables, self.atoms)
         self.flat = self.places.flat(self.marginals)
 
-    def _values(self) -> tuple[int, int]:
-        if not self.valued:
-            return 1, 0
-        order = np.argsort(-self.probabilities, kind="stable")
-        return int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
+    def _likeliest_other(self) -> int:
+        order = np.argsort(-self.probabilities, kind="stable").tolist()
+        return next((value for value in order if value != self.value), self.value)
+
+    def _shares(self) -> list[float]:
+        """Which part of what each weighted statement says is left where messages are clipped."""
+        problem, count = self.problem, len(self.problem.weights)
+        if problem.clip is None:
+            return [1.0] * count
+        names = list(self.atoms.codes)
+        name = [n for n in names if self.atoms.start[n] <= self.number][-1]
+        code = self.atoms.codes[name][[self.number - self.atoms.start[name]]]
+        place = int(problem.unknowns.tables[name].positions(code)[0])
+        return shares(
+            problem.unknowns,
+            lambda weights: problem.messages(self.marginals, weights)[1],
+            count,
+            problem.clip,
+            name,
+            place,
+        )
 
     @property
-    def is_forced(self) -> bool:
-        """Whether hard statements leave one value only."""
+    def certain(self) -> float:
+        """Infinite log-odds where nothing else is left, or the value is not; else 0."""
         allowed = self.problem.settled.get(self.number)
-        if allowed is None or len(allowed) > 1:
-            return False
-        self.value = int(self.probabilities.argmax())
-        return True
+        if allowed is not None and len(allowed) == 1:
+            return math.inf if int(self.probabilities.argmax()) == self.value else -math.inf
+        if self.valued and 0.0 in self.probabilities[[self.value, self.other]]:
+            return -math.inf if self.probabilities[self.value] == 0 else math.inf
+        return 0.0
 
     def wording(self, text: str) -> tuple[str, str]:
         value_type = self.problem.program.signature.predicates[self.predicate].value_type
@@ -167,7 +187,7 @@ class _Case:
             if template.weight is None:
                 continue
             for key, amount in self._of_template(template):
-                said[key] += amount
+                said[key] += amount * self.shares[template.weight]
         return {key: amount for key, amount in said.items() if amount != 0}
 
     def _of_template(self, template: Template) -> Iterator[tuple[Key, float]]:

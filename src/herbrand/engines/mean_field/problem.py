@@ -16,6 +16,7 @@ from torch import Tensor
 
 from herbrand.contraction.blocks import OneThread
 from herbrand.contraction.memory import budget, readable
+from herbrand.engines.mean_field.clipping import clipped, refuse_clip
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
 from herbrand.engines.mean_field.hard import Settled, settled
 from herbrand.engines.mean_field.listing import exceptions
@@ -42,6 +43,7 @@ class Problem:
     """``score`` of the templates that are sums of products over variables, ``grounded`` of all others.
 
     ``settled``: the values that hard statements leave to atoms, by their numbers among all latent ones.
+    ``clip``: how far one statement may move an atom, times its weight; ``None``: as far as it goes.
     """
 
     program: Program
@@ -51,6 +53,7 @@ class Problem:
     grounded: GroundScore | None
     settled: Mapping[int, frozenset[int]]
     memory: int
+    clip: float | None = None
 
     @property
     def operations(self) -> float:
@@ -87,6 +90,19 @@ class Problem:
         total = self.score.value(marginals, weights, batch)
         return total if self.grounded is None else total + self.grounded.value(marginals, weights)
 
+    def told(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """What the program's statements say to every atom, each clipped where that is wanted."""
+        if self.clip is None:
+            return self.messages(marginals, self.weights)[1]
+        said = clipped(
+            self.unknowns,
+            lambda weights: self.messages(marginals, weights)[1],
+            self.weights,
+            range(len(self.weights)),
+            self.clip,
+        )
+        return said or self.messages(marginals, self.weights)[1]
+
     def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
         """The expected log-weight, and what it says to every atom (or value); no graph is kept."""
         value, found = self.score.messages(marginals, weights)
@@ -107,12 +123,15 @@ class Problem:
         return value, found
 
 
-def prepared(program: Program, memory: int | None = None, listing: bool = True) -> Problem:
+def prepared(
+    program: Program, memory: int | None = None, listing: bool = True, clip: float | None = None
+) -> Problem:
     """The program's problem; ``listing``: large predicates may be kept by their exceptions.
 
     Raises ``UnsupportedError`` for hard statements that mean field cannot keep, and ``BudgetError`` before
     anything large is allocated.
     """
+    refuse_clip(clip, program)
     allowed = budget(memory)
     evidence = Evidence(program)
     hard = tuple(t for t in program.templates if t.weight is None)
@@ -147,7 +166,7 @@ def prepared(program: Program, memory: int | None = None, listing: bool = True) 
         ground_score = GroundScore(rows, atoms, leaders, tables)
     score = Score(relations, tables, products)
     settled_values = {} if done is None else done.allowed
-    return Problem(program, evidence, unknowns, score, ground_score, settled_values, allowed)
+    return Problem(program, evidence, unknowns, score, ground_score, settled_values, allowed, clip)
 
 
 def _table(

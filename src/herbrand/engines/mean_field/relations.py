@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import torch
 
@@ -20,14 +18,21 @@ class KnownRelations:
 
     def __init__(self, evidence: Evidence, memory: int) -> None:
         self.evidence, self.memory = evidence, memory
-        self.relation = lru_cache(maxsize=None)(self._relation)
+        self._made: dict[tuple[Observed | Together, torch.dtype, torch.device], Relation] = {}
 
-    def _relation(
+    def relation(
         self,
         operand: Observed | Together,
         dtype: torch.dtype = torch.float64,
         device: torch.device = CPU,
     ) -> Relation:
+        """Made once."""
+        key = (operand, dtype, device)
+        if key not in self._made:
+            self._made[key] = self._relation(operand, dtype, device)
+        return self._made[key]
+
+    def _relation(self, operand: Observed | Together, dtype: torch.dtype, device: torch.device) -> Relation:
         if dtype != torch.float64 or device.type != "cpu":
             made = self.relation(operand)
             return (

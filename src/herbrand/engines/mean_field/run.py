@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from herbrand.contraction.spare import spare
 from herbrand.engines.mean_field.colouring import AtomClass
 from herbrand.engines.mean_field.moves import moved
 from herbrand.engines.mean_field.problem import FLOAT, Problem
@@ -20,13 +21,17 @@ from herbrand.engines.mean_field.stride import after_slope
 
 Tables = Mapping[str, Tensor]
 
+LARGE = 1 << 18
+"""Tables from this many entries on are kept to be written over: smaller ones cost nothing to make."""
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """Logits and marginals by predicate; ``before`` are the marginals a step earlier.
 
     ``moved``: the most that any marginal moved, by the stride: what a whole step would come to near a fixed
-    point. A step may write over the tables of the run it starts from.
+    point. ``spare`` are large tables of earlier runs that nothing reads any more. A step may write over these
+    and over the tables of the run it starts from.
     """
 
     logits: Tables
@@ -34,6 +39,7 @@ class Run:
     before: Tables
     stride: float
     moved: float = math.inf
+    spare: Sequence[Tensor] = ()
 
 
 def started(problem: Problem, stride: float, seed: int | None = None) -> Run:
@@ -49,9 +55,11 @@ def started(problem: Problem, stride: float, seed: int | None = None) -> Run:
     return Run(logits, marginals, {name: table.clone() for name, table in marginals.items()}, stride)
 
 
-def told(problem: Problem, marginals: Tables) -> dict[str, Tensor]:
-    """The logits that the marginals call for; the tables are the caller's own."""
-    _, messages = problem.messages(marginals, problem.weights)
+def told(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) -> dict[str, Tensor]:
+    """The logits that the marginals call for; the tables are the caller's own, some of them those ``over``
+    which results may be written."""
+    with spare(over):
+        messages = problem.told(marginals)
     for name, unary in problem.unknowns.unary.items():
         messages[name] = messages[name] + unary
     return problem.unknowns.gathered(messages)
@@ -59,7 +67,7 @@ def told(problem: Problem, marginals: Tables) -> dict[str, Tensor]:
 
 def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1.0) -> Run:
     """All atoms moved at once; ``sharpness`` multiplies what they are told."""
-    targets = told(problem, run.marginals)
+    targets = told(problem, run.marginals, run.spare)
     moves = {}
     for name, table in problem.unknowns.tables.items():
         target = targets[name] if sharpness == 1 else targets[name] * sharpness
@@ -77,7 +85,8 @@ def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1
     far = max((move.far for move in moves.values()), default=0.0)
     stride = after_slope(run.stride, slope) if adaptive else run.stride
     logits = {name: move.logits for name, move in moves.items()}
-    return Run(logits, marginals, run.marginals, stride, min(1.0, far / run.stride))
+    left = [table for table in run.logits.values() if table.numel() >= LARGE]
+    return Run(logits, marginals, run.marginals, stride, min(1.0, far / run.stride), left)
 
 
 def in_turn(problem: Problem, run: Run, classes: Sequence[AtomClass], sharpness: float = 1.0) -> Run:

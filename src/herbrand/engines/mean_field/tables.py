@@ -103,6 +103,10 @@ class Table(Protocol):
         """Logits under which every atom has the value that it is told most."""
         ...
 
+    def limited(self, message: Tensor, limit: float) -> Tensor:
+        """The message m as m / (1 + d / ``limit``), d how far it sets an atom's values apart: always less."""
+        ...
+
     def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
         """Of every atom, flattened; 0 where evidence settles it."""
         ...
@@ -194,6 +198,14 @@ class DenseTable:
             return _certain(target)
         best = target.masked_fill(self._impossible, -math.inf).argmax(-1)
         return CERTAIN * torch.nn.functional.one_hot(best, self.values).to(target)
+
+    def limited(self, message: Tensor, limit: float) -> Tensor:
+        if self.values is None:
+            return message / (1 + message.abs() / limit)
+        impossible = self._impossible.to(message.device)
+        most = message.masked_fill(impossible, -math.inf).amax(-1, keepdim=True)
+        least = message.masked_fill(impossible, math.inf).amin(-1, keepdim=True)
+        return message / (1 + (most - least) / limit)
 
     @cached_property
     def _impossible(self) -> Tensor:
@@ -296,6 +308,9 @@ class ListedTable:
 
     def certain(self, target: Tensor) -> Tensor:
         return _certain(target)
+
+    def limited(self, message: Tensor, limit: float) -> Tensor:
+        return message / (1 + message.abs() / limit)
 
     def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
         found = torch.nn.functional.softplus(logits) - logits * probabilities

@@ -66,6 +66,15 @@ class Unknowns:
             fields = {**fields, tie.leader: added.view(fields[tie.leader].shape)}
         return fields
 
+    def heard(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The same, with nothing left at tied atoms themselves."""
+        fields = self.gathered(fields)
+        for tie in self.ties:
+            flat = _flat(fields[tie.predicate], self.tables[tie.predicate])
+            cleared = flat.index_fill(-1, tie.tied, 0.0)
+            fields = {**fields, tie.predicate: cleared.view(fields[tie.predicate].shape)}
+        return fields
+
     def entropy(self, logits: Logits, marginals: Mapping[str, Tensor]) -> float:
         """Of the product distribution."""
         total = 0.0

@@ -1,0 +1,76 @@
+"""Messages clipped statement by statement: another model, in which no statement drowns the others.
+
+What all groundings of a statement together say to an atom, m log-odds at weight 1, counts as
+m / (1 + |m| / clip): less than ``clip`` however many they are, and in the same order. (Of a many-valued atom
+|m| is how far it sets two values apart.) No distribution over worlds has these messages as its mean field, so
+there is no log-partition to bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from herbrand.engines.mean_field.unknowns import Unknowns
+from herbrand.errors import UnsupportedError
+from herbrand.program.program import Program
+
+Tables = dict[str, Tensor]
+Speak = Callable[[Sequence[float]], Tables]
+"""What statements of these weights say to all atoms."""
+
+
+def refuse_clip(clip: float | None, program: Program) -> None:
+    """Raise where messages cannot be clipped."""
+    if clip is None:
+        return
+    if not 0 < clip < float("inf"):
+        raise UnsupportedError(
+            f"the clip is {clip}", hint="a number above 0; leave it out for the model itself"
+        )
+    if any(weight.by for weight in program.weights):
+        raise UnsupportedError(
+            "messages of a statement with a weight for each constant cannot be clipped",
+            hint="write its weights out, a statement each, or leave out the clip",
+        )
+
+
+def clipped(
+    unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float], origins: Sequence[int], clip: float
+) -> Tables:
+    """The sum over statements of weight times clipped message, atoms that are one taken together.
+
+    ``origins`` tells for each weight that ``speak`` takes which of ``weights`` it is.
+    """
+    total: Tables = {}
+    for origin in dict.fromkeys(origins):
+        weight = weights[origin]
+        if not isinstance(weight, Tensor) and not weight:
+            continue
+        said = unknowns.heard(speak([float(one == origin) for one in origins]))
+        for name, table in unknowns.tables.items():
+            worth = weight.to(said[name]) if isinstance(weight, Tensor) else weight
+            found = worth * table.limited(said[name], clip)
+            total[name] = total[name] + found if name in total else found
+    return total
+
+
+def shares(
+    unknowns: Unknowns, speak: Speak, count: int, clip: float, predicate: str, place: int
+) -> list[float]:
+    """For each of ``count`` statements the share of its message to one atom that is left."""
+    found = []
+    table = unknowns.tables[predicate]
+    for number in range(count):
+        said = unknowns.heard(speak([float(one == number) for one in range(count)]))[predicate]
+        found.append(_share(said, table.limited(said, clip), place, table.true_or_false))
+    return found
+
+
+def _share(said: Tensor, limited: Tensor, place: int, true_or_false: bool) -> float:
+    """Which part of what is said to one atom is left; all of it where nothing is said."""
+    width = 1 if true_or_false else said.shape[-1]
+    whole, part = (one.reshape(-1, width)[place] for one in (said, limited))
+    largest = int(whole.abs().argmax())
+    return float(part[largest] / whole[largest]) if whole[largest] else 1.0
