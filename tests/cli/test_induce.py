@@ -67,6 +67,18 @@ def test_declarations_rules_and_standard_output(towns: Path, tmp_path: Path, her
     assert "predicate next(house, house): observed" in outcome.out and "0 errors in" in outcome.err
 
 
+def test_facts_that_hold_in_every_world(towns: Path, tmp_path: Path, herbrand: Run) -> None:
+    streets = tmp_path / "next.csv"
+    streets.write_text((towns / "town5" / "next.csv").read_text())
+    for town in towns.iterdir():
+        (town / "next.csv").unlink()
+    outcome = herbrand(
+        "induce", "--target", "warned", "--worlds", towns, "--facts", streets, "--budget", "0.05"
+    )
+    assert outcome.status == 0, outcome.err
+    assert outcome.out == "warned(x) :- dog(y), next(x, y)\n"
+
+
 def test_only_listed_tuples_are_known_where_false_ones_are_listed(tmp_path: Path, herbrand: Run) -> None:
     parents = {"mother": "ann,amy\namy,eve\n", "father": "bob,amy\ncid,eve\ndan,cid\n"}
     examples = "ann,eve,true\nbob,eve,true\ndan,eve,true\nann,amy,false\ncid,eve,false\neve,ann,false\n"

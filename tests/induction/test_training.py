@@ -1,4 +1,4 @@
-"""Training that graduates, repeats, stops in time and goes on where it stopped; reinforcement."""
+"""Training that graduates, repeats, stops in time and goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ import torch
 
 from herbrand.errors import HerbrandError
 from herbrand.induction.checkpoint import load_machine, save_machine, write_tensors
-from herbrand.induction.curriculum import Curriculum, Schooling
 from herbrand.induction.examination import marks
 from herbrand.induction.extraction import extract, verify
-from herbrand.induction.policies import policy_for
-from herbrand.induction.reinforce import Reinforce, step_loss
-from herbrand.induction.rollouts import Step, play
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Training, balanced_loss
-from herbrand.induction.worlds.sorting import Arrays
 from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
 
@@ -99,52 +94,6 @@ def test_unknown_tuples_do_not_count() -> None:
 def test_the_margin_is_the_smallest_on_the_right_side() -> None:
     sample = Sample({}, torch.tensor([[1.0, 0.0]]))
     assert marks(lambda _: torch.tensor([[3.0, -1.5]]), sample).margin == 1.5
-
-
-# Decision tasks
-
-
-def test_returns_are_discounted_from_the_end() -> None:
-    arrays = Arrays(np.array([[1, 0, 2]]))
-    episodes = play(
-        lambda games: torch.tensor([[0.0] * 9]).index_fill(1, torch.tensor([1]), 5.0), arrays, keep_steps=True
-    )
-    assert episodes.solved.tolist() == [True] and episodes.moves.tolist() == [1]
-    assert episodes.returns(0.5)[0].tolist() == [1.0]
-    stuck = play(lambda games: torch.eye(9)[:1] * 9, arrays, keep_steps=True)
-    assert stuck.moves.tolist() == [6] and not stuck.solved[0]
-    assert stuck.returns(0.5)[-2][0] == pytest.approx(-0.015)
-
-
-@pytest.mark.parametrize("objective", ["log", "probability"])
-def test_the_policys_loss_by_hand(objective: str) -> None:
-    arrays = Arrays(np.array([[1, 0], [1, 0]]))
-    scores = torch.tensor([[-torch.inf, 0.3, 1.0, -torch.inf]]).repeat(2, 1)
-    step = Step(np.arange(2), arrays, np.array([1, 2]))
-    returns = torch.tensor([0.5, -0.2])
-    settings = Reinforce(objective=objective)  # type: ignore[arg-type]
-    found = step_loss(lambda games: scores, step, returns, settings, entropy=0.1)  # type: ignore[arg-type]
-    p = torch.softmax(torch.tensor([0.3, 1.0]), 0)
-    gain = p.log() if objective == "log" else p
-    disorder = -(p * p.log()).sum()
-    expected = -(gain[0] * 0.5 + gain[1] * -0.2) - 0.1 * 2 * disorder
-    assert float(found) == pytest.approx(float(expected), abs=1e-6)
-
-
-@pytest.mark.parametrize("name", ["sorting", "path", "blocks"])
-def test_a_schooling_runs_and_repeats(name: str) -> None:
-    plan = Curriculum(2, 2, 0.5, epochs=2, episodes=4, exam_episodes=3, batch=4)
-    told = [
-        [(lesson.size, lesson.success, lesson.episodes) for lesson in Schooling(name, plan, seed=2).run()]
-        for _ in range(2)
-    ]
-    assert told[0] == told[1] and told[0]
-
-
-def test_policies_never_choose_to_stay() -> None:
-    games = Arrays.draw(np.random.default_rng(0), 3, 4)
-    scores = policy_for("sorting")(games)
-    assert torch.isinf(scores.view(3, 4, 4).diagonal(dim1=1, dim2=2)).all()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def command(
         list[str] | None,
         typer.Argument(metavar="[THEORY]...", help="Declarations, and rules that derive more predicates."),
     ] = None,
+    facts: options.Facts = None,
     budget: Annotated[
         float, typer.Option("--budget", metavar="MINUTES", help="How long training and search may take.")
     ] = 5.0,
@@ -40,12 +41,14 @@ def command(
     """Rules for a predicate, learned from example worlds and checked exactly on each; gives a theory.
 
     A world is a folder of fact tables, the target's true tuples among them; what is not listed is false.
+    Facts given by --facts hold in every world.
     """
     bar = Bar("inducing", began=time.monotonic())
     found = hb.induce(
         hb.read(theory) if theory else None,
         target=target,
         worlds=worlds,
+        facts=facts,
         budget=budget,
         engine=engine,
         seed=seed,

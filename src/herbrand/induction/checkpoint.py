@@ -67,3 +67,26 @@ def load_machine(path: str | Path) -> tuple[TargetMachine, dict[str, Any]]:
     machine = TargetMachine(**shape.to_dict())
     machine.load_state_dict(tensors)
     return machine, about
+
+
+def optimiser_slots(optimiser: torch.optim.Optimizer, model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """What Adam remembers of each parameter, by names to save it under."""
+    names = [name for name, _ in model.named_parameters()]
+    held = optimiser.state_dict()["state"]
+    return {
+        f"optimiser.{names[number]}.{slot}": value
+        for number, slots in held.items()
+        for slot, value in slots.items()
+    }
+
+
+def restore_optimiser(
+    optimiser: torch.optim.Optimizer, model: torch.nn.Module, tensors: dict[str, torch.Tensor]
+) -> None:
+    """Gives a fresh Adam of the same model what :func:`optimiser_slots` told."""
+    held: dict[int, dict[str, Any]] = {}
+    for number, (name, _) in enumerate(model.named_parameters()):
+        slots = {s: tensors.get(f"optimiser.{name}.{s}") for s in ("step", "exp_avg", "exp_avg_sq")}
+        if slots["step"] is not None:
+            held[number] = slots
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": held})

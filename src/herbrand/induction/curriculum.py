@@ -1,18 +1,30 @@
 """Learning a decision task lesson by lesson: small worlds first, an exam before each larger size.
 
-After each exam its games go to one of two pools, solved or failed; training draws from both, so that
-failures are met again. The mark needed rises by half a point a lesson up to 100 % for the last."""
+An exam plays fresh games of the latest sizes, by the best action; the games then go to one of two pools,
+solved or failed, and training draws from both, so that failures are met again. The mark needed rises by
+half a point a lesson up to 100 % for the last. A lesson is passed only when most of its games are also
+solved by the policy's own probabilities: the best of nearly equal actions may be right by luck. Who passes
+the last lesson graduates if nothing goes wrong in much larger worlds either.
+
+>>> plan = Curriculum(6, 6, epochs=2, lessons=1, games=2, exam_games=9)
+>>> [lesson.size for lesson in Schooling("sorting", plan, seed=1).run()]
+[6, 6]
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.induction.checkpoint import optimiser_slots, read_tensors, restore_optimiser, write_tensors
 from herbrand.induction.policies import policy_for
 from herbrand.induction.reinforce import Reinforce, lesson
 from herbrand.induction.rollouts import play
@@ -28,94 +40,132 @@ POOL = 300
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Sizes of the first and last lesson; the share of solved games; episodes of an epoch and an exam."""
+    """Sizes of the first and last lesson; ``final``: sizes and numbers of games that must all be solved to
+    graduate; ``solved_share``: of the games to learn from, those drawn from the solved pool; an epoch is an
+    exam and so many lessons of so many games; ``sampled``: the share of exam games to be solved when actions
+    are drawn by their probabilities."""
 
     first: int
     last: int
-    solved_share: float
-    epochs: int
-    episodes: int
-    exam_episodes: int
-    batch: int = 16
+    final: tuple[tuple[int, int], ...] = ()
+    solved_share: float = 0.5
+    epochs: int = 400
+    lessons: int = 10
+    games: int = 8
+    exam_games: int = 200
+    sampled: float = 0.9
+    entropy_decay: float = 0.85
+    rate_decay: float = 1.0
     reinforce: Reinforce = field(default_factory=Reinforce)
-    entropy_decay: float = 0.8
-    rate_decay: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.first <= self.last:
+            raise UnsupportedError(
+                f"lessons from {self.first} to {self.last} objects", hint="from at least 1, and upwards"
+            )
+        if min(self.lessons, self.games, self.exam_games, self.reinforce.rollouts) < 1:
+            raise UnsupportedError(
+                "a curriculum without lessons, games or rollouts", hint="at least 1 of each"
+            )
 
 
 CURRICULA = {
-    "sorting": Curriculum(4, 10, 0.5, 50, 200, 200, reinforce=Reinforce(entropy=0.01)),
-    "path": Curriculum(3, 12, 0.5, 400, 600, 1000, reinforce=Reinforce(entropy=0.1)),
-    "blocks": Curriculum(2, 12, 0.6, 500, 1000, 1000, reinforce=Reinforce(entropy=0.2)),
+    "sorting": Curriculum(4, 12, ((20, 100), (50, 50))),
+    "path": Curriculum(3, 12, ((20, 200), (50, 50))),
+    "blocks": Curriculum(2, 12, ((20, 50), (50, 20)), epochs=2_000, lessons=5, games=16),
 }
-"""By the paper's table of hyper-parameters; an epoch's episodes are played in batches."""
+"""First and last sizes are those of the paper (sorting: up to 10 there)."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What an epoch showed: its size, the exam's success, and whether the last exam is passed."""
+    """What an epoch showed: its size; the shares solved in the exam, by the best action and by drawn ones;
+    moves at this size; games played so far, rollouts counted; CPU seconds so far; whether all is passed."""
 
     epoch: int
     size: int
     success: float
+    sampled: float
+    moves: float
     episodes: int
     seconds: float
     graduated: bool
 
 
+@dataclass
+class _State:
+    size: int
+    entropy: float
+    epoch: int = 0
+    episodes: int = 0
+    seconds: float = 0.0
+    graduated: bool = False
+
+
 class Schooling:
-    """A policy on its way through the lessons."""
+    """A policy on its way through the lessons; equal seeds give equal runs, and a saved one goes on."""
 
     def __init__(self, name: str, curriculum: Curriculum | None = None, seed: int = 0) -> None:
-        self.name, self.curriculum = name, curriculum or CURRICULA[name]
-        self.kind = games_named(name)
-        self.policy = policy_for(name, seed)
-        self._rng = np.random.default_rng([seed, 3])
+        self.name, self.seed = name, seed
+        self.kind, self.policy = games_named(name), policy_for(name, seed)
+        self.curriculum = curriculum or CURRICULA[name]
         settings = self.curriculum.reinforce
+        self._rng = np.random.default_rng([seed, 3])
         self._optimiser = torch.optim.Adam(self.policy.parameters(), lr=settings.rate)
-        self._entropy = settings.entropy
         self._pools: dict[tuple[int, bool], Any] = {}
-        self._size, self._episodes, self._seconds = self.curriculum.first, 0, 0.0
+        self._state = _State(self.curriculum.first, settings.entropy)
 
     def run(self, seconds: float | None = None) -> Iterator[Lesson]:
-        """Trains epoch by epoch until graduation, the last epoch or the end of the time."""
+        """Trains epoch by epoch until graduation, the last epoch or the end of the (wall-clock) time."""
         until = None if seconds is None else time.monotonic() + seconds
-        for epoch in range(self.curriculum.epochs):
-            began = time.process_time()
-            success = self._exam()
-            passed = success >= self._threshold()
-            graduated = passed and self._size == self.curriculum.last
-            if passed and not graduated:
+        state = self._state
+        while not state.graduated and state.epoch < self.curriculum.epochs:
+            began, size = time.process_time(), state.size
+            success, sampled, moves = self._exam()
+            if success >= self._threshold() and sampled >= self.curriculum.sampled:
                 self._advance()
-            elif not passed:
+            if not state.graduated:
                 self._train(until)
-            self._seconds += time.process_time() - began
-            yield Lesson(epoch, self._size, success, self._episodes, self._seconds, graduated)
-            if graduated or (until is not None and time.monotonic() >= until):
+            state.epoch += 1
+            state.seconds += time.process_time() - began
+            yield Lesson(
+                state.epoch, size, success, sampled, moves, state.episodes, state.seconds, state.graduated
+            )
+            if until is not None and time.monotonic() >= until:
                 return
 
     def _threshold(self) -> float:
-        return 1 - 0.005 * (self.curriculum.last - self._size)
+        return 1 - 0.005 * (self.curriculum.last - self._state.size)
 
     def _advance(self) -> None:
-        self._size += 1
-        self._entropy *= self.curriculum.entropy_decay
+        """To the next lesson, or out of school if the games of the final exam are all solved."""
+        if self._state.size == self.curriculum.last:
+            self._state.graduated = all(self._all_solved(*sizes) for sizes in self.curriculum.final)
+            return
+        self._state.size += 1
+        self._state.entropy *= self.curriculum.entropy_decay
         for group in self._optimiser.param_groups:
             group["lr"] *= self.curriculum.rate_decay
 
-    def _sizes(self) -> list[int]:
-        return list(range(max(self.curriculum.first, self._size - RECENT + 1), self._size + 1))
+    def _all_solved(self, size: int, games: int) -> bool:
+        return bool(play(self.policy, self.kind.draw(self._rng, games, size)).solved.all())
 
-    def _exam(self) -> float:
-        """The share solved among games of recent sizes, which then go into the pools."""
-        sizes, solved = self._sizes(), []
+    def _sizes(self) -> list[int]:
+        return list(range(max(self.curriculum.first, self._state.size - RECENT + 1), self._state.size + 1))
+
+    def _exam(self) -> tuple[float, float, float]:
+        """Shares solved among games of recent sizes, by the best action and by drawn ones, and moves at the
+        latest size. The games go into the pools."""
+        sizes, best, drawn, moves = self._sizes(), [], [], 0.0
         for size in sizes:
-            count = max(1, self.curriculum.exam_episodes // len(sizes))
-            games = self.kind.draw(self._rng, count, size)
-            result = play(self.policy, games).solved
-            solved.append(result)
+            games = self.kind.draw(self._rng, max(1, self.curriculum.exam_games // len(sizes)), size)
+            result = play(self.policy, games)
+            best.append(result.solved)
+            drawn.append(play(self.policy, games, self._rng).solved)
+            moves = result.mean_moves
             for outcome in (True, False):
-                self._keep(games.take(np.flatnonzero(result == outcome)), outcome)
-        return float(np.concatenate(solved).mean())
+                self._keep(games.take(np.flatnonzero(result.solved == outcome)), outcome)
+        return float(np.concatenate(best).mean()), float(np.concatenate(drawn).mean()), moves
 
     def _keep(self, games: Any, outcome: bool) -> None:
         if games.worlds:
@@ -125,20 +175,73 @@ class Schooling:
             self._pools[key] = every.take(np.arange(max(0, every.worlds - POOL), every.worlds))
 
     def _train(self, until: float | None) -> None:
-        plan, sizes = self.curriculum, self._sizes()
-        for _ in range(max(1, plan.episodes // plan.batch)):
-            size = int(self._rng.choice(sizes))
-            games = self._sampled(size, plan.batch)
-            lesson(self.policy, self._optimiser, games, self._rng, plan.reinforce, self._entropy)
-            self._episodes += games.worlds
+        plan, sizes, state = self.curriculum, self._sizes(), self._state
+        for _ in range(plan.lessons):
+            games = self._sampled(int(self._rng.choice(sizes)), plan.games)
+            episodes = lesson(self.policy, self._optimiser, games, self._rng, plan.reinforce, state.entropy)
+            state.episodes += len(episodes.solved)
             if until is not None and time.monotonic() >= until:
                 return
 
     def _sampled(self, size: int, count: int) -> Any:
-        wanted = int(self._rng.binomial(count, self.curriculum.solved_share))
-        parts = []
-        for outcome, number in ((True, wanted), (False, count - wanted)):
-            pool = self._pools.get((size, outcome))
-            if number and pool is not None:
-                parts.append(pool.take(self._rng.integers(pool.worlds, size=number)))
-        return together(parts) if parts else self.kind.draw(self._rng, count, size)
+        """Games of a size from both pools; where one is empty, all from the other; where both are, fresh."""
+        solved, failed = self._pools.get((size, True)), self._pools.get((size, False))
+        if solved is None and failed is None:
+            return self.kind.draw(self._rng, count, size)
+        share = (
+            self.curriculum.solved_share if solved is not None and failed is not None else solved is not None
+        )
+        wanted = int(self._rng.binomial(count, share))
+        pairs = ((solved, wanted), (failed, count - wanted))
+        return together(
+            [p.take(self._rng.integers(p.worlds, size=n)) for p, n in pairs if p is not None and n]
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Everything needed to go on."""
+        tensors = {f"policy.{name}": tensor for name, tensor in self.policy.state_dict().items()}
+        tensors |= optimiser_slots(self._optimiser, self.policy)
+        for (size, outcome), pool in self._pools.items():
+            for part in fields(pool):
+                tensors[f"pool.{size}.{int(outcome)}.{part.name}"] = torch.from_numpy(
+                    getattr(pool, part.name)
+                )
+        about = {
+            **self._run(),
+            "state": asdict(self._state),
+            "rng": json.dumps(self._rng.bit_generator.state),
+        }
+        write_tensors(path, tensors, about)
+
+    def resume(self, path: str | Path) -> None:
+        """Takes up a saved run of the same task, curriculum and seed."""
+        tensors, about = read_tensors(path)
+        for name, value in self._run().items():
+            if about.get(name) != value:
+                raise HerbrandError(
+                    f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
+                )
+        weights = {n.removeprefix("policy."): t for n, t in tensors.items() if n.startswith("policy.")}
+        self.policy.load_state_dict(weights)
+        self._state = _State(**about["state"])
+        self._rng.bit_generator.state = json.loads(about["rng"])
+        restore_optimiser(self._optimiser, self.policy, tensors)
+        decay = self.curriculum.rate_decay ** (self._state.size - self.curriculum.first)
+        for group in self._optimiser.param_groups:
+            group["lr"] = self.curriculum.reinforce.rate * decay
+        self._pools = self._pools_in(tensors)
+
+    def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:
+        parts: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("pool."):
+                _, size, outcome, part = name.split(".")
+                parts.setdefault((int(size), outcome == "1"), {})[part] = tensor.numpy()
+        return {key: self.kind(**found) for key, found in parts.items()}
+
+    def _run(self) -> dict[str, Any]:
+        return {
+            "task": self.name,
+            "seed": self.seed,
+            "curriculum": json.loads(json.dumps(asdict(self.curriculum))),
+        }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,19 +58,23 @@ class GivenWorlds:
 
 
 def read_worlds(
-    theory: Theory, target: str, folder: str | Path, progress: Callable[[str, float], None] | None = None
+    theory: Theory,
+    target: str,
+    folder: str | Path,
+    progress: Callable[[str, float], None] | None = None,
+    facts: Any = None,
 ) -> GivenWorlds:
-    """The worlds of a folder; the theory's facts hold in each of them, and its rules derive more.
+    """The worlds of a folder; the theory's facts and ``facts`` hold in each of them, and rules derive more.
 
     Raises with what is wrong: no world, an empty one, a target without examples or too wide, contradictions.
     """
     signature = check(theory)
-    named = _world_folders(Path(folder))
+    shared, named = fact_sources(facts), _world_folders(Path(folder))
     loaded = []
     for number, (name, sources) in enumerate(named):
         if progress is not None:
             progress(f"reading {name}", number / len(named))
-        loaded.append((name, *_loaded(theory, signature, target, sources)))
+        loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources))))
     _refuse_unknown(target, [known for _, known, _ in loaded])
     predicates: dict[str, int] = {}
     for _, known, facts in loaded:

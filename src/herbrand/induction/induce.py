@@ -113,6 +113,7 @@ def induce(
     *,
     target: str,
     worlds: str | Path,
+    facts: Any = None,
     budget: float = 5.0,
     engine: str = "nlm",
     seed: int = 0,
@@ -121,7 +122,7 @@ def induce(
     """Rules for ``target`` from a folder of worlds, within ``budget`` minutes.
 
     ``theory``: declarations, facts that hold in every world, and rules that derive more predicates to learn
-    from."""
+    from. ``facts``: tables of facts that hold in every world, as a model takes them."""
     if engine not in ("auto", "nlm"):
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint="nlm")
     if not budget > 0:
@@ -129,7 +130,7 @@ def induce(
     began = time.monotonic()
     until = began + 60 * budget
     theory = theory or Theory()
-    given = read_worlds(theory, target, worlds, watch)
+    given = read_worlds(theory, target, worlds, watch, facts)
     kept, held_out = _split(given.worlds, seed)
     # half of the time is for the machine; a tenth at least remains for the search, however slow a step was
     trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch)

@@ -1,11 +1,15 @@
-"""Learning from success and failure: REINFORCE over batches of games.
+"""Learning from success and failure: REINFORCE over batches of games, each played several times.
 
-The loss is ``-log p(action) * return - beta * entropy``. The original's code has ``-p(action) * return``,
-which learns little from actions that are rare; ``objective="probability"`` is there to compare. Blocks
-world also learns to tell whether moves are valid, which shapes the same conclusions."""
+How good an action was is told by comparison: every game is played ``rollouts`` times, and the return of an
+episode is measured from the mean over the episodes of the *same* game. A hard game thus counts as much as
+an easy one, and a game that always ends alike teaches nothing. The loss is ``-log p(action) * advantage -
+beta * entropy``. The original's code has ``-p(action)``, which learns little from actions that are rare;
+``objective="probability"`` is there to compare. Blocks world also learns to tell whether moves are valid,
+which shapes the same conclusions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,70 +18,101 @@ import torch
 from torch.nn import functional
 
 from herbrand.induction.policies import ActionPolicy, TowerPolicy
-from herbrand.induction.rollouts import Episodes, Step, play
+from herbrand.induction.rollouts import Episodes, play
+from herbrand.induction.worlds.decisions import together
 
 Objective = Literal["log", "probability"]
+Policy = ActionPolicy | TowerPolicy
+
+CHUNK = 1 << 17
+"""Pairs of objects in the positions that are learned from in one pass: bounds the memory."""
+
+LONGEST = 1.0
+"""Longer gradients are cut to this norm."""
 
 
 @dataclass(frozen=True)
 class Reinforce:
-    """``entropy``: beta at the start; ``validity``: the weight of telling
-    valid moves; ``centred``: returns are measured from their mean over the
-    batch, in standard deviations, so that what merely works is not praised."""
+    """``rollouts``: how often a game is played in a lesson; ``entropy``: beta at the start; ``validity``:
+    the weight of telling valid moves; ``rate``: Adam's."""
 
     objective: Objective = "log"
     discount: float = 0.99
-    entropy: float = 0.1
+    rollouts: int = 8
+    entropy: float = 0.002
     validity: float = 0.1
-    rate: float = 0.005
-    centred: bool = True
+    rate: float = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Games of one size in which an action was taken, and how much better than usual the episode ended."""
+
+    games: Any
+    actions: np.ndarray
+    advantages: np.ndarray
+
+    def chunks(self) -> Iterator[Positions]:
+        step = max(1, CHUNK // self.games.objects**2)
+        for first in range(0, len(self.actions), step):
+            rows = np.arange(first, min(first + step, len(self.actions)))
+            yield Positions(self.games.take(rows), self.actions[rows], self.advantages[rows])
 
 
 def lesson(
-    policy: ActionPolicy | TowerPolicy,
+    policy: Policy,
     optimiser: torch.optim.Optimizer,
     games: Any,
     rng: np.random.Generator,
     settings: Reinforce,
     entropy: float,
 ) -> Episodes:
-    """Plays the games by the policy's own probabilities and learns from how they went."""
-    episodes = play(policy, games, rng, keep_steps=True)
+    """Plays each game several times by the policy's own probabilities and learns from how they went."""
+    again = games.take(np.repeat(np.arange(games.worlds), settings.rollouts))
+    episodes = play(policy, again, rng, keep_steps=True)
     if not episodes.steps:
         return episodes
-    gains = episodes.returns(settings.discount)
-    every = np.concatenate(gains)
-    count, middle, spread = len(every), every.mean(), every.std() + 1e-3
+    better = advantages(episodes.returns(settings.discount), settings.rollouts)
+    positions = Positions(
+        together([step.games for step in episodes.steps]),
+        np.concatenate([step.actions for step in episodes.steps]),
+        np.concatenate([better[step.rows] for step in episodes.steps]),
+    )
     optimiser.zero_grad()
-    for step, gain in zip(episodes.steps, gains, strict=True):
-        returns = (gain - middle) / spread if settings.centred else gain
-        loss = step_loss(policy, step, torch.from_numpy(returns).float(), settings, entropy)
-        (loss / count).backward()
+    for part in positions.chunks():
+        (loss_of(policy, part, settings, entropy) / len(positions.actions)).backward()
+    torch.nn.utils.clip_grad_norm_(policy.parameters(), LONGEST)
     optimiser.step()
     return episodes
 
 
-def step_loss(
-    policy: ActionPolicy | TowerPolicy,
-    step: Step,
-    returns: torch.Tensor,
-    settings: Reinforce,
-    entropy: float,
-) -> torch.Tensor:
-    """The summed loss of one move in each of a step's games."""
-    validity = torch.zeros(())
+def advantages(returns: np.ndarray, rollouts: int) -> np.ndarray:
+    """Returns from the mean over each game's rollouts, in standard deviations over the batch.
+
+    >>> advantages(np.array([1.0, 0.0, 5.0, 5.0]), rollouts=2).round(2)
+    array([ 1.41, -1.41,  0.  ,  0.  ])
+    """
+    by_game = returns.reshape(-1, rollouts)
+    apart = by_game - by_game.mean(1, keepdims=True)
+    return (apart / (apart.std() + 1e-3)).ravel()
+
+
+def loss_of(policy: Policy, positions: Positions, settings: Reinforce, entropy: float) -> torch.Tensor:
+    """The summed loss of the actions taken."""
+    games, validity = positions.games, torch.zeros(())
     if isinstance(policy, TowerPolicy):
-        scores, valid = policy.with_validity(step.games)
-        right = torch.from_numpy(step.games.legal()).float()
+        scores, valid = policy.with_validity(games)
+        right = torch.from_numpy(games.legal()).float()
         apart = torch.isfinite(scores)
         loss = functional.binary_cross_entropy_with_logits(valid[apart], right[apart])
-        validity = settings.validity * loss * len(returns)
+        validity = settings.validity * loss * games.worlds
     else:
-        scores = policy(step.games)
+        scores = policy(games)
     log_probabilities = torch.log_softmax(scores, 1)
-    taken = log_probabilities.gather(1, torch.from_numpy(step.actions)[:, None])[:, 0]
+    taken = log_probabilities.gather(1, torch.from_numpy(positions.actions)[:, None])[:, 0]
     if settings.objective == "probability":
         taken = taken.exp()
     spread = torch.where(torch.isfinite(log_probabilities), log_probabilities, 0.0)
     disorder = -(log_probabilities.exp() * spread).sum(1)
-    return -(taken * returns).sum() - entropy * disorder.sum() + validity
+    better = torch.from_numpy(positions.advantages).float()
+    return -(taken * better).sum() - entropy * disorder.sum() + validity

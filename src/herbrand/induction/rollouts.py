@@ -43,15 +43,18 @@ class Episodes:
     def success(self) -> float:
         return float(self.solved.mean())
 
-    def returns(self, discount: float) -> list[np.ndarray]:
-        """The discounted rewards from each step on, for the games of that step."""
-        later = np.zeros(len(self.solved))
-        found = []
-        for number, step in reversed(list(enumerate(self.steps, 1))):
-            rewards = np.where(self.solved[step.rows] & (self.moves[step.rows] == number), 1.0, MOVE)
-            later[step.rows] = rewards + discount * later[step.rows]
-            found.append(later[step.rows].copy())
-        return found[::-1]
+    @property
+    def mean_moves(self) -> float:
+        return float(self.moves.mean())
+
+    def returns(self, discount: float) -> np.ndarray:
+        """The discounted sum of each game's rewards."""
+        costly = self.moves - self.solved  # all moves but one that solves
+        weights = discount ** np.arange(self.moves.max(initial=0) + 1)
+        before = np.concatenate([[0.0], np.cumsum(weights)])
+        return MOVE * before[np.maximum(costly, 0)] + np.where(
+            self.solved, weights[np.maximum(costly, 0)], 0.0
+        )
 
 
 def play(

@@ -18,14 +18,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch.nn import functional
 
 from herbrand.errors import HerbrandError
-from herbrand.induction.checkpoint import read_tensors, write_tensors
+from herbrand.induction.checkpoint import optimiser_slots, read_tensors, restore_optimiser, write_tensors
 from herbrand.induction.examination import Marks, examine
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.worlds.task import Sample, Task
@@ -161,11 +160,8 @@ class Training:
 
     def save(self, path: str | Path) -> None:
         """Everything needed to go on."""
-        names = [name for name, _ in self.machine.named_parameters()]
         tensors = {f"machine.{name}": tensor for name, tensor in self.machine.state_dict().items()}
-        held = self._optimiser.state_dict()["state"]
-        for number, slots in held.items():
-            tensors |= {f"optimiser.{names[number]}.{slot}": value for slot, value in slots.items()}
+        tensors |= optimiser_slots(self._optimiser, self.machine)
         about = {
             "task": self.task.name,
             "seed": self.seed,
@@ -189,13 +185,7 @@ class Training:
         self._state = _State(**about["state"])
         self._worlds.bit_generator.state = json.loads(about["worlds"])
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
-        held: dict[int, dict[str, Any]] = {}
-        for number, (name, _) in enumerate(self.machine.named_parameters()):
-            slots = {s: tensors.get(f"optimiser.{name}.{s}") for s in ("step", "exp_avg", "exp_avg_sq")}
-            if slots["step"] is not None:
-                held[number] = slots
-        state = self._optimiser.state_dict()
-        self._optimiser.load_state_dict({**state, "state": held})
+        restore_optimiser(self._optimiser, self.machine, tensors)
 
 
 @dataclass

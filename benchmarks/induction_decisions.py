@@ -1,0 +1,135 @@
+"""Decision tasks learned by Neural Logic Machines: sorting, path and blocks world.
+
+    python -m benchmarks.induction_decisions                        the table of kept policies
+    python -m benchmarks.induction_decisions school TASK [SEED...]  lessons up to graduation; resumes
+    python -m benchmarks.induction_decisions play TASK SEED [N]     N games (1,000) of 50 objects
+
+Schoolings write checkpoints into ``build/induction`` and graduated policies, with their figures, into
+``benchmarks/induction_weights``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+
+from herbrand.induction.curriculum import Schooling
+from herbrand.induction.policies import load_policy, save_policy
+from herbrand.induction.rollouts import play
+from herbrand.induction.worlds.environments import GAMES, games_named
+
+HERE = Path(__file__).parent
+KEPT = HERE / "induction_weights"
+RUNNING = HERE.parent / "build" / "induction"
+
+PAPER = {"sorting": ("100 %", 45), "path": ("60 %", 4), "blocks": ("40 %", 84)}
+"""Share of graduated runs (appendix B) and mean moves at 50 objects (Table 2)."""
+
+BATCH = {"sorting": 100, "path": 20, "blocks": 20}
+"""Games of 50 objects that are played at once."""
+
+
+def school(name: str, seeds: list[int]) -> None:
+    """Each seed to graduation or the last epoch."""
+    torch.set_num_threads(1)
+    for seed in seeds:
+        result, checkpoint = KEPT / f"{name}-{seed}.json", RUNNING / f"{name}-{seed}.safetensors"
+        if result.exists():
+            continue
+        schooling = Schooling(name, seed=seed)
+        if checkpoint.exists():
+            schooling.resume(checkpoint)
+        last = None
+        for last in schooling.run():
+            schooling.save(checkpoint)
+            print(
+                f"{name} seed {seed}: epoch {last.epoch}, size {last.size}, exam {last.success:.3f} in "
+                f"{last.moves:.1f} moves, drawn actions {last.sampled:.3f}, {last.episodes:,} games, "
+                f"{last.seconds:.0f} s",
+                flush=True,
+            )
+        if last is None:
+            continue
+        about = {
+            "command": f"python -m benchmarks.induction_decisions school {name} {seed}",
+            "task": name,
+            "seed": seed,
+            "curriculum": asdict(schooling.curriculum),
+            "epochs": last.epoch,
+            "games": last.episodes,
+            "cpu_seconds": round(last.seconds, 1),
+            "graduated": last.graduated,
+        }
+        KEPT.mkdir(exist_ok=True)
+        if last.graduated:
+            save_policy(KEPT / f"{name}-{seed}.safetensors", schooling.policy, about)
+        result.write_text(json.dumps(about, indent=1) + "\n")
+        checkpoint.unlink(missing_ok=True)
+
+
+def final(name: str, seed: int, games: int = 1_000, objects: int = 50) -> None:
+    """Fresh large games by the best action; the figures join the others of the run."""
+    torch.set_num_threads(1)
+    policy, _ = load_policy(KEPT / f"{name}-{seed}.safetensors")
+    kind, rng = games_named(name), np.random.default_rng([seed, 9])
+    began, solved, moves = time.process_time(), [], []
+    for start in range(0, games, BATCH[name]):
+        found = play(policy, kind.draw(rng, min(BATCH[name], games - start), objects))
+        solved.append(found.solved)
+        moves.append(found.moves)
+    result = KEPT / f"{name}-{seed}.json"
+    about = json.loads(result.read_text())
+    about["final"] = {
+        "games": games,
+        "objects": objects,
+        "solved": int(np.concatenate(solved).sum()),
+        "moves": round(float(np.concatenate(moves).mean()), 2),
+        "cpu_seconds": round(time.process_time() - began, 1),
+    }
+    result.write_text(json.dumps(about, indent=1) + "\n")
+    print(name, seed, about["final"], flush=True)
+
+
+def report() -> str:
+    """A table of the kept policies."""
+    lines = [
+        "| task | seeds | graduated | paper | CPU seconds (median) | games (median) "
+        "| solved at 50 objects | moves | paper |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: |",
+    ]
+    for name in GAMES:
+        share, most = PAPER[name]
+        runs = [json.loads(p.read_text()) for p in sorted(KEPT.glob(f"{name}-*.json"))]
+        done = [run for run in runs if run["graduated"]]
+        finals = [run["final"] for run in done if "final" in run]
+        seconds = f"{median(r['cpu_seconds'] for r in done):.0f}" if done else ""
+        games = f"{median(r['games'] for r in done):,.0f}" if done else ""
+        solved = ", ".join(f"{f['solved']:,} of {f['games']:,}" for f in finals)
+        moves = ", ".join(f"{f['moves']:.1f}" for f in finals)
+        school = f"{name} | {len(runs)} | {len(done)} | {share} | {seconds} | {games}"
+        lines.append(f"| {school} | {solved} | {moves} | {most} |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> None:
+    match arguments:
+        case []:
+            print(report())
+        case ["school", name, *seeds]:
+            school(name, [int(seed) for seed in seeds] or list(range(3)))
+        case ["play", name, seed, *games]:
+            final(name, int(seed), *map(int, games))
+        case _:
+            print(__doc__)
+            sys.exit(2)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,172 @@
+"""Policies that learn to play: what a game is worth, what a lesson does, and a school that can be left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from herbrand.errors import HerbrandError
+from herbrand.induction.checkpoint import write_tensors
+from herbrand.induction.curriculum import Curriculum, Schooling
+from herbrand.induction.policies import chosen, load_policy, policy_for, save_policy
+from herbrand.induction.reinforce import Positions, Reinforce, advantages, lesson, loss_of
+from herbrand.induction.rollouts import Episodes, play
+from herbrand.induction.worlds.environments import GAMES
+from herbrand.induction.worlds.sorting import Arrays
+
+
+def weights(schooling: Schooling) -> torch.Tensor:
+    return torch.cat([w.detach().flatten() for w in schooling.policy.parameters()])
+
+
+@given(st.integers(0, 12), st.booleans(), st.sampled_from([0.5, 0.99, 1.0]))
+@settings(phases=[Phase.reuse, Phase.generate], deadline=None)
+def test_a_game_is_worth_its_discounted_rewards(moves: int, solved: bool, discount: float) -> None:
+    """Every move costs a hundredth, one that solves is worth one; the rewards are added up one by one."""
+    solved = solved and moves > 0
+    rewards = [-0.01] * moves
+    if solved:
+        rewards[-1] = 1.0
+    worth = sum(discount**step * reward for step, reward in enumerate(rewards))
+    episodes = Episodes(np.array([solved, False]), np.array([moves, 3]))
+    assert episodes.returns(discount)[0] == pytest.approx(worth, abs=1e-12)
+
+
+def test_moves_are_counted_to_the_end() -> None:
+    arrays = Arrays(np.array([[1, 0, 2], [2, 1, 0]]))
+    episodes = play(lambda games: torch.eye(9)[1:2].repeat(games.worlds, 1), arrays, keep_steps=True)
+    assert episodes.solved.tolist() == [True, False] and episodes.moves.tolist() == [1, 6]
+    assert [len(step.rows) for step in episodes.steps] == [2, 1, 1, 1, 1, 1]
+
+
+def test_a_game_that_always_ends_alike_teaches_nothing() -> None:
+    found = advantages(np.array([1.0, 1.0, 1.0, -0.2, 0.8, 0.0]), rollouts=3)
+    assert found[:3].tolist() == [0, 0, 0]
+    assert np.argmax(found) == 4 and found.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_first_of_equals_is_chosen() -> None:
+    scores = torch.tensor([[0.0, 2.0, 2.0 + 1e-5, 1.0], [-torch.inf, -3.0, -4.0, -3.0]])
+    assert chosen(scores, None).tolist() == [1, 1]
+    drawn = [chosen(scores[1:], np.random.default_rng(seed))[0] for seed in range(50)]
+    assert set(drawn) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("objective", ["log", "probability"])
+def test_the_policys_loss_by_hand(objective: str) -> None:
+    scores = torch.tensor([[-torch.inf, 0.3, 1.0, -torch.inf]]).repeat(2, 1)
+    positions = Positions(Arrays(np.array([[1, 0], [1, 0]])), np.array([1, 2]), np.array([0.5, -0.2]))
+    plan = Reinforce(objective=objective)  # type: ignore[arg-type]
+    found = loss_of(lambda games: scores, positions, plan, entropy=0.1)  # type: ignore[arg-type]
+    p = torch.softmax(torch.tensor([0.3, 1.0]), 0)
+    gain = p.log() if objective == "log" else p
+    disorder = -(p * p.log()).sum()
+    expected = -(gain[0] * 0.5 + gain[1] * -0.2) - 0.1 * 2 * disorder
+    assert float(found) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_a_school_that_graduates_sorts_what_it_never_saw() -> None:
+    """Arrays of three to five elements are enough to sort fifteen in hardly more swaps than needed."""
+    schooling = Schooling("sorting", Curriculum(3, 5, ((12, 10),), epochs=40, exam_games=60), seed=1)
+    *_, last = schooling.run()
+    assert last.graduated
+    arrays = Arrays.draw(np.random.default_rng(9), 50, 15)
+    found = play(schooling.policy, arrays)
+    assert found.success == 1.0
+    assert found.moves.mean() <= 1.2 * least_swaps(arrays.values)
+
+
+def least_swaps(values: np.ndarray) -> float:
+    """The mean over arrays of elements less cycles."""
+    counts = []
+    for row in values:
+        seen: set[int] = set()
+        cycles = 0
+        for start in range(len(row)):
+            cycles += start not in seen
+            while start not in seen:
+                seen.add(start)
+                start = int(row[start])
+        counts.append(len(row) - cycles)
+    return float(np.mean(counts))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_school_repeats_and_goes_on_where_it_was_left(name: str, tmp_path: Path) -> None:
+    plan = Curriculum(2, 2, epochs=3, lessons=1, games=2, exam_games=3)
+    whole, left, resumed = (Schooling(name, plan, seed=2) for _ in range(3))
+    told = [(epoch.size, epoch.success, epoch.episodes) for epoch in whole.run()]
+    running = left.run()
+    assert next(running).episodes == told[0][2]
+    left.save(tmp_path / "school")
+    resumed.resume(tmp_path / "school")
+    assert [(epoch.size, epoch.success, epoch.episodes) for epoch in resumed.run()] == told[1:]
+    assert torch.equal(weights(whole), weights(resumed))
+
+
+def test_only_the_same_school_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "school"
+    Schooling("sorting", Curriculum(2, 2), seed=1).save(path)
+    with pytest.raises(HerbrandError, match="saved with another seed: 1"):
+        Schooling("sorting", Curriculum(2, 2), seed=2).resume(path)
+    with pytest.raises(HerbrandError, match="saved with another curriculum"):
+        Schooling("sorting", Curriculum(2, 3), seed=1).resume(path)
+
+
+def test_time_is_kept() -> None:
+    plan = Curriculum(4, 4, lessons=10**6, games=1, exam_games=1)
+    (last,) = Schooling("sorting", plan).run(seconds=0.2)
+    assert not last.graduated and 0 < last.episodes < 10**5
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_policies_are_kept(name: str, tmp_path: Path) -> None:
+    games = GAMES[name].draw(np.random.default_rng(0), 2, 4)
+    policy = policy_for(name, seed=3)
+    save_policy(tmp_path / "policy", policy, {"task": name, "seed": 3})
+    again, about = load_policy(tmp_path / "policy")
+    assert about["seed"] == 3 and torch.equal(policy(games), again(games))
+    write_tensors(tmp_path / "other", {}, {"task": "uncle"})
+    with pytest.raises(HerbrandError, match="holds no policy"):
+        load_policy(tmp_path / "other")
+
+
+def test_policies_never_choose_to_stay() -> None:
+    games = Arrays.draw(np.random.default_rng(0), 3, 4)
+    scores = policy_for("sorting")(games)
+    assert torch.isinf(scores.view(3, 4, 4).diagonal(dim1=1, dim2=2)).all()
+
+
+def test_a_lesson_is_learned_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What bounds the memory changes nothing but the order of sums."""
+    learned = []
+    for chunk in (1 << 17, 40):
+        monkeypatch.setattr("herbrand.induction.reinforce.CHUNK", chunk)
+        policy, rng = policy_for("sorting", seed=1), np.random.default_rng(4)
+        optimiser = torch.optim.SGD(policy.parameters(), lr=1.0)
+        lesson(policy, optimiser, Arrays.draw(rng, 3, 4), rng, Reinforce(), entropy=0.01)
+        learned.append(torch.cat([w.detach().flatten() for w in policy.parameters()]))
+    assert torch.allclose(learned[0], learned[1], atol=1e-6)
+    assert not torch.allclose(
+        learned[0], torch.cat([w.detach().flatten() for w in policy_for("sorting", seed=1).parameters()])
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: Curriculum(5, 3), "lessons from 5 to 3 objects"),
+        (lambda: Curriculum(0, 3), "lessons from 0 to 3 objects"),
+        (lambda: Curriculum(2, 3, games=0), "without lessons, games or rollouts"),
+        (lambda: Schooling("sortin", Curriculum(2, 3)), "did you mean 'sorting'"),
+    ],
+)
+def test_wrong_schools_are_refused(wrong: Callable[[], object], message: str) -> None:
+    with pytest.raises(HerbrandError, match=message):
+        wrong()
