@@ -62,10 +62,10 @@ bench-mean-field: $(READY)
 	$(BIN)/python -m benchmarks mean_field
 
 bench-induction: $(READY)
-	$(BIN)/python -m benchmarks induction
+	$(BIN)/python -m benchmarks induction induction_tasks induction_decisions
 
 bench-learning: $(READY)
-	$(BIN)/python -m benchmarks learning distillation
+	$(BIN)/python -m benchmarks learning ablations distillation
 
 bench-lifted: $(READY)
 	$(BIN)/python -m benchmarks lifted belief regions
