@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from herbrand.cli.app import main
 
 ROOT = Path(__file__).parents[1]
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 class Outcome(NamedTuple):
