@@ -10,24 +10,18 @@ Schoolings write checkpoints into ``build/induction`` and graduated policies, wi
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import asdict
-from pathlib import Path
-from statistics import median
 
 import numpy as np
 import torch
 
+from benchmarks.induction_runs import add_final, end, ended, middle, unfinished, weights_of
 from herbrand.induction.curriculum import Schooling
 from herbrand.induction.policies import load_policy, save_policy
 from herbrand.induction.rollouts import play
 from herbrand.induction.worlds.environments import GAMES, games_named
-
-HERE = Path(__file__).parent
-KEPT = HERE / "induction_weights"
-RUNNING = HERE.parent / "build" / "induction"
 
 PAPER = {"sorting": ("100 %", 45), "path": ("60 %", 4), "blocks": ("40 %", 84)}
 """Share of graduated runs (appendix B) and mean moves at 50 objects (Table 2)."""
@@ -39,10 +33,7 @@ BATCH = {"sorting": 100, "path": 20, "blocks": 20}
 def school(name: str, seeds: list[int]) -> None:
     """Each seed to graduation or the last epoch."""
     torch.set_num_threads(1)
-    for seed in seeds:
-        result, checkpoint = KEPT / f"{name}-{seed}.json", RUNNING / f"{name}-{seed}.safetensors"
-        if result.exists():
-            continue
+    for seed, checkpoint in unfinished(name, seeds):
         schooling = Schooling(name, seed=seed)
         if checkpoint.exists():
             schooling.resume(checkpoint)
@@ -67,34 +58,29 @@ def school(name: str, seeds: list[int]) -> None:
             "cpu_seconds": round(last.seconds, 1),
             "graduated": last.graduated,
         }
-        KEPT.mkdir(exist_ok=True)
         if last.graduated:
-            save_policy(KEPT / f"{name}-{seed}.safetensors", schooling.policy, about)
-        result.write_text(json.dumps(about, indent=1) + "\n")
-        checkpoint.unlink(missing_ok=True)
+            save_policy(weights_of(name, seed), schooling.policy, about)
+        end(about, checkpoint)
 
 
 def final(name: str, seed: int, games: int = 1_000, objects: int = 50) -> None:
     """Fresh large games by the best action; the figures join the others of the run."""
     torch.set_num_threads(1)
-    policy, _ = load_policy(KEPT / f"{name}-{seed}.safetensors")
+    policy, _ = load_policy(weights_of(name, seed))
     kind, rng = games_named(name), np.random.default_rng([seed, 9])
     began, solved, moves = time.process_time(), [], []
     for start in range(0, games, BATCH[name]):
         found = play(policy, kind.draw(rng, min(BATCH[name], games - start), objects))
         solved.append(found.solved)
         moves.append(found.moves)
-    result = KEPT / f"{name}-{seed}.json"
-    about = json.loads(result.read_text())
-    about["final"] = {
+    figures = {
         "games": games,
         "objects": objects,
         "solved": int(np.concatenate(solved).sum()),
         "moves": round(float(np.concatenate(moves).mean()), 2),
         "cpu_seconds": round(time.process_time() - began, 1),
     }
-    result.write_text(json.dumps(about, indent=1) + "\n")
-    print(name, seed, about["final"], flush=True)
+    add_final(name, seed, figures)
 
 
 def report() -> str:
@@ -106,11 +92,11 @@ def report() -> str:
     ]
     for name in GAMES:
         share, most = PAPER[name]
-        runs = [json.loads(p.read_text()) for p in sorted(KEPT.glob(f"{name}-*.json"))]
+        runs = ended(name)
         done = [run for run in runs if run["graduated"]]
         finals = [run["final"] for run in done if "final" in run]
-        seconds = f"{median(r['cpu_seconds'] for r in done):.0f}" if done else ""
-        games = f"{median(r['games'] for r in done):,.0f}" if done else ""
+        seconds = middle(done, "cpu_seconds")
+        games = middle(done, "games")
         solved = ", ".join(f"{f['solved']:,} of {f['games']:,}" for f in finals)
         moves = ", ".join(f"{f['moves']:.1f}" for f in finals)
         school = f"{name} | {len(runs)} | {len(done)} | {share} | {seconds} | {games}"

@@ -11,16 +11,14 @@ Trainings write checkpoints into ``build/induction`` and graduated weights, with
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import asdict
-from pathlib import Path
-from statistics import median
 
 import numpy as np
 import torch
 
+from benchmarks.induction_runs import KEPT, add_final, end, ended, middle, unfinished, weights_of
 from herbrand.induction.checkpoint import load_machine, read_tensors, save_machine
 from herbrand.induction.examination import examine
 from herbrand.induction.extraction import extract, verify
@@ -28,9 +26,6 @@ from herbrand.induction.training import Plan, Training
 from herbrand.induction.worlds.tasks import TASKS, task_named
 from herbrand.language.show import show
 
-HERE = Path(__file__).parent
-KEPT = HERE / "induction_weights"
-RUNNING = HERE.parent / "build" / "induction"
 PLAN = Plan(rebuild_widest=True)
 SLOWER = Plan(rebuild_widest=True, batch=4, rate=0.005, most_balance=1.0, patience=0.25)
 PLANS = {"uncle": SLOWER, "maternal-great-uncle": SLOWER}
@@ -50,10 +45,7 @@ PAPER = {
 def train(name: str, seeds: list[int]) -> None:
     """Each seed to graduation or the end of the paper's number of examples."""
     torch.set_num_threads(1)
-    for seed in seeds:
-        result, checkpoint = KEPT / f"{name}-{seed}.json", RUNNING / f"{name}-{seed}.safetensors"
-        if result.exists():
-            continue
+    for seed, checkpoint in unfinished(name, seeds):
         plan = PLANS.get(name, PLAN)
         training = Training(task_named(name), plan, seed)
         if checkpoint.exists():
@@ -79,32 +71,27 @@ def train(name: str, seeds: list[int]) -> None:
             "cpu_seconds": round(last.seconds, 1),
             "graduated": last.graduated,
         }
-        KEPT.mkdir(exist_ok=True)
         if last.graduated:
-            save_machine(KEPT / f"{name}-{seed}.safetensors", training.machine, about)
-        result.write_text(json.dumps(about, indent=1) + "\n")
-        checkpoint.unlink(missing_ok=True)
+            save_machine(weights_of(name, seed), training.machine, about)
+        end(about, checkpoint)
 
 
 def final(name: str, seed: int, worlds: int = 1_000) -> None:
     """The final exam: errors on fresh large worlds; the figure joins the others of the run."""
     torch.set_num_threads(1)
-    task, path = task_named(name), KEPT / f"{name}-{seed}.safetensors"
-    machine, _ = load_machine(path)
+    task = task_named(name)
+    machine, _ = load_machine(weights_of(name, seed))
     began = time.process_time()
     rng = np.random.default_rng([seed, 9])
     found = examine(lambda s: machine(s.predicates, s.present), task, rng, worlds, task.final_size)
-    result = KEPT / f"{name}-{seed}.json"
-    about = json.loads(result.read_text())
-    about["final"] = {
+    figures = {
         "worlds": found.worlds,
         "objects": task.final_size,
         "errors": found.errors,
         "margin": found.margin,
         "cpu_seconds": round(time.process_time() - began, 1),
     }
-    result.write_text(json.dumps(about, indent=1) + "\n")
-    print(name, seed, about["final"], flush=True)
+    add_final(name, seed, figures)
 
 
 def report() -> str:
@@ -114,13 +101,13 @@ def report() -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for name in TASKS:
-        runs = [json.loads(p.read_text()) for p in sorted(KEPT.glob(f"{name}-*.json"))]
+        runs = ended(name)
         if not runs:
             lines.append(f"| {name} | 0 | | {PAPER[name]} | | | |")
             continue
         done = [run for run in runs if run["graduated"]]
-        seconds = f"{median(r['cpu_seconds'] for r in done):.0f}" if done else ""
-        examples = f"{median(r['examples'] for r in done):,.0f}" if done else ""
+        seconds = middle(done, "cpu_seconds")
+        examples = middle(done, "examples")
         finals = [r["final"] for r in done if "final" in r]
         told = "; ".join(f"{f['errors']} in {f['worlds']:,} of {f['objects']}" for f in finals)
         lines.append(

@@ -18,6 +18,9 @@ from herbrand.errors import UnsupportedError
 SHARE = 0.7
 """The part of the machine's memory that a plan may use unless it is told otherwise."""
 
+ANY_MACHINE = 2**50
+"""No machine has so many bytes. Plans are made for whatever one might have; engines have their own limits."""
+
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT]?i?[bB]|[kKMGT]|%)?")
 
 CGROUPS = Path("/sys/fs/cgroup")

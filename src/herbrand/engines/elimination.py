@@ -15,15 +15,15 @@ import numpy as np
 import torch
 
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
+from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.ground_network import Network, Scope
 from herbrand.engines.width import least_width
 from herbrand.errors import BudgetError
 
 FLOAT = torch.float64
-TOO_WIDE = 51
-MORE_THAN_ANY_MACHINE = 2 ** (TOO_WIDE - 1)
-"""Plans are made for whatever any machine might have; the engine compares with its own limits."""
+TOO_WIDE = ANY_MACHINE.bit_length()
+"""A table of so many axes has more entries than any machine has bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:
     contraction = Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
     known = [Statistics()] * len(contraction.operands)
     try:
-        return plan(contraction, known, MORE_THAN_ANY_MACHINE, gradient)
+        return plan(contraction, known, ANY_MACHINE, gradient)
     except BudgetError:
         raise _hopeless(network) from None
 

@@ -1,5 +1,4 @@
-"""Machines and trainings on disk, in the safetensors
-format: tensors, and a line of JSON that says what they are.
+"""Machines and trainings on disk, in the safetensors format: tensors, and JSON that says what they are.
 
 A file is written under another name and moved into place, so an interrupted save leaves the last one whole.
 """
@@ -9,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,22 @@ def load_machine(path: str | Path) -> tuple[TargetMachine, dict[str, Any]]:
     machine = TargetMachine(**shape.to_dict())
     machine.load_state_dict(tensors)
     return machine, about
+
+
+def refuse_another(path: str | Path, about: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """Raise unless the run saved in a file is ours: what we are, and what it was said to be."""
+    for name, value in ours.items():
+        if about.get(name) != value:
+            raise HerbrandError(
+                f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
+            )
+
+
+def within(name: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors that were saved under ``name.``, by what follows it."""
+    return {
+        key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items() if key.startswith(f"{name}.")
+    }
 
 
 def optimiser_slots(optimiser: torch.optim.Optimizer, model: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -23,8 +23,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from herbrand.errors import HerbrandError, UnsupportedError
-from herbrand.induction.checkpoint import optimiser_slots, read_tensors, restore_optimiser, write_tensors
+from herbrand.errors import UnsupportedError
+from herbrand.induction.checkpoint import (
+    optimiser_slots,
+    read_tensors,
+    refuse_another,
+    restore_optimiser,
+    within,
+    write_tensors,
+)
 from herbrand.induction.policies import policy_for
 from herbrand.induction.reinforce import Reinforce, lesson
 from herbrand.induction.rollouts import play
@@ -216,13 +223,8 @@ class Schooling:
     def resume(self, path: str | Path) -> None:
         """Takes up a saved run of the same task, curriculum and seed."""
         tensors, about = read_tensors(path)
-        for name, value in self._run().items():
-            if about.get(name) != value:
-                raise HerbrandError(
-                    f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
-                )
-        weights = {n.removeprefix("policy."): t for n, t in tensors.items() if n.startswith("policy.")}
-        self.policy.load_state_dict(weights)
+        refuse_another(path, about, self._run())
+        self.policy.load_state_dict(within("policy", tensors))
         self._state = _State(**about["state"])
         self._rng.bit_generator.state = json.loads(about["rng"])
         restore_optimiser(self._optimiser, self.policy, tensors)
@@ -233,10 +235,9 @@ class Schooling:
 
     def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:
         parts: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("pool."):
-                _, size, outcome, part = name.split(".")
-                parts.setdefault((int(size), outcome == "1"), {})[part] = tensor.numpy()
+        for name, tensor in within("pool", tensors).items():
+            size, outcome, part = name.split(".")
+            parts.setdefault((int(size), outcome == "1"), {})[part] = tensor.numpy()
         return {key: self.kind(**found) for key, found in parts.items()}
 
     def _run(self) -> dict[str, Any]:

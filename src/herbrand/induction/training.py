@@ -23,8 +23,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from herbrand.errors import HerbrandError
-from herbrand.induction.checkpoint import optimiser_slots, read_tensors, restore_optimiser, write_tensors
+from herbrand.induction.checkpoint import (
+    optimiser_slots,
+    read_tensors,
+    refuse_another,
+    restore_optimiser,
+    within,
+    write_tensors,
+)
 from herbrand.induction.examination import Marks, examine
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.worlds.task import Sample, Task
@@ -175,13 +181,8 @@ class Training:
         """Takes up a saved run of the same task, plan and seed."""
         tensors, about = read_tensors(path)
         ours = {"task": self.task.name, "seed": self.seed, "plan": json.loads(json.dumps(asdict(self.plan)))}
-        for name, value in ours.items():
-            if about.get(name) != value:
-                raise HerbrandError(
-                    f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
-                )
-        weights = {n.removeprefix("machine."): t for n, t in tensors.items() if n.startswith("machine.")}
-        self.machine.load_state_dict(weights)
+        refuse_another(path, about, ours)
+        self.machine.load_state_dict(within("machine", tensors))
         self._state = _State(**about["state"])
         self._worlds.bit_generator.state = json.loads(about["worlds"])
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)

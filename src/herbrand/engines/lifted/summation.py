@@ -17,9 +17,10 @@ import torch
 from torch import Tensor
 
 from herbrand.contraction import Contraction, Dense, Statistics, plan, run
+from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.lifted.bunches import Tie, bunches_of
 from herbrand.engines.lifted.cumulants import LogSums, largest
-from herbrand.engines.lifted.cumulated import ANY_MACHINE, Structure
+from herbrand.engines.lifted.cumulated import Structure
 from herbrand.engines.lifted.factors import Axes, Factors
 from herbrand.engines.lifted.gathering import FLOAT, Axis, Clamp, Gathering
 from herbrand.engines.lifted.tabulated import Tabulated

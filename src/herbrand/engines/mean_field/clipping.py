@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
+from herbrand.engines.mean_field.grounded import is_silent
 from herbrand.engines.mean_field.unknowns import Unknowns
 from herbrand.errors import UnsupportedError
 from herbrand.program.program import Program
@@ -46,7 +47,7 @@ def clipped(
     total: Tables = {}
     for origin in dict.fromkeys(origins):
         weight = weights[origin]
-        if not isinstance(weight, Tensor) and not weight:
+        if is_silent(weight):
             continue
         said = unknowns.heard(speak([float(one == origin) for one in origins]))
         for name, table in unknowns.tables.items():

@@ -164,13 +164,13 @@ class GroundScore:
         for weight, count in self.constants.items():
             total = total + weights[weight] * count
         for rows in self.rows:
-            if _is_silent(weights[rows.weight]):
+            if is_silent(weights[rows.weight]):
                 continue
             product = torch.ones((), dtype=flat.dtype, device=flat.device)
             for column, allowed in enumerate(rows.allowed):
                 product = product * self.places.probabilities(flat, rows.atoms[:, column], allowed)
             total = total + _weighted(product, rows, weights)
-        roots = [one for one in self.roots if not _is_silent(weights[one.weight])]
+        roots = [one for one in self.roots if not is_silent(weights[one.weight])]
         if self.circuit is not None and roots:
             found = self.circuit.run(lambda atoms, allowed: self.places.probabilities(flat, atoms, allowed))
             for one in roots:
@@ -178,7 +178,7 @@ class GroundScore:
         return total
 
 
-def _is_silent(weight: Tensor | float) -> bool:
+def is_silent(weight: Tensor | float) -> bool:
     """Whether a weight is a plain 0: nothing is to be computed, nor differentiated."""
     return not isinstance(weight, Tensor) and not weight
 
