@@ -17,9 +17,10 @@ import torch
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.components import Batch, batches, component_labels
-from herbrand.engines.ground_network import Network, Scope
-from herbrand.engines.width import least_width
+from herbrand.engines.ground_network import Network, Scope, links
+from herbrand.engines.width import least_width, least_width_of
 from herbrand.errors import BudgetError
+from herbrand.program.ground import Ground
 
 FLOAT = torch.float64
 TOO_WIDE = ANY_MACHINE.bit_length()
@@ -109,6 +110,12 @@ class Elimination:
         return total.tolist()
 
 
+def refuse_hopeless(ground: Ground) -> None:
+    """Raise ``BudgetError`` where no machine could eliminate this, before its tables are made one by one."""
+    if least_width_of(links(ground), enough=TOO_WIDE) >= TOO_WIDE:
+        raise _hopeless(ground.atoms.count)
+
+
 def planned(network: Network, algebra: str, gradient: bool = True) -> Elimination:
     """How the network would be eliminated; nothing is computed yet.
 
@@ -116,7 +123,7 @@ def planned(network: Network, algebra: str, gradient: bool = True) -> Eliminatio
     searched for good orders.
     """
     if least_width(network.tables, enough=TOO_WIDE) >= TOO_WIDE:
-        raise _hopeless(network)
+        raise _hopeless(network.atom_count)
     labels = component_labels(network)
     pieces = batches(network, labels)
     plans = tuple(_plan(network, piece, algebra, gradient) for piece in pieces)
@@ -134,13 +141,13 @@ def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:
     try:
         return plan(contraction, known, ANY_MACHINE, gradient)
     except BudgetError:
-        raise _hopeless(network) from None
+        raise _hopeless(network.atom_count) from None
 
 
-def _hopeless(network: Network) -> BudgetError:
+def _hopeless(atoms: int) -> BudgetError:
     return BudgetError(
         "exact inference needs more memory than any machine has: the ground network of "
-        f"{network.atom_count:,} latent atoms is too densely linked"
+        f"{atoms:,} latent atoms is too densely linked"
     )
 
 

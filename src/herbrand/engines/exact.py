@@ -22,7 +22,7 @@ from herbrand.contraction.memory import budget, readable
 from herbrand.engines.asked import Asked
 from herbrand.engines.attribution import attributed
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
-from herbrand.engines.elimination import Elimination, Found, planned
+from herbrand.engines.elimination import Elimination, Found, planned, refuse_hopeless
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network, Scope, add_template, network_of
 from herbrand.engines.reading import atom_tables
@@ -82,6 +82,7 @@ class Exact:
 
     def start(self, program: Program, question: Question) -> State:
         grounded = ground(program, budget(self.memory), MOST_GROUNDINGS)
+        refuse_hopeless(grounded)
         algebra = "maximum" if question.most_probable else "log"
         return State(grounded, question, planned(network_of(grounded), algebra))
 

@@ -14,9 +14,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 
+from herbrand.facts.keys import RowKeys
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundBlock, GroundConjunction, GroundTemplate
 from herbrand.program.program import Weight
@@ -63,12 +65,37 @@ def network_of(ground: Ground) -> Network:
     return network
 
 
+def links(ground: Ground) -> np.ndarray:
+    """Pairs of atoms that will share a table, [pair, 2], told from the rows before any table is made."""
+    conjunctions = [
+        template.conjunction
+        for template in ground.templates
+        if _worth(template, ground.program.weights) and not template.conjunction.blocks
+    ]
+    pairs = [
+        rows[:, pair]
+        for conjunction in conjunctions
+        for _, rows in _by_pattern(conjunction.atoms)
+        if rows.shape[1] <= WIDEST_TABLE
+        for pair in map(list, combinations(range(rows.shape[1]), 2))
+    ]
+    return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+
+
 def add_template(network: Network, ground: GroundTemplate, weights: Sequence[Weight]) -> None:
     """Add a template's rows at the weight it has in the program."""
+    worth = _worth(ground, weights)
+    if worth:
+        add_conjunction(network, ground.conjunction, worth)
+
+
+def _worth(ground: GroundTemplate, weights: Sequence[Weight]) -> float:
+    """The log-weight of one of its rows."""
     template = ground.template
+    if not ground.multiplicity:
+        return 0.0
     worth = FORBIDDEN if template.weight is None else template.sign * weights[template.weight].value
-    if worth != 0 and ground.multiplicity:
-        add_conjunction(network, ground.conjunction, worth * ground.multiplicity)
+    return worth * ground.multiplicity
 
 
 def add_conjunction(network: Network, conjunction: GroundConjunction, worth: float) -> None:
@@ -87,10 +114,11 @@ def add_conjunction(network: Network, conjunction: GroundConjunction, worth: flo
 def _by_pattern(atoms: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
     """Rows grouped by which of their literals are not yet satisfied."""
     latent = atoms != SATISFIED
-    patterns, group = np.unique(latent, axis=0, return_inverse=True)
-    for index, pattern in enumerate(patterns):
+    keys = RowKeys.of(list(latent.T), [2] * latent.shape[1], len(latent))
+    found = np.unique(keys.values)
+    for key, pattern in zip(found, keys.rows(found), strict=True):
         columns = np.flatnonzero(pattern)
-        yield columns.tolist(), atoms[group.reshape(-1) == index][:, columns]
+        yield columns.tolist(), atoms[keys.values == key][:, columns]
 
 
 def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int]], worth: float) -> None:
@@ -98,7 +126,9 @@ def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int
     if not rows.shape[1]:
         network.constant += worth * len(rows)
         return
-    unique, counts = np.unique(rows, axis=0, return_counts=True)
+    keys = RowKeys.of(list(rows.T), [len(network.sizes)] * rows.shape[1])
+    found, counts = np.unique(keys.values, return_counts=True)
+    unique = np.ascontiguousarray(keys.rows(found))
     if rows.shape[1] > WIDEST_TABLE:
         for scope, count in zip(unique.tolist(), counts.tolist(), strict=True):
             add_row(network, scope, allowed, worth * count)

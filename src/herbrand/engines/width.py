@@ -30,7 +30,12 @@ def least_width(scopes: Collection[Sequence[int]], enough: float = math.inf) -> 
 
     The search ends where the bound reaches ``enough``.
     """
-    return _by_mergers(_coarse(_links(scopes)).tolist() if len(scopes) > MANY else scopes, enough)
+    return least_width_of(_links(scopes), enough) if len(scopes) > MANY else _by_mergers(scopes, enough)
+
+
+def least_width_of(links: np.ndarray, enough: float = math.inf) -> int:
+    """The same, told from some of the pairs of axes that share a table, [pair, 2]."""
+    return _by_mergers(_coarse(links).tolist(), enough)
 
 
 def _links(scopes: Iterable[Sequence[int]]) -> np.ndarray:

@@ -15,7 +15,6 @@ from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
 
 Source = tuple[int, int]
-MOST_NAMED = 10
 
 
 def contradiction(network: Network, part: Part, clock: Clock) -> ContradictionError:

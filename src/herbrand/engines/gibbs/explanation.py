@@ -24,9 +24,6 @@ from herbrand.engines.gibbs.kernels import Network, sweeps, weights_by_state
 WORLDS = 200
 """Worlds of each chain that are averaged over."""
 
-Parts = dict[tuple[Said, ...], Array]
-"""What is said, and its weight in each state of the atom's block."""
-
 
 @dataclass(frozen=True, eq=False)
 class Chains:

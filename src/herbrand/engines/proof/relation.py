@@ -19,8 +19,6 @@ import numpy as np
 from herbrand.engines.proof.keys import composite_keys, row_pointers
 from herbrand.facts.table import FactTable
 
-FEW_ROWS = 64
-
 
 @dataclass(frozen=True, eq=False)
 class Relation:
