@@ -20,7 +20,7 @@ from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.expression import Axes, Pair
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.relation import Relation
-from herbrand.contraction.steps import Route
+from herbrand.contraction.steps import Route, Step
 
 
 def run_dense(plan: Plan, relations: Sequence[Relation]) -> Tensor:
@@ -42,13 +42,28 @@ def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Ten
     if 0 in contraction.sizes.values():
         return algebra.full(contraction.shape(contraction.output), algebra.zero, like)
     slots = dict(enumerate(_bound(route, algebra, tensors)))
-    for number, step in enumerate(route.steps, len(slots)):
-        operands = [slots.pop(slot) for slot in step.slots]
-        slots[number] = algebra.eliminate(operands, step.shapes, step.leading)
+    start = len(slots)
+    for wave in route.waves:
+        steps = [route.steps[number] for number in wave]
+        operands = [[slots.pop(slot) for slot in step.slots] for step in steps]
+        results = _run_alike(algebra, steps[0], operands)
+        slots.update(zip((start + number for number in wave), results, strict=True))
     result = slots.popitem()[1] if slots else algebra.full((), algebra.one, like)
     if route.repeats != 1:
         result = algebra.repeat(result, route.repeats)
     return _with_zeros(spread(result, route), contraction.output, route.term.apart, algebra)
+
+
+def _run_alike(algebra: Algebra, step: Step, operands: Sequence[Sequence[Tensor]]) -> Sequence[Tensor]:
+    """Steps of the same shapes, as one along a last dimension: a call costs more than a small table."""
+    if len(operands) == 1:
+        return [algebra.eliminate(operands[0], step.shapes, step.leading)]
+    together = [
+        torch.stack([operand.view(shape) for operand in place], dim=-1)
+        for place, shape in zip(zip(*operands, strict=True), step.shapes, strict=True)
+    ]
+    shapes = [tuple(operand.shape) for operand in together]
+    return algebra.eliminate(together, shapes, step.leading).unbind(-1)
 
 
 def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Iterator[Tensor]:

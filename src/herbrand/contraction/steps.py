@@ -10,11 +10,20 @@ a b, b -> a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from herbrand.contraction.distinct import Term
 from herbrand.contraction.expression import Axes
+
+AT_ONCE = 1 << 17
+"""Entries of the joint tables of steps that are run as one: they stay in a core's cache."""
+
+KEPT_AT_ONCE = 1 << 24
+"""Bytes of all results up to which steps may be run out of turn, so that more of them are alive at a time."""
+
+Wave = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,11 @@ class Step:
     """Dense steps: how many leading axes of the joint table are summed away."""
     sparse: bool = False
     """Whether the result is sparse."""
+
+    @property
+    def joint(self) -> int:
+        """Dense steps: the entries of the joint table."""
+        return math.prod(max(sizes) for sizes in zip(*self.shapes, strict=True))
 
     def __str__(self) -> str:
         return (
@@ -102,6 +116,31 @@ class Route:
             peak = max(peak, alive + step.bytes + step.workspace)
             alive += step.bytes - sum(self.steps[slot - start].bytes for slot in step.slots if slot >= start)
         return peak
+
+    @cached_property
+    def waves(self) -> tuple[Wave, ...]:
+        """The numbers of dense steps in an order in which they can be run. Those of a wave may be run as one:
+        none needs another's result, their shapes are the same, and they are small."""
+        if sum(step.bytes for step in self.steps) > KEPT_AT_ONCE:
+            return tuple((number,) for number in range(len(self.steps)))
+        depths = self._depths()
+        alike: dict[tuple[object, ...], list[int]] = {}
+        for number, (step, depth) in enumerate(zip(self.steps, depths, strict=True)):
+            alike.setdefault((depth, step.shapes, step.leading), []).append(number)
+        in_turn = sorted(alike.values(), key=lambda numbers: depths[numbers[0]])
+        return tuple(wave for numbers in in_turn for wave in self._small(numbers))
+
+    def _depths(self) -> list[int]:
+        """How many steps in a row each one waits for."""
+        start, depths = len(self.inputs), list[int]()
+        for step in self.steps:
+            depths.append(1 + max((depths[slot - start] for slot in step.slots if slot >= start), default=0))
+        return depths
+
+    def _small(self, alike: list[int]) -> Iterator[Wave]:
+        """Steps of the same shapes, as many together as stay small."""
+        count = max(1, AT_ONCE // max(1, self.steps[alike[0]].joint))
+        return (tuple(alike[first : first + count]) for first in range(0, len(alike), count))
 
 
 def proper_axes(axes: Axes, sizes: Mapping[str, int]) -> Axes:
