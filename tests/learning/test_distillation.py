@@ -244,7 +244,7 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="other predicates, constants or sizes"):
         model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=kept)
     (tmp_path / "text").write_text("no state")
-    with pytest.raises(HerbrandError, match="cannot be read"):
+    with pytest.raises(HerbrandError, match="is not a file of ours"):
         model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=str(tmp_path / "text"))
-    with pytest.raises(HerbrandError, match="cannot be read"):
+    with pytest.raises(HerbrandError, match="there is no file"):
         model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=str(tmp_path / "none"))

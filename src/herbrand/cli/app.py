@@ -78,9 +78,12 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("interrupted; no file was written", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:  # while a module is imported
+        _interrupted()
+    except SystemExit as end:  # typer's word for an interrupted command is its status
+        if end.code == INTERRUPTED:
+            _interrupted()
+        raise
     except Exception as error:
         if os.environ.get("HERBRAND_DEBUG"):
             raise
@@ -99,6 +102,11 @@ def main() -> None:
 def _lacks_memory(error: Exception) -> bool:
     """Whether it is Python's own or torch's way to say so, told without importing torch."""
     return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
+
+
+def _interrupted() -> NoReturn:
+    print("interrupted; no file was written", file=sys.stderr)
+    sys.exit(INTERRUPTED)
 
 
 def _told(message: str) -> NoReturn:

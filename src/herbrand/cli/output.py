@@ -1,18 +1,15 @@
 """Where a command's words go: results to standard output or a file, all else to standard error.
 
-A file is written under another name and moved into place, so that an interrupted command leaves nothing
-half-written. What draws bars is imported when one is drawn, so that ``--help`` costs little.
+A file is written whole or not at all, so that an interrupted command leaves nothing half-written. What
+draws bars is imported when one is drawn, so that ``--help`` costs little.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
@@ -20,6 +17,7 @@ import typer
 from herbrand.cli.options import Format, Written
 from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
+from herbrand.whole_files import written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,25 +109,8 @@ def _write_binary(encode: Callable[[IO[bytes]], object], output: str | None) -> 
 
 
 def _write_file(output: str, write: Callable[[IO[bytes]], object]) -> None:
-    path = Path(output)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise HerbrandError(f"{output}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with written_whole(output) as file:
+        write(file)
 
 
 class Bar:

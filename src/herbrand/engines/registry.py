@@ -1,12 +1,15 @@
 """The engines by name. A new one is one file and one row here; its module is imported when it is chosen.
 
-One of ``infer`` that lives outside this package is made known by :func:`register`.
+One of ``infer`` that lives outside this package is made known by :func:`register`, or by an entry point of
+its distribution: ``[project.entry-points."herbrand.engines"]``, ``name = "module:Class"``. Such a one runs
+when it is asked for by name; ``auto`` does not choose what a user never named.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from herbrand.engines.engine import Engine, Settings
@@ -23,6 +26,8 @@ INFERENCE: dict[str, str | type] = {
 """Engines of ``infer``, in the order in which ``auto`` prefers them."""
 
 CLIPPING = "mean-field"
+GROUP = "herbrand.engines"
+"""Of the entry points by which other distributions offer engines of ``infer``."""
 
 BOUND = {
     "exact": "herbrand.engines.credal.exact:Exact",
@@ -49,7 +54,31 @@ def engine_named(name: str, settings: Settings) -> Engine[Any]:
             f"only {CLIPPING} clips messages, which is another model than the theory",
             hint=f"--engine {CLIPPING}, or leave out --clip",
         )
-    return _named(INFERENCE, name, "infer").with_settings(settings)
+    offered = {} if name in INFERENCE else offered_engines()
+    engine = _loaded(offered[name]) if name in offered else _named(INFERENCE, name, "infer", offered)
+    return engine.with_settings(settings)
+
+
+def offered_engines() -> dict[str, EntryPoint]:
+    """The engines of other distributions by name; one that has a name of ours is never asked for."""
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in INFERENCE}
+
+
+def _loaded(point: EntryPoint) -> Any:
+    by = f"'{point.name}' of {point.dist.name} {point.dist.version}" if point.dist else f"'{point.name}'"
+    try:
+        engine = point.load()
+    except Exception as error:  # whatever a module of others does when it is imported
+        raise UnsupportedError(
+            f"the engine {by} cannot be loaded: {type(error).__name__}: {error}",
+            hint=f"its entry point says {point.value}",
+        ) from error
+    if not hasattr(engine, "with_settings"):
+        raise UnsupportedError(
+            f"the engine {by} is none: {point.value} has no with_settings",
+            hint="docs/extending/engine.md tells what an engine has",
+        )
+    return engine
 
 
 def all_engines(settings: Settings) -> Iterator[Engine[Any]]:
@@ -66,11 +95,12 @@ def query_engine(name: str) -> Any:
     return _named(QUERY, next(iter(QUERY)) if name == "auto" else name, "query")
 
 
-def _named(table: Mapping[str, str | type], name: str, command: str) -> Any:
+def _named(table: Mapping[str, str | type], name: str, command: str, offered: Iterable[str] = ()) -> Any:
     if name not in table:
+        known = (*table, *offered)
         raise UnsupportedError(
             f"there is no engine '{name}' for {command}",
-            hint=nearest(name, table) or f"engines: auto, {', '.join(table)}",
+            hint=nearest(name, known) or f"engines: auto, {', '.join(known)}",
         )
     found = table[name]
     if isinstance(found, type):

@@ -1,61 +1,21 @@
-"""Machines and trainings on disk, in the safetensors format: tensors, and JSON that says what they are.
-
-A file is written under another name and moved into place, so an interrupted save leaves the last one whole.
-"""
+"""Machines and trainings of machines in files of tensors, and what of them must fit to go on."""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
 from herbrand.errors import HerbrandError
 from herbrand.induction.target import Shape, TargetMachine
-
-ABOUT = "herbrand"
-"""The entry of a file's metadata that holds ours."""
-
-
-def write_tensors(path: str | Path, tensors: dict[str, torch.Tensor], about: dict[str, Any]) -> None:
-    """Saves tensors and what is to be known of them."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = save({name: t.detach().contiguous() for name, t in tensors.items()}, {ABOUT: json.dumps(about)})
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def read_tensors(path: str | Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """What :func:`write_tensors` saved; raises where the file is missing or is something else."""
-    if not Path(path).is_file():
-        raise HerbrandError(f"there is no file '{path}'")
-    try:
-        with safe_open(str(path), "pt") as file:
-            about = json.loads((file.metadata() or {})[ABOUT])
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise HerbrandError(
-            f"'{path}' is not a file of ours: {error}", hint="expected a machine saved by herbrand"
-        ) from None
+from herbrand.tensor_files import read_tensors, save_tensors
 
 
 def save_machine(path: str | Path, machine: TargetMachine, about: dict[str, Any]) -> None:
     """Saves weights and shape, with the command, seed and figures that made them in ``about``."""
-    write_tensors(path, dict(machine.state_dict()), {**about, "shape": machine.shape.to_dict()})
+    save_tensors(path, dict(machine.state_dict()), {**about, "shape": machine.shape.to_dict()})
 
 
 def load_machine(path: str | Path) -> tuple[TargetMachine, dict[str, Any]]:

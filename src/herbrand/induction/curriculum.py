@@ -18,25 +18,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import nn
 
 from herbrand.errors import UnsupportedError
-from herbrand.induction.checkpoint import (
-    optimiser_slots,
-    read_tensors,
-    refuse_another,
-    restore_optimiser,
-    within,
-    write_tensors,
-)
-from herbrand.induction.policies import policy_for
+from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
+from herbrand.induction.critic import ActorCritic, Critic, coached_lesson
+from herbrand.induction.machine import draw_weights
+from herbrand.induction.policies import ActionPolicy, TowerPolicy, policy_for
 from herbrand.induction.reinforce import Reinforce, lesson
-from herbrand.induction.rollouts import play
+from herbrand.induction.rollouts import Episodes, play
 from herbrand.induction.worlds.decisions import together
 from herbrand.induction.worlds.environments import games_named
+from herbrand.tensor_files import read_tensors, save_tensors
 
 RECENT = 3
 """Exams and training take their sizes from so many latest lessons."""
@@ -63,14 +60,15 @@ class Curriculum:
     sampled: float = 0.9
     entropy_decay: float = 0.85
     rate_decay: float = 1.0
-    reinforce: Reinforce = field(default_factory=Reinforce)
+    method: Reinforce | ActorCritic = field(default_factory=Reinforce)
 
     def __post_init__(self) -> None:
         if not 1 <= self.first <= self.last:
             raise UnsupportedError(
                 f"lessons from {self.first} to {self.last} objects", hint="from at least 1, and upwards"
             )
-        if min(self.lessons, self.games, self.exam_games, self.reinforce.rollouts) < 1:
+        played = self.method.rollouts if isinstance(self.method, Reinforce) else self.method.parts
+        if min(self.lessons, self.games, self.exam_games, played) < 1:
             raise UnsupportedError(
                 "a curriculum without lessons, games or rollouts", hint="at least 1 of each"
             )
@@ -78,8 +76,17 @@ class Curriculum:
 
 CURRICULA = {
     "sorting": Curriculum(4, 12, ((20, 100), (50, 50))),
-    "path": Curriculum(3, 12, ((20, 200), (50, 50))),
-    "blocks": Curriculum(2, 12, ((20, 50), (50, 20)), epochs=2_000, lessons=5, games=16),
+    "path": Curriculum(3, 12, ((20, 200), (50, 50)), lessons=20, rate_decay=0.85),
+    "blocks": Curriculum(
+        2,
+        12,
+        ((20, 50), (50, 20)),
+        lessons=20,
+        games=64,
+        exam_games=100,
+        rate_decay=0.9,
+        method=ActorCritic(),
+    ),
 }
 """First and last sizes are those of the paper (sorting: up to 10 there)."""
 
@@ -116,9 +123,12 @@ class Schooling:
         self.name, self.seed = name, seed
         self.kind, self.policy = games_named(name), policy_for(name, seed)
         self.curriculum = curriculum or CURRICULA[name]
-        settings = self.curriculum.reinforce
+        settings = self.curriculum.method
+        self._learned = nn.ModuleDict({"policy": self.policy})
+        if isinstance(settings, ActorCritic):
+            self._learned["critic"] = _critic_for(self.policy, name, seed)
         self._rng = np.random.default_rng([seed, 3])
-        self._optimiser = torch.optim.Adam(self.policy.parameters(), lr=settings.rate)
+        self._optimiser = torch.optim.Adam(self._learned.parameters(), lr=settings.rate)
         self._pools: dict[tuple[int, bool], Any] = {}
         self._state = _State(self.curriculum.first, settings.entropy)
 
@@ -155,7 +165,8 @@ class Schooling:
             group["lr"] *= self.curriculum.rate_decay
 
     def _all_solved(self, size: int, games: int) -> bool:
-        return bool(play(self.policy, self.kind.draw(self._rng, games, size)).solved.all())
+        drawn = self.kind.draw(self._rng, games, size, **self.kind.final_exam)
+        return play(self.policy, drawn).success == 1.0
 
     def _sizes(self) -> list[int]:
         return list(range(max(self.curriculum.first, self._state.size - RECENT + 1), self._state.size + 1))
@@ -185,10 +196,16 @@ class Schooling:
         plan, sizes, state = self.curriculum, self._sizes(), self._state
         for _ in range(plan.lessons):
             games = self._sampled(int(self._rng.choice(sizes)), plan.games)
-            episodes = lesson(self.policy, self._optimiser, games, self._rng, plan.reinforce, state.entropy)
-            state.episodes += len(episodes.solved)
+            state.episodes += len(self._lesson(games).solved)
             if until is not None and time.monotonic() >= until:
                 return
+
+    def _lesson(self, games: Any) -> Episodes:
+        method, entropy = self.curriculum.method, self._state.entropy
+        if isinstance(method, Reinforce):
+            return lesson(self.policy, self._optimiser, games, self._rng, method, entropy)
+        policy, critic = cast("TowerPolicy", self.policy), cast("Critic", self._learned["critic"])
+        return coached_lesson(policy, critic, self._optimiser, games, self._rng, method, entropy)
 
     def _sampled(self, size: int, count: int) -> Any:
         """Games of a size from both pools; where one is empty, all from the other; where both are, fresh."""
@@ -206,8 +223,8 @@ class Schooling:
 
     def save(self, path: str | Path) -> None:
         """Everything needed to go on."""
-        tensors = {f"policy.{name}": tensor for name, tensor in self.policy.state_dict().items()}
-        tensors |= optimiser_slots(self._optimiser, self.policy)
+        tensors = {f"learned.{name}": tensor for name, tensor in self._learned.state_dict().items()}
+        tensors |= optimiser_slots(self._optimiser, self._learned)
         for (size, outcome), pool in self._pools.items():
             for part in fields(pool):
                 tensors[f"pool.{size}.{int(outcome)}.{part.name}"] = torch.from_numpy(
@@ -218,19 +235,19 @@ class Schooling:
             "state": asdict(self._state),
             "rng": json.dumps(self._rng.bit_generator.state),
         }
-        write_tensors(path, tensors, about)
+        save_tensors(path, tensors, about)
 
     def resume(self, path: str | Path) -> None:
         """Takes up a saved run of the same task, curriculum and seed."""
         tensors, about = read_tensors(path)
         refuse_another(path, about, self._run())
-        self.policy.load_state_dict(within("policy", tensors))
+        self._learned.load_state_dict(within("learned", tensors))
         self._state = _State(**about["state"])
         self._rng.bit_generator.state = json.loads(about["rng"])
-        restore_optimiser(self._optimiser, self.policy, tensors)
+        restore_optimiser(self._optimiser, self._learned, tensors)
         decay = self.curriculum.rate_decay ** (self._state.size - self.curriculum.first)
         for group in self._optimiser.param_groups:
-            group["lr"] = self.curriculum.reinforce.rate * decay
+            group["lr"] = self.curriculum.method.rate * decay
         self._pools = self._pools_in(tensors)
 
     def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:
@@ -246,3 +263,11 @@ class Schooling:
             "seed": self.seed,
             "curriculum": json.loads(json.dumps(asdict(self.curriculum))),
         }
+
+
+def _critic_for(policy: ActionPolicy | TowerPolicy, name: str, seed: int) -> Critic:
+    if not isinstance(policy, TowerPolicy):
+        raise UnsupportedError(f"the critic counts moves of blocks, and not of {name}", hint="Reinforce()")
+    critic = Critic(policy)
+    draw_weights(critic, seed, spread=1.0)
+    return critic

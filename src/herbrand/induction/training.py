@@ -23,17 +23,12 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from herbrand.induction.checkpoint import (
-    optimiser_slots,
-    read_tensors,
-    refuse_another,
-    restore_optimiser,
-    within,
-    write_tensors,
-)
+from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
 from herbrand.induction.examination import Marks, examine
+from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.worlds.task import Sample, Task
+from herbrand.tensor_files import read_tensors, save_tensors
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class Plan:
     """How a training goes. ``examples``: worlds to learn from at most (``None``: as many as the paper);
     ``exam_every``: examples between exams; ``exam_worlds``: of the training size and of the larger;
     ``patience``: the share of the budget without a better loss after which weights are drawn anew;
-    ``margin``: the smallest log-odds on the right side that graduates."""
+    ``margin``: the smallest log-odds on the right side that graduates; ``spread``: of fresh weights."""
 
     examples: int | None = None
     batch: int = 16
@@ -51,6 +46,7 @@ class Plan:
     patience: float = 0.1
     margin: float = 2.0
     most_balance: float = 10.0
+    spread: float = 1.0
     width: int = 8
     hidden: tuple[int, ...] = ()
     rebuild_widest: bool = False
@@ -153,7 +149,8 @@ class Training:
     def _begin(self) -> None:
         state = self._state
         state.best, state.best_at = float("inf"), state.examples
-        self.machine.begin(int(np.random.default_rng([self.seed, 2, state.restarts]).integers(2**31)))
+        drawn = int(np.random.default_rng([self.seed, 2, state.restarts]).integers(2**31))
+        draw_weights(self.machine, drawn, self.plan.spread)
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
 
     def progress(self) -> Progress:
@@ -175,7 +172,7 @@ class Training:
             "state": asdict(self._state),
             "worlds": json.dumps(self._worlds.bit_generator.state),
         }
-        write_tensors(path, tensors, about)
+        save_tensors(path, tensors, about)
 
     def resume(self, path: str | Path) -> None:
         """Takes up a saved run of the same task, plan and seed."""

@@ -20,7 +20,6 @@ from torch import Tensor
 from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
-from herbrand.learning import checkpoint
 from herbrand.learning.batch import Batches
 from herbrand.learning.example import Aim, World, learned_statements, told_facts
 from herbrand.learning.learned import Learning, statement_text
@@ -34,6 +33,7 @@ from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
+from herbrand.tensor_files import read_tensors, save_tensors
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -224,12 +224,12 @@ def save(state: Training, path: str) -> None:
         "lessons": state.lessons.state(),
         "stopping": [repr(stopping.mean), repr(stopping.best), stopping.waited],
     }
-    checkpoint.save(path, tensors, about)
+    save_tensors(path, tensors, about)
 
 
 def restore(state: Training, path: str) -> None:
     """Go on where a training was saved; raises where it was of other predicates, constants or sizes."""
-    tensors, about = checkpoint.load(path)
+    tensors, about = read_tensors(path)
     own = state.predictor.state_dict()
     kept = {
         name.removeprefix("predictor."): t for name, t in tensors.items() if name.startswith("predictor.")

@@ -51,7 +51,7 @@ MOST_CASES = 20_000
 def cases(formula: Formula, wanted: bool) -> list[Case]:
     """The disjoint cases in which a formula has the wanted truth value."""
     found: list[Case] = []
-    for case in _decided(simplified(plain(formula)), wanted, ()):
+    for case in _decided(simplified(plain(formula)), wanted):
         found.append(case)
         if len(found) > MOST_CASES:
             raise UnsupportedError(
@@ -107,19 +107,56 @@ def _equality(left: Term, right: Term) -> Formula:
     return Comparison("=", first, second)
 
 
-def _decided(formula: Formula, wanted: bool, decided: Case) -> Iterator[Case]:
+def _decided(formula: Formula, wanted: bool) -> Iterator[Case]:
     """Decide one leaf after another both ways, until nothing of the (simplified) formula is left."""
-    if isinstance(formula, Truth):
-        if formula.value == wanted:
-            yield decided
-        return
-    leaf = _next_leaf(formula)
-    true, false = (simplified(_with(formula, leaf, value)) for value in (True, False))
-    if true == false:
-        yield from _decided(true, wanted, decided)
-        return
-    for half, value in ((true, True), (false, False)):
-        yield from _decided(half, wanted, (*decided, (leaf, value)))
+    waiting: list[tuple[Formula, Case]] = [(formula, ())]
+    while waiting:
+        rest, decided = waiting.pop()
+        if isinstance(rest, Truth):
+            if rest.value == wanted:
+                yield decided
+            continue
+        literals = _literals(rest)
+        if literals:
+            yield from _in_a_row(literals, isinstance(rest, Or), wanted, decided)
+            continue
+        leaf = _next_leaf(rest)
+        true, false = (simplified(_with(rest, leaf, value)) for value in (True, False))
+        if true == false:
+            waiting.append((true, decided))
+        else:
+            waiting += [(false, (*decided, (leaf, False))), (true, (*decided, (leaf, True)))]
+
+
+def _literals(formula: Formula) -> Case:
+    """The leaves of a clause or conjunction of literals, each once, and what makes each literal true."""
+    if not isinstance(formula, And | Or):
+        return ()
+    found: dict[Formula, bool] = {}
+    for part in formula.operands:
+        leaf = part.operand if isinstance(part, Not) else part
+        if leaf in found or not isinstance(leaf, Atom | ValueIs | ValueIn | Comparison):
+            return ()
+        found[leaf] = leaf is part
+    return tuple(found.items())
+
+
+def _in_a_row(literals: Case, some: bool, wanted: bool, decided: Case) -> Iterator[Case]:
+    """What deciding leaf by leaf gives where literals are joined by ``or`` (``some``) or ``and``: thousands
+    of them are decided without looking at the others again."""
+    before, later = list(decided), []
+    for leaf, positive in literals:
+        settles = positive == some
+        if some == wanted:
+            case = (*before, (leaf, settles))
+            if settles:
+                yield case
+            else:
+                later.append(case)
+        before.append((leaf, not settles))
+    if some != wanted:
+        yield tuple(before)
+    yield from reversed(later)
 
 
 def _next_leaf(formula: Formula) -> Formula:

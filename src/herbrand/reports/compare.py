@@ -19,7 +19,8 @@ REFERENCE = "exact"
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Sheet):
-    """Answers by engine; ``failures`` tells why an engine has none."""
+    """Answers by engine, one with another model than the theory under that model's name; ``failures`` tells
+    why an engine has none."""
 
     answers: dict[str, Marginals]
     failures: dict[str, str]
@@ -97,9 +98,11 @@ def compare(model: Model, engines: Sequence[str] = (), **options: Any) -> Compar
     failures: dict[str, str] = {}
     for name in engines or INFERENCE:
         try:
-            answers[name] = model.infer(engine=name, **options)
+            answer = model.infer(engine=name, **options)
         except HerbrandError as error:
             failures[name] = str(error)
+        else:
+            answers[name if name == "auto" else answer.engine] = answer
     if not answers:
         raise HerbrandError("\n".join(failures.values()))
     return Comparison(answers, failures)

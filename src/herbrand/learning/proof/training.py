@@ -20,7 +20,6 @@ from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.scores import scores
 from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
 from herbrand.errors import UnsupportedError
-from herbrand.learning import checkpoint
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
@@ -28,6 +27,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.learning.steps import run_steps
 from herbrand.learning.stopping import EarlyStopping
 from herbrand.nn.rule_weights import RuleWeights
+from herbrand.tensor_files import read_tensors, save_tensors
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
@@ -165,12 +165,12 @@ def save(state: Training, path: str) -> None:
         "random": state.rng.bit_generator.state,
         "stopping": [repr(stopping.mean), repr(stopping.best), stopping.waited],
     }
-    checkpoint.save(path, tensors, about)
+    save_tensors(path, tensors, about)
 
 
 def restore(state: Training, path: str) -> None:
     """Go on where a run was saved; raises where it was of other facts or rules."""
-    tensors, about = checkpoint.load(path)
+    tensors, about = read_tensors(path)
     own = state.weights.state_dict()
     kept = {n.removeprefix("weights."): t for n, t in tensors.items() if n.startswith("weights.")}
     same = {n: t.shape for n, t in kept.items()} == {n: t.shape for n, t in own.items()}

@@ -1,0 +1,194 @@
+"""Marginals and tables of atoms in every form in which a user takes them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.marginals import AtomTable, Marginals, Row
+from herbrand.answers.status import Status
+
+laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=60)
+constants = st.one_of(
+    st.integers(-5, 5), st.text(max_size=4), st.sampled_from(["1", "é\n", 'quo"te', "東京"])
+)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Marginals:
+    """Any tables, many-valued and not, with any constants and many ties."""
+    tables = []
+    for name in draw(st.lists(st.sampled_from(["p", "q r", "not", "ü"]), unique=True, max_size=3)):
+        arity = draw(st.integers(1, 2))
+        rows = draw(st.lists(st.tuples(*[constants] * arity), unique_by=repr, max_size=5))
+        values = draw(st.none() | st.lists(constants, min_size=2, max_size=3, unique_by=repr).map(tuple))
+        shares = draw(
+            st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=len(rows), max_size=len(rows))
+        )
+        width = 2 if values is None else len(values)
+        probabilities = np.array([[(1 - p) / (width - 1)] * (width - 1) + [p] for p in shares])
+        columns = tuple(tuple(row[i] for row in rows) for i in range(arity))
+        tables.append(AtomTable(name, columns, probabilities.reshape(len(rows), width), values))
+    formulas = draw(st.lists(st.sampled_from([0.0, 0.5, 0.7]), max_size=2))
+    asked = tuple(Row(f"a and b{i}", None, (), p) for i, p in enumerate(formulas))
+    return Marginals("exact", Guarantee.EXACT, Status(True, 1), tuple(tables), asked)
+
+
+def key(row: Row) -> tuple[object, ...]:
+    return row.atom, row.predicate, row.arguments, row.value, row.probability
+
+
+@laws
+@given(answers())
+def test_every_form_tells_the_same_rows(answer: Marginals) -> None:
+    rows = list(answer.rows())
+    assert len(answer) == len(rows) == len(answer.to_pandas()) == answer.to_polars().height
+    told = json.loads(json.dumps(answer.to_dict()))["marginals"]
+    assert told == [
+        {
+            "atom": row.atom,
+            "predicate": row.predicate,
+            "arguments": list(row.arguments),
+            "probability": row.probability,
+            "value": row.value,
+        }
+        for row in rows
+    ]
+    arrow = answer.to_arrow().to_pydict()
+    assert arrow["atom"] == [row.atom for row in rows]
+    assert arrow["arguments"] == [[str(a) for a in row.arguments] for row in rows]
+    assert arrow["probability"] == [row.probability for row in rows]
+    assert arrow["value"] == [None if row.value is None else str(row.value) for row in rows]
+    assert list(answer.cells()) == [row.cells() for row in rows]
+    spans = answer.spans()
+    assert list(spans) == [(0.0, row.probability) for row in rows]
+    assert answer._repr_html_().count("<tr>") == len(rows) + 1
+
+
+@laws
+@given(answers())
+def test_every_row_is_found_by_its_text_and_by_its_table(answer: Marginals) -> None:
+    names = {table.predicate for table in answer.tables}
+    for row in answer.rows():
+        if row.atom in names:
+            continue
+        found = answer[row.atom]
+        assert (found if row.value is None else found[row.value]) == row.probability
+        if row.predicate is not None:
+            of_table = answer[row.predicate][row.arguments]
+            assert (of_table if row.value is None else of_table[row.value]) == row.probability
+
+
+@laws
+@given(answers(), st.none() | st.integers(0, 6), st.none() | st.sampled_from([0.0, 0.25, 0.4, 1.0, 2.0]))
+def test_filtered_is_sorting_and_cutting(answer: Marginals, top: int | None, least: float | None) -> None:
+    rows = [row for row in answer.rows() if least is None or row.probability >= least]
+    if top is not None:
+        rows = sorted(rows, key=lambda row: -row.probability)[:top]
+    found = answer.filtered(top, least)
+    assert list(map(key, found.rows())) == list(map(key, rows))
+    assert len(found) == len(rows)
+    assert found.filtered(top, least).to_dict() == found.to_dict()
+    assert found.to_arrow().schema == answer.to_arrow().schema
+
+
+TABLE = AtomTable(
+    "area",
+    (("p1", "p2"), (1, "1")),
+    np.array([[0.1, 0.2, 0.7], [0.0, 1.0, 0.0]]),
+    ("ai", "db", "os"),
+)
+
+
+def test_a_many_valued_table() -> None:
+    assert len(TABLE) == 6 and TABLE["p1", 1] == {"ai": 0.1, "db": 0.2, "os": 0.7}
+    assert [row.text for row in TABLE.rows()][4] == 'area("p2", "1") = "db"'
+    assert TABLE.to_arrow().to_pydict()["probability"] == [0.1, 0.2, 0.7, 0.0, 1.0, 0.0]
+    assert repr(TABLE).splitlines()[:3] == [
+        "area",
+        "atom                    probability",
+        'area("p1", 1) = "ai"         0.1000',
+    ]
+    for wrong, shown in (
+        (("p1", "1"), 'area("p1", "1")'),
+        ("p1", 'area("p1")'),
+        (("p1", 1, 2), 'area("p1", 1, 2)'),
+        (("é\n", 2), 'area("é\\n", 2)'),
+    ):
+        with pytest.raises(KeyError) as caught:
+            TABLE[wrong]
+        assert caught.value.args == (f"{shown} is not among the answers",)
+
+
+def test_only_keeps_what_is_named_in_that_order() -> None:
+    kept = TABLE.only(np.array([4, 0]))
+    assert [row.text for row in kept.rows()] == ['area("p2", "1") = "db"', 'area("p1", 1) = "ai"']
+    assert kept.only(np.array([1])).to_arrow().to_pydict() == {
+        "atom": ['area("p1", 1) = "ai"'],
+        "probability": [0.1],
+    }
+    assert len(kept.only(np.array([], np.int64))) == 0
+
+
+def test_the_most_probable_world_shows_truth_and_one_value_an_atom() -> None:
+    model = hb.Model(hb.parse('predicate c(t) in {"r", "g"}\npredicate p(t)\n1.0: c(x) = "g"\n-2.0: p("a")'))
+    world = model.infer(map=True)
+    assert repr(world) == (
+        'exact most probable world\natom          truth\nc("a") = "g"   true\np("a")        false'
+    )
+    assert world.to_dict()["map"] is True and world.to_dict()["log_weight"] == pytest.approx(1.0)
+    assert world["c"]["a"] == {"r": 0.0, "g": 1.0} and len(world) == 3
+
+
+TITLES = [
+    (Guarantee.EXACT, Status(True, 1), "exact", "exact marginals"),
+    (Guarantee.EXACT, Status(True, 1), "lifted", "lifted marginals (exact)"),
+    (
+        Guarantee.APPROXIMATION,
+        Status(False, 9, 0, "more"),
+        "bp",
+        "bp marginals (approximation), not converged: more",
+    ),
+    (Guarantee.BOUND, Status(True, 9, 0, "by other means"), "x", "x marginals (bound), by other means"),
+    (Guarantee.EXACT, Status(True, 1, where="duckdb"), "exact", "exact marginals on duckdb"),
+]
+
+
+@pytest.mark.parametrize(("guarantee", "status", "engine", "title"), TITLES)
+def test_titles(guarantee: Guarantee, status: Status, engine: str, title: str) -> None:
+    answer = Marginals(engine, guarantee, status, ())
+    assert repr(answer) == f"{title}\natom  probability"
+    assert answer.to_dict()["converged"] is status.converged
+
+
+def test_what_a_dict_tells_only_where_there_is_some() -> None:
+    bare = Marginals("bp", Guarantee.APPROXIMATION, Status(True, 1), ()).to_dict()
+    assert not {"where", "diagnostics", "map", "log_weight"} & bare.keys()
+    assert bare["log_partition"] is None and bare["log_partition_guarantee"] is None
+    full = Marginals(
+        *("bp", Guarantee.APPROXIMATION, Status(True, 1, where="spark"), ()),
+        log_partition=1.5,
+        log_partition_guarantee=PartitionGuarantee.LOWER,
+        diagnostics={"r_hat": 1.01},
+    ).to_dict()
+    assert (full["where"], full["diagnostics"], full["log_partition_guarantee"]) == (
+        "spark",
+        {"r_hat": 1.01},
+        "lower",
+    )
+
+
+def test_no_answer_at_all() -> None:
+    nothing = hb.Model(hb.parse("hard: p\np")).infer()
+    assert len(nothing) == 0 and nothing.to_arrow().num_rows == 0
+    assert nothing.to_pandas().columns.tolist() == ["atom", "predicate", "arguments", "probability", "value"]
+    with pytest.raises(KeyError, match="p is not among the answers"):
+        nothing["p"]
+    assert nothing.filtered(3, 0.5).to_dict() == nothing.to_dict()
+    assert str(nothing.log_partition) == "0.0"

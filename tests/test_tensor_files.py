@@ -1,0 +1,118 @@
+"""Tensors come back as they were saved, to the bit, with what was said of them; nothing else is taken."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save_file
+
+from herbrand.errors import HerbrandError
+from herbrand.tensor_files import read_tensors, save_tensors
+
+TYPES = [torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool]
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
+    lambda name: name != "__metadata__"
+)
+values = st.recursive(
+    st.none() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> torch.Tensor:
+    shape = draw(st.lists(st.integers(0, 3), max_size=3))
+    numbers = draw(st.lists(st.integers(0, 1), min_size=math.prod(shape), max_size=math.prod(shape)))
+    made = torch.tensor(numbers, dtype=torch.float64).reshape(shape).to(draw(st.sampled_from(TYPES)))
+    return made.t() if made.dim() == 2 and draw(st.booleans()) else made
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(names, tensors(), max_size=4), st.dictionaries(st.text(max_size=5), values, max_size=4)
+)
+def test_what_was_saved_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, held: dict[str, torch.Tensor], about: dict[str, object]
+) -> None:
+    path = tmp_path_factory.mktemp("tensors") / "state"
+    save_tensors(path, held, about)
+    found, told = read_tensors(path)
+    assert told == about
+    assert found.keys() == held.keys()
+    for name, tensor in held.items():
+        assert found[name].dtype == tensor.dtype and found[name].shape == tensor.shape
+        assert torch.equal(found[name], tensor)
+
+
+def test_special_numbers_and_parameters_come_back(tmp_path: Path) -> None:
+    special = torch.tensor([math.inf, -math.inf, math.nan, -0.0, 5e-324], dtype=torch.float64)
+    layer = torch.nn.Linear(2, 1)
+    save_tensors(tmp_path / "deep" / "folder" / "state", {"special": special, **layer.state_dict()}, {})
+    found, _ = read_tensors(tmp_path / "deep" / "folder" / "state")
+    assert found["special"].numpy().tobytes() == special.numpy().tobytes()
+    assert torch.equal(found["weight"], layer.weight.detach())
+
+
+def test_equal_states_are_equal_files(tmp_path: Path) -> None:
+    for name, about in (("one", {"a": 1, "b": 2}), ("other", {"b": 2, "a": 1})):
+        save_tensors(tmp_path / name, {"w": torch.ones(3)}, about)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def _text(path: Path) -> None:
+    path.write_text("no tensors")
+
+
+def _empty(path: Path) -> None:
+    path.touch()
+
+
+def _half(path: Path) -> None:
+    save_tensors(path, {"w": torch.ones(50)}, {})
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def _foreign(path: Path) -> None:
+    save_file({"w": torch.ones(2)}, path)
+
+
+def _not_json(path: Path) -> None:
+    save_file({"w": torch.ones(2)}, path, {"herbrand": "{"})
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (_text, "Error while deserializing header"),
+        (_empty, "Error while deserializing header"),
+        (_half, "Error while deserializing header"),
+        (_foreign, "it does not say what it holds"),
+        (_not_json, "Expecting property name"),
+    ],
+)
+def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, make, reason: str) -> None:
+    path = tmp_path / "state"
+    make(path)
+    with pytest.raises(HerbrandError) as caught:
+        read_tensors(path)
+    assert str(caught.value).startswith(f"'{path}' is not a file of ours: {reason}")
+    assert str(caught.value).endswith("\n  expected what herbrand saved")
+
+
+@pytest.mark.parametrize("name", ["none", "", "folder"])
+def test_a_file_that_is_not_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(HerbrandError, match="there is no file '"):
+        read_tensors(tmp_path / name)
+
+
+def test_what_json_cannot_say_is_our_own_mistake(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        save_tensors(tmp_path / "state", {}, {"set": {1}})
+    assert not list(tmp_path.iterdir())

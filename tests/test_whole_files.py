@@ -1,0 +1,137 @@
+"""What is written to a file is there whole, or the file is as it was: whatever goes wrong on the way."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from herbrand.errors import HerbrandError
+from herbrand.whole_files import written_whole
+from tests.conftest import Outcome
+
+NAMES = ["plain", "with space", "ünïcödé-東京", ".hidden", "a" * 200, "%s{}", "-o"]
+
+
+def write(path: str | Path, data: bytes, folders: bool = False) -> None:
+    with written_whole(path, folders) as file:
+        file.write(data)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_and_nothing_beside_it(tmp_path: Path, name: str) -> None:
+    for data in (b"first", b"", b"second \0\xff"):
+        write(tmp_path / name, data)
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+        assert (tmp_path / name).read_bytes() == data
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(2), MemoryError()])
+@pytest.mark.parametrize("before", [None, b"the last one"])
+def test_what_raises_on_the_way_leaves_what_was(
+    tmp_path: Path, error: BaseException, before: bytes | None
+) -> None:
+    path = tmp_path / "answer"
+    if before is not None:
+        path.write_bytes(before)
+    with pytest.raises((type(error), HerbrandError)), written_whole(path) as file:
+        file.write(b"half")
+        file.flush()
+        assert (path.read_bytes() if path.exists() else None) == before
+        raise error
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert len(list(tmp_path.iterdir())) == (before is not None)
+
+
+def test_a_full_disk_is_said_and_leaves_what_was(tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    path.write_bytes(b"before")
+    with pytest.raises(HerbrandError) as caught, written_whole(path):
+        raise OSError(28, os.strerror(28))
+    assert str(caught.value) == f"{path}: No space left on device"
+    assert path.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_permissions_are_those_of_any_new_file(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        write(tmp_path / "ours", b"")
+        (tmp_path / "any").touch()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "any").stat().st_mode
+
+
+def test_a_link_goes_on_leading_where_it_led(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "latest").symlink_to(tmp_path / "store" / "run-7")
+    for data in (b"made", b"made again"):
+        write(tmp_path / "latest", data)
+        assert (tmp_path / "latest").is_symlink()
+        assert (tmp_path / "store" / "run-7").read_bytes() == data
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe, heard = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader.start()
+    write(pipe, b"through")
+    reader.join(timeout=10)
+    assert heard == [b"through"] and pipe.is_fifo()
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    write("/dev/null", b"gone")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_folders_are_made_when_asked_for(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "b" / "c", b"1", folders=True)
+    write(tmp_path / "a" / "b" / "d", b"2", folders=True)
+    assert (tmp_path / "a" / "b" / "c").read_bytes() + (tmp_path / "a" / "b" / "d").read_bytes() == b"12"
+
+
+@pytest.mark.parametrize(
+    ("name", "folders", "reason"),
+    [
+        ("nowhere/answer", False, "No such file or directory"),
+        ("file/answer", False, "Not a directory"),
+        ("file/answer", True, "File exists"),
+        ("folder", False, "Is a directory"),
+        ("nul\0byte", False, "embedded null byte"),
+        ("n" * 300, False, "File name too long"),
+    ],
+)
+def test_where_nothing_can_be_written(tmp_path: Path, name: str, folders: bool, reason: str) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "folder").mkdir()
+    path = f"{tmp_path}/{name}"
+    with pytest.raises(HerbrandError) as caught:
+        write(path, b"new", folders)
+    assert str(caught.value) == f"{path}: {reason}"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("format", ["table", "json", "csv", "parquet"])
+def test_commands_write_whole_files(
+    tmp_path: Path, herbrand: Callable[..., Outcome], format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("1.5: rain => wet\n")
+    output = tmp_path / "ünder" / "answer"
+    command = ("infer", theory, "--format", format, "-o", output)
+    refused = herbrand(*command)
+    assert refused.status == 1 and refused.err.endswith(f"{output}: No such file or directory\n")
+    output.parent.mkdir()
+    assert herbrand(*command).status == 0
+    first = output.read_bytes()
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    stopped = herbrand(*command, "--given", "rain")
+    assert stopped.status == 130 and stopped.err.endswith("interrupted; no file was written\n")
+    assert output.read_bytes() == first and list(output.parent.iterdir()) == [output]
