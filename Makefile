@@ -62,7 +62,7 @@ bench-mean-field: $(READY)
 	$(BIN)/python -m benchmarks mean_field
 
 bench-induction: $(READY)
-	$(BIN)/python -m benchmarks induction induction_tasks induction_decisions
+	$(BIN)/python -m benchmarks induction induction_tasks induction_decisions induction_digits induction_ilp
 
 bench-learning: $(READY)
 	$(BIN)/python -m benchmarks learning ablations distillation

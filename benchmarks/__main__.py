@@ -44,6 +44,8 @@ BENCHMARKS = {
     "induction": "Neural Logic Machines: speed and memory",
     "induction_tasks": "Neural Logic Machines: supervised tasks",
     "induction_decisions": "Neural Logic Machines: decision tasks",
+    "induction_digits": "Neural Logic Machines: reading pictures",
+    "induction_ilp": "Rules from examples: published problems",
 }
 
 

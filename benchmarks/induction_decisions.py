@@ -70,7 +70,8 @@ def final(name: str, seed: int, games: int = 1_000, objects: int = 50) -> None:
     kind, rng = games_named(name), np.random.default_rng([seed, 9])
     began, solved, moves = time.process_time(), [], []
     for start in range(0, games, BATCH[name]):
-        found = play(policy, kind.draw(rng, min(BATCH[name], games - start), objects))
+        drawn = kind.draw(rng, min(BATCH[name], games - start), objects, **kind.final_exam)
+        found = play(policy, drawn)
         solved.append(found.solved)
         moves.append(found.moves)
     figures = {

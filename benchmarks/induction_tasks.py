@@ -19,17 +19,22 @@ import numpy as np
 import torch
 
 from benchmarks.induction_runs import KEPT, add_final, end, ended, middle, unfinished, weights_of
-from herbrand.induction.checkpoint import load_machine, read_tensors, save_machine
+from herbrand.induction.checkpoint import load_machine, save_machine
 from herbrand.induction.examination import examine
 from herbrand.induction.extraction import extract, verify
+from herbrand.induction.machine import SPREAD
 from herbrand.induction.training import Plan, Training
 from herbrand.induction.worlds.tasks import TASKS, task_named
 from herbrand.language.show import show
+from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
-SLOWER = Plan(rebuild_widest=True, batch=4, rate=0.005, most_balance=1.0, patience=0.25)
-PLANS = {"uncle": SLOWER, "maternal-great-uncle": SLOWER}
-"""Tasks that stood still under the common plan."""
+WIDER = Plan(rebuild_widest=True, spread=SPREAD)
+PLANS = {"uncle": WIDER, "maternal-great-uncle": WIDER}
+"""Tasks that stood still under the common plan; see the decisions."""
+
+WITH_WEIGHTS = 3
+"""Weights are kept of so many seeds, figures of all."""
 
 PAPER = {
     "has-father": "100 %", "has-sister": "100 %", "grandparents": "100 %", "uncle": "90 %",
@@ -71,7 +76,7 @@ def train(name: str, seeds: list[int]) -> None:
             "cpu_seconds": round(last.seconds, 1),
             "graduated": last.graduated,
         }
-        if last.graduated:
+        if last.graduated and seed < WITH_WEIGHTS:
             save_machine(weights_of(name, seed), training.machine, about)
         end(about, checkpoint)
 

@@ -14,6 +14,7 @@ Run = Callable[..., Outcome]
 
 
 def make_worlds(folder: Path, worlds: dict[str, dict[str, str]]) -> Path:
+    folder.mkdir(exist_ok=True)
     for name, tables in worlds.items():
         (folder / name).mkdir(parents=True)
         for predicate, rows in tables.items():
@@ -103,6 +104,19 @@ def test_only_listed_tuples_are_known_where_false_ones_are_listed(tmp_path: Path
         ({"a": {"five": "a,b,c,d,e\n", "warned": "a\n"}}, {}, "'five' has 5 arguments, more than"),
         ({"a": {"next": "x,y\n", "warned": "x\n"}, "b": {}}, {}, "holds no table"),
         ({"a": {"warned": "x\n"}}, {}, "say nothing but 'warned'"),
+        ({}, {}, "holds no table"),
+        ({"a": {}, "b": {}}, {}, "holds no table"),
+        ({"a": {"next": "", "warned": ""}}, {}, "the table is empty"),
+        (
+            {"a": {"next": "x,y\n", "warned": "warned_1,truth\nx,true\nx,false\n"}},
+            {},
+            'row 3: warned("x") is false, but warned.csv, row 2 says that it is true',
+        ),
+        (
+            {"a": {"next": "x,y\n", "warned": "x,y,z,u,v\n"}},
+            {},
+            "'warned' has 5 arguments",
+        ),
         ({"a": {"next": "x,y\n", "warned": "x\n"}}, {"--budget": "0"}, "a budget of 0 minutes"),
         ({"a": {"next": "x,y\n", "warned": "x\n"}}, {"--engine": "prolog"}, "no engine 'prolog'"),
     ],

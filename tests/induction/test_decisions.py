@@ -12,13 +12,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from herbrand.errors import HerbrandError
-from herbrand.induction.checkpoint import write_tensors
 from herbrand.induction.curriculum import Curriculum, Schooling
 from herbrand.induction.policies import chosen, load_policy, policy_for, save_policy
 from herbrand.induction.reinforce import Positions, Reinforce, advantages, lesson, loss_of
 from herbrand.induction.rollouts import Episodes, play
 from herbrand.induction.worlds.environments import GAMES
 from herbrand.induction.worlds.sorting import Arrays
+from herbrand.tensor_files import save_tensors
 
 
 def weights(schooling: Schooling) -> torch.Tensor:
@@ -132,7 +132,7 @@ def test_policies_are_kept(name: str, tmp_path: Path) -> None:
     save_policy(tmp_path / "policy", policy, {"task": name, "seed": 3})
     again, about = load_policy(tmp_path / "policy")
     assert about["seed"] == 3 and torch.equal(policy(games), again(games))
-    write_tensors(tmp_path / "other", {}, {"task": "uncle"})
+    save_tensors(tmp_path / "other", {}, {"task": "uncle"})
     with pytest.raises(HerbrandError, match="holds no policy"):
         load_policy(tmp_path / "other")
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from herbrand.induction import tiles
+from herbrand.induction import products, tiles
 from herbrand.induction.machine import LogicMachine
 from herbrand.induction.reductions import reduced
 from tests.oracles import logic_machine as oracle
@@ -157,6 +157,95 @@ def test_unstored_groups_equal_stored_ones(
         result[cells].square().sum().backward()
     for name, weight in lean.named_parameters():
         torch.testing.assert_close(weight.grad, dict(full.named_parameters())[name].grad)
+
+
+@settings(max_examples=25, deadline=None, phases=PHASES)
+@given(st.integers(1, 9), st.lists(st.integers(1, 3), min_size=1, max_size=3), st.booleans(), st.data())
+def test_pairs_in_both_orders_at_once_equal_each_order_for_itself(
+    objects: int, channels: list[int], sigmoid: bool, data: st.DataObject
+) -> None:
+    """Small worlds take one wide product; larger ones lay both orders side by side. Gradients agree too."""
+    generator = torch.Generator().manual_seed(data.draw(st.integers(0, 99)))
+
+    def rand(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+    blocks = [rand(2, objects, objects, count) for count in channels]
+    weight, bias = rand(3, 2 * sum(channels)), rand(3)
+    addends = [rand(2, objects, 3) for _ in range(data.draw(st.sampled_from([0, 2])))]
+    activation = "sigmoid" if sigmoid else "none"
+    both = torch.cat(blocks, -1)
+    plain = torch.cat([both, both.transpose(1, 2)], -1) @ weight.T + bias
+    for axis, addend in enumerate(addends):
+        plain = plain + addend.unsqueeze(1 + axis)
+    plain = torch.sigmoid(plain) if sigmoid else plain
+    inputs = [*blocks, weight, bias, *addends]
+    expected = torch.autograd.grad(plain.square().sum(), inputs)
+    for tile in (1 << 18, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(products, "TILE", tile or 1)
+            patch.setattr(tiles.tiles, "__defaults__", (tile or 7,))
+            assert products._in_pairs(blocks, weight, 2, objects) == bool(tile) or objects < 3
+            ours = products.permuted_product(blocks, weight, addends, bias, activation, objects)
+            torch.testing.assert_close(ours, plain)
+            for found, wanted in zip(torch.autograd.grad(ours.square().sum(), inputs), expected, strict=True):
+                torch.testing.assert_close(found, wanted)
+
+
+@settings(max_examples=30, deadline=None, phases=PHASES)
+@given(st.integers(0, 3), st.integers(1, 5), st.booleans(), st.sampled_from([5, 40, 1 << 18]), st.data())
+def test_quantifiers_are_the_same_where_nothing_is_to_be_learned(
+    arity: int, objects: int, padded: bool, floats: int, data: st.DataObject
+) -> None:
+    """Without gradients places are not kept and the memory is laid out otherwise."""
+    generator = torch.Generator().manual_seed(data.draw(st.integers(0, 99)))
+    group = torch.rand(2, *[objects] * (arity + 1), 2, generator=generator)
+    present = torch.rand(2, objects, generator=generator) < 0.7 if padded else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiles.tiles, "__defaults__", (floats,))
+        with_places = reduced(group.clone().requires_grad_(), present)
+        with torch.no_grad():
+            without = reduced(group, present)
+    assert torch.equal(with_places, without)
+    for world in range(2):
+        here = [o for o in range(objects) if present is None or present[world, o]]
+        for cell in np.ndindex(*[objects] * arity):
+            if set(cell) <= set(here):
+                told = oracle.quantified(group[world].numpy(), cell, here)
+                assert without[(world, *cell)].tolist() == pytest.approx(told, abs=1e-6)
+
+
+@pytest.mark.parametrize("hidden", [(3,), (4, 2)])
+def test_hidden_layers_of_units_are_rectified(hidden: tuple[int, ...]) -> None:
+    """A unary machine is then an ordinary network applied to each object."""
+    torch.manual_seed(0)
+    machine = LogicMachine((0, 2), depth=1, breadth=1, width=2, hidden=hidden, residual=False, target_arity=1)
+    facts = torch.rand(2, 5, 2)
+    unit = machine.each_layer()[0].unit(1)
+    assert unit is not None
+    value = facts
+    for number, layer in enumerate(unit.layers, 1):
+        value = layer(value)
+        value = torch.sigmoid(value) if number == len(unit.layers) else torch.relu(value)
+    torch.testing.assert_close(machine([None, facts])[1], value)
+
+
+def test_objects_may_be_named_in_any_order() -> None:
+    """What is concluded of an object does not depend on where it stands."""
+    torch.manual_seed(3)
+    machine = LogicMachine((1, 1, 2), depth=3, breadth=3, width=3)
+    groups = random_groups((1, 1, 2), 1, 5, seed=1)
+    order = torch.tensor([3, 0, 4, 1, 2])
+
+    def moved(group: torch.Tensor | None, arity: int) -> torch.Tensor | None:
+        for axis in range(arity):
+            group = None if group is None else group.index_select(1 + axis, order)
+        return group
+
+    before = machine(groups)
+    after = machine([moved(group, arity) for arity, group in enumerate(groups)])
+    for arity, result in enumerate(before):
+        torch.testing.assert_close(after[arity], moved(result, arity))
 
 
 def test_only_what_the_target_needs_is_computed() -> None:

@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from herbrand.errors import HerbrandError
-from herbrand.induction.checkpoint import load_machine, save_machine, write_tensors
+from herbrand.induction.checkpoint import load_machine, save_machine
 from herbrand.induction.examination import marks
 from herbrand.induction.extraction import extract, verify
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Training, balanced_loss
 from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
+from herbrand.tensor_files import save_tensors
 
 SHORT = Plan(examples=64, batch=8, exam_every=32, exam_worlds=(2, 2), rebuild_widest=True)
 
@@ -59,7 +60,7 @@ def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
     Training(task_named("has-father"), SHORT, seed=1).save(path)
     with pytest.raises(HerbrandError, match="saved with another seed: 1"):
         Training(task_named("has-father"), SHORT, seed=2).resume(path)
-    write_tensors(path, {}, {})
+    save_tensors(path, {}, {})
     with pytest.raises(HerbrandError, match="holds no machine"):
         load_machine(path)
     path.write_text("no tensors")

@@ -10,6 +10,7 @@ conclusions are ``None``. A widest group that only quantifiers read is never sto
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -22,6 +23,11 @@ from herbrand.induction.layer import Group, LogicLayer
 
 WIDEST = 4
 """The largest breadth: quaternary predicates."""
+
+SPREAD = 3.0
+"""For tasks that need several steps: how far fresh weights lie from zero, in units of one over the root of
+the number of inputs. A sigmoid passes on a quarter of a difference at most: with the usual spread of 1,
+what four layers conclude hardly differs from object to object, and there is little to learn from."""
 
 Predicates = Sequence[torch.Tensor | None] | Mapping[int, torch.Tensor]
 """A tensor ``[worlds, m * arity, channels]`` for each arity that has predicates."""
@@ -170,6 +176,19 @@ def _needed(depth: int, breadth: int, target: int | None) -> list[set[int]]:
         near = {arity + step for arity in found[-1] for step in (-1, 0, 1)}
         found.append({arity for arity in near if 0 <= arity <= breadth})
     return found[::-1]
+
+
+def draw_weights(module: nn.Module, seed: int, spread: float) -> None:
+    """Fresh weights for every product in a module, uniform within ``spread`` over the root of its inputs.
+
+    Equal seeds give equal weights."""
+    generator = torch.Generator().manual_seed(seed)
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            bound = spread / math.sqrt(part.in_features)
+            for weight in (part.weight, part.bias):
+                if weight is not None:
+                    nn.init.uniform_(weight, -bound, bound, generator)
 
 
 def _check(

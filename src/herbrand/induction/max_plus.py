@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from herbrand.induction.reductions import index_type
+from herbrand.induction.reductions import best, index_type
 from herbrand.induction.tiles import Place, exclude, tiles
 
 
@@ -37,15 +37,16 @@ class _Best(torch.autograd.Function):
         shape = addends[0].shape
         objects, width, arity = shape[1], shape[-1], len(addends) + 1
         result = addends[0].new_empty(*shape, 2)
-        indices = torch.empty(2, *shape, dtype=index_type(objects)) if any(ctx.needs_input_grad) else None
+        kept = any(ctx.needs_input_grad)
+        indices = torch.empty(2, *shape, dtype=index_type(objects)) if kept else None
         for place in tiles(shape[0], objects, arity, width):
-            tile = _sum(addends, place)
+            tile = _sum(addends, place, kept)
             for which, fill in enumerate((-torch.inf, torch.inf)):
                 exclude(tile, fill, arity, place, present)
-                best = torch.max(tile, -2) if which == 0 else torch.min(tile, -2)
-                result[place][..., which] = best.values
-                if indices is not None:
-                    indices[which][place] = best.indices.to(indices.dtype)
+                values, places = best(tile, which, kept)
+                result[place][..., which] = values
+                if indices is not None and places is not None:
+                    indices[which][place] = places.to(indices.dtype)
         ctx.save_for_backward(indices)
         ctx.shapes = shape, len(addends)
         return result
@@ -71,15 +72,19 @@ class _Best(torch.autograd.Function):
         return (None, *results)
 
 
-def _sum(addends: Sequence[torch.Tensor], place: Place) -> torch.Tensor:
+def _sum(addends: Sequence[torch.Tensor], place: Place, kept: bool) -> torch.Tensor:
+    """The sum of a tile; unless places are kept, with the last object axis outermost in memory."""
     parts = [
         (addend[place[0]] if axis == 0 else addend[place]).unsqueeze(1 + axis)
         for axis, addend in enumerate(addends)
     ]
-    if len(parts) == 1:
-        rows = place[1].stop - place[1].start
-        return parts[0].expand(-1, rows, *parts[0].shape[2:]).clone()
-    total = parts[0] + parts[1]
-    for part in parts[2:]:
+    shape = list(torch.broadcast_shapes(*(part.shape for part in parts)))
+    shape[1] = place[1].stop - place[1].start
+    if not kept:
+        parts = [part.movedim(-2, 1) for part in parts]
+        shape.insert(1, shape.pop(-2))
+    total = parts[0].new_empty(shape)
+    total.copy_(parts[0].expand(shape))
+    for part in parts[1:]:
         total += part
-    return total
+    return total if kept else total.movedim(1, -2)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 from torch.autograd.function import once_differentiable
 
-from herbrand.induction.tiles import Place, tile_of, tiles
+from herbrand.induction.tiles import TILE, Place, tile_of, tiles
 
 Activation = Literal["sigmoid", "relu", "none"]
 
@@ -80,10 +80,14 @@ class _Product(torch.autograd.Function):
         width = _width(weight, addends)
         given = blocks[0] if blocks else addends[0]
         result = given.new_empty(given.shape[0], *[objects] * arity, width)
-        for place in _places(result, arity, weight):
+        in_pairs = _in_pairs(blocks, weight, arity, objects)
+        wide = _both_orders(weight) if in_pairs and weight is not None else None
+        for place in _places(result, arity, weight, in_pairs):
             tile = tile_of(result, place, arity)
             _start(tile, place, addends, bias)
-            if weight is not None:
+            if wide is not None:
+                _add_pairs(tile, (_side_by_side(blocks, place) @ wide).view(*tile.shape[:-1], -1))
+            elif weight is not None:
                 tile.view(-1, width).addmm_(_permuted(blocks, place, arity), weight.T)
             _activate(tile, activation)
         ctx.arity, ctx.activation, ctx.count = arity, activation, count
@@ -105,14 +109,23 @@ class _Product(torch.autograd.Function):
         to_blocks = [torch.zeros_like(b) if needed[i] else None for i, b in enumerate(blocks)]
         smaller = (result.shape[0], *result.shape[2:-1], width)
         to_addends = [result.new_zeros(smaller) if n else None for n in needed[count:]]
-        for place in _places(result, arity, weight):
+        in_pairs = _in_pairs(blocks, weight, arity, result.shape[1])
+        wide = _both_orders(weight) if in_pairs else None
+        to_wide = None if wide is None else torch.zeros_like(wide)
+        for place in _places(result, arity, weight, in_pairs):
             tile = _through(tile_of(gradient, place, arity), tile_of(result, place, arity), ctx.activation)
             flat = tile.view(-1, width)
             to_bias += flat.sum(0)
             _add_sums(to_addends, tile, place)
-            if weight is not None and to_weight is not None:
+            if wide is not None and to_wide is not None:
+                both = torch.cat([tile, tile.transpose(1, 2)], -1).view(-1, 2 * width)
+                to_wide.addmm_(_side_by_side(blocks, place).T, both)
+                _add_side_by_side(to_blocks, blocks, both @ wide.T, place)
+            elif weight is not None and to_weight is not None:
                 to_weight.addmm_(flat.T, _permuted(blocks, place, arity))
                 _add_permuted(to_blocks, blocks, flat @ weight, place, arity)
+        if to_wide is not None:
+            to_weight = to_wide.view(-1, 2, width).permute(2, 1, 0).flatten(1)
         return (*[None] * 4, to_weight, to_bias if ctx.with_bias else None, *to_blocks, *to_addends)
 
 
@@ -120,10 +133,51 @@ def _width(weight: torch.Tensor | None, addends: Sequence[torch.Tensor]) -> int:
     return addends[0].shape[-1] if weight is None else weight.shape[0]
 
 
-def _places(result: torch.Tensor, arity: int, weight: torch.Tensor | None) -> list[Place]:
-    width = result.shape[-1] if weight is None else weight.shape[1]
+def _places(result: torch.Tensor, arity: int, weight: torch.Tensor | None, in_pairs: bool) -> list[Place]:
+    width = max(result.shape[-1], 0 if weight is None else weight.shape[1])
     objects = result.shape[1] if arity else 1
-    return list(tiles(result.shape[0], objects, arity, max(width, result.shape[-1])))
+    floats = max(TILE, width * objects**2) if in_pairs else TILE
+    return list(tiles(result.shape[0], objects, arity, width, floats))
+
+
+# Pairs: where whole worlds are small enough, both orders of the arguments are one product, and the
+# second half of what it gives is added transposed. Nothing is laid out twice.
+
+
+def _in_pairs(blocks: Sequence[torch.Tensor], weight: torch.Tensor | None, arity: int, objects: int) -> bool:
+    return arity == 2 and bool(blocks) and weight is not None and objects**2 * weight.shape[1] <= 8 * TILE
+
+
+def _both_orders(weight: torch.Tensor | None) -> torch.Tensor:
+    """``[channels, 2 * width]``: the weights of (x, y), and beside them those of (y, x)."""
+    assert weight is not None
+    return weight.view(weight.shape[0], 2, -1).permute(2, 1, 0).flatten(1)
+
+
+def _side_by_side(blocks: Sequence[torch.Tensor], place: Place) -> torch.Tensor:
+    """``[cells of the tile, channels]``."""
+    views = [block[place[0]] for block in blocks]
+    return (views[0] if len(views) == 1 else torch.cat(views, -1)).flatten(0, -2)
+
+
+def _add_pairs(tile: torch.Tensor, both: torch.Tensor) -> None:
+    width = tile.shape[-1]
+    tile += both[..., :width]
+    tile += both[..., width:].transpose(1, 2)
+
+
+def _add_side_by_side(
+    gradients: Sequence[torch.Tensor | None],
+    blocks: Sequence[torch.Tensor],
+    flat: torch.Tensor,
+    place: Place,
+) -> None:
+    start = 0
+    for gradient, block in zip(gradients, blocks, strict=True):
+        if gradient is not None:
+            target = gradient[place[0]]
+            target += flat[:, start : start + block.shape[-1]].view(target.shape)
+        start += block.shape[-1]
 
 
 def _start(

@@ -102,17 +102,29 @@ def loss_of(policy: Policy, positions: Positions, settings: Reinforce, entropy: 
     games, validity = positions.games, torch.zeros(())
     if isinstance(policy, TowerPolicy):
         scores, valid = policy.with_validity(games)
-        right = torch.from_numpy(games.legal()).float()
-        apart = torch.isfinite(scores)
-        loss = functional.binary_cross_entropy_with_logits(valid[apart], right[apart])
-        validity = settings.validity * loss * games.worlds
+        validity = settings.validity * invalidity(scores, valid, games) * games.worlds
     else:
         scores = policy(games)
-    log_probabilities = torch.log_softmax(scores, 1)
-    taken = log_probabilities.gather(1, torch.from_numpy(positions.actions)[:, None])[:, 0]
+    log_probabilities, taken = probabilities_of(scores, torch.from_numpy(positions.actions))
     if settings.objective == "probability":
         taken = taken.exp()
-    spread = torch.where(torch.isfinite(log_probabilities), log_probabilities, 0.0)
-    disorder = -(log_probabilities.exp() * spread).sum(1)
     better = torch.from_numpy(positions.advantages).float()
-    return -(taken * better).sum() - entropy * disorder.sum() + validity
+    return -(taken * better).sum() - entropy * disorder(log_probabilities).sum() + validity
+
+
+def probabilities_of(scores: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logarithms of the probabilities: of every action, and of those that were taken."""
+    every = torch.log_softmax(scores, 1)
+    return every, every.gather(1, actions[:, None])[:, 0]
+
+
+def disorder(log_probabilities: torch.Tensor) -> torch.Tensor:
+    """The entropy of each position's actions; one without any probability adds nothing."""
+    finite = torch.where(torch.isfinite(log_probabilities), log_probabilities, 0.0)
+    return -(log_probabilities.exp() * finite).sum(1)
+
+
+def invalidity(scores: torch.Tensor, valid: torch.Tensor, games: Any) -> torch.Tensor:
+    """The cross-entropy of telling which moves do something."""
+    right, apart = torch.from_numpy(games.legal()).float(), torch.isfinite(scores)
+    return functional.binary_cross_entropy_with_logits(valid[apart], right[apart])

@@ -8,7 +8,6 @@ torch.Size([2, 10])
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -57,13 +56,3 @@ class TargetMachine(nn.Module):
         """Log-odds ``[worlds, m * target_arity]``."""
         conclusions = self.machine(predicates, present)[self.shape.target_arity]
         return self.conclusion(conclusions).squeeze(-1)
-
-    def begin(self, seed: int) -> None:
-        """Fresh weights, uniform within one over the root of
-        the number of inputs; equal seeds, equal weights."""
-        generator = torch.Generator().manual_seed(seed)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                bound = 1 / math.sqrt(module.in_features)
-                for weight in (module.weight, module.bias):
-                    nn.init.uniform_(weight, -bound, bound, generator)

@@ -45,6 +45,7 @@ class Towers:
         2: tuple(f"{kind}_{name}" for name in PROPERTIES for kind in ("smaller", "same"))
     }
     limit_is_part_of_the_task: ClassVar[bool] = False
+    final_exam: ClassVar[Mapping[str, int]] = {}
 
     @classmethod
     def draw(cls, rng: np.random.Generator, worlds: int, objects: int) -> Self:

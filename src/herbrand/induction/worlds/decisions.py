@@ -24,6 +24,8 @@ class Games(Protocol):
     """Names of the predicates that are observed, by arity."""
     limit_is_part_of_the_task: ClassVar[bool]
     """Whether running out of moves ends the game (``terminated``) or only the episode (``truncated``)."""
+    final_exam: ClassVar[Mapping[str, int]]
+    """What large games are drawn with in the paper's exam."""
 
     @property
     def worlds(self) -> int: ...

@@ -38,6 +38,7 @@ class Walks:
 
     vocabulary: ClassVar[Mapping[int, tuple[str, ...]]] = {1: ("here", "target"), 2: ("edge",)}
     limit_is_part_of_the_task: ClassVar[bool] = True
+    final_exam: ClassVar[Mapping[str, int]] = {"distance": 4}
 
     @classmethod
     def draw(cls, rng: np.random.Generator, worlds: int, objects: int, distance: int | None = None) -> Self:

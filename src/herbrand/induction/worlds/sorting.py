@@ -26,6 +26,7 @@ class Arrays:
 
     vocabulary: ClassVar[Mapping[int, tuple[str, ...]]] = {2: ("before", "smaller")}
     limit_is_part_of_the_task: ClassVar[bool] = False
+    final_exam: ClassVar[Mapping[str, int]] = {}
 
     @classmethod
     def draw(cls, rng: np.random.Generator, worlds: int, objects: int) -> Self:

@@ -1,0 +1,107 @@
+"""Inductive-logic problems by `induce`: what is found, how often it is wrong, and what does not fit.
+
+    python -m benchmarks.induction_ilp [PROBLEM...]
+
+The problems are folders with facts (`bk.pl`) and examples (`exs.pl`) in Prolog's notation. They are read
+where they lie (``HERBRAND_DATA``, or ``shared/data`` beside the checkout) and are never part of the project.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import torch
+
+from herbrand.errors import HerbrandError
+from herbrand.induction.induce import induce
+
+HERE = Path(__file__).parent
+DATA = Path(os.environ.get("HERBRAND_DATA", HERE.parent.parent / "shared" / "data")) / "ilp" / "popper"
+BUDGET = 0.5
+"""Minutes for a problem."""
+
+FACT = re.compile(r"^([a-z]\w*)\(([^():]*)\)\.$")
+EXAMPLE = re.compile(r"^(pos|neg)\(([a-z]\w*)\(([^()]*)\)\)\.$")
+Rows = dict[str, list[list[str]]]
+
+
+def solve(problem: Path, budget: float = BUDGET) -> str:
+    """A row of the table."""
+    try:
+        facts = _facts(problem / "bk.pl")
+        target, examples = _examples(problem / "exs.pl")
+    except ValueError as error:
+        return f"| {problem.name} | | | | {error} |"
+    count = f"{sum(e[-1] == 'true' for e in examples)} / {sum(e[-1] == 'false' for e in examples)}"
+    with tempfile.TemporaryDirectory() as folder:
+        world = Path(folder) / "world"
+        world.mkdir()
+        for name, rows in facts.items():
+            _write(world / f"{name}.csv", rows)
+        columns = [f"{target}_{place}" for place in range(1, len(examples[0]))]
+        _write(world / f"{target}.csv", [[*columns, "truth"], *examples])
+        try:
+            found = induce(target=target, worlds=folder, budget=budget)
+        except HerbrandError as error:
+            return f"| {problem.name} | {count} | | | {str(error).splitlines()[0]} |"
+    rules = "<br>".join(f"`{line}`" for line in found.text.splitlines())
+    return f"| {problem.name} | {count} | {found.errors} | {found.seconds:.0f} | {rules} |"
+
+
+def _facts(path: Path) -> Rows:
+    """Ground facts by predicate; raises ``ValueError`` where there are rules."""
+    facts: Rows = defaultdict(list)
+    for line in _lines(path):
+        fact = FACT.match(line)
+        if fact is None:
+            raise ValueError(f"not a fact of constants: `{line}`")
+        facts[fact[1]].append(fact[2].split(","))
+    return facts
+
+
+def _examples(path: Path) -> tuple[str, list[list[str]]]:
+    """The target, and its tuples with their truth."""
+    matches = [EXAMPLE.match(line) for line in _lines(path)]
+    found = [m for m in matches if m is not None]
+    if len(found) < len(matches):
+        raise ValueError("an example is not an atom of constants")
+    truth = {"pos": "true", "neg": "false"}
+    if all(m[1] == "pos" for m in found):
+        raise ValueError("all examples are positive: nothing says what is false")
+    return found[0][2], [[*m[3].split(","), truth[m[1]]] for m in found]
+
+
+def _lines(path: Path) -> list[str]:
+    """What is said: no comments, and no directives about style."""
+    lines = [line.strip().replace(" ", "") for line in path.read_text().splitlines()]
+    return [s for s in lines if s and not s.startswith(("%", "#", ":-style_check", ":-discontiguous"))]
+
+
+def _write(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def report(names: list[str] | None = None) -> str:
+    """A table of all problems, or of those named."""
+    torch.set_num_threads(1)
+    if not DATA.is_dir():
+        return f"There are no problems at {DATA}."
+    lines = [
+        f"A budget of {BUDGET:g} minutes for each; what is found is checked exactly.",
+        "",
+        "| problem | examples, true / false | errors | seconds | rules, or why there are none |",
+        "| --- | ---: | ---: | ---: | --- |",
+    ]
+    lines += [solve(p) for p in sorted(DATA.iterdir()) if not names or p.name in names]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(report(sys.argv[1:]))
