@@ -80,9 +80,9 @@ def bytes_of(amount: int | str) -> int:
     >>> bytes_of("1.5kB")
     1536
     """
-    if isinstance(amount, int):
+    if isinstance(amount, int) and amount >= 0:
         return amount
-    found = _AMOUNT.fullmatch(amount.strip())
+    found = _AMOUNT.fullmatch(amount.strip()) if isinstance(amount, str) else None
     if found is None:
         raise UnsupportedError(f"'{amount}' is not an amount of memory", hint="such as 500MB, 4GB or 50%")
     number, unit = float(found[1]), (found[2] or "B").upper()

@@ -17,6 +17,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import bytes_of
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.option_values import check_values
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -46,8 +47,9 @@ class Settings:
     """What every engine is told; it takes what it understands. ``None`` leaves the choice to the engine.
 
     ``schedule`` and ``damping`` say how a step replaces beliefs, ``starts`` how many runs (or chains) begin
-    from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow, ``clip``
-    how far one statement may move an atom (mean-field only: another model, which no engine takes in silence).
+    from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow,
+    ``structure`` which regions there are, ``clip`` how far one statement may move an atom (mean-field only:
+    another model, which no engine takes in silence).
     """
 
     memory: int | None = None
@@ -60,6 +62,7 @@ class Settings:
     starts: int | None = None
     samples: int | None = None
     cost: float | None = None
+    structure: str | None = None
     clip: float | None = None
 
 
@@ -78,9 +81,10 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
                 f"there is no option '{name}'",
                 hint=nearest(name, options) or f"options: {', '.join(options)}",
             )
+    check_values(named)
     if named.get("memory") is not None:
         named["memory"] = bytes_of(named["memory"])
-    return Settings(**named)
+    return Settings(**{name: value for name, value in named.items() if value is not None})
 
 
 class Engine(Protocol[State]):

@@ -100,7 +100,7 @@ def _named(table: Mapping[str, str | type], name: str, command: str, offered: It
         known = (*table, *offered)
         raise UnsupportedError(
             f"there is no engine '{name}' for {command}",
-            hint=nearest(name, known) or f"engines: auto, {', '.join(known)}",
+            hint=nearest(str(name), known) or f"engines: auto, {', '.join(known)}",
         )
     found = table[name]
     if isinstance(found, type):

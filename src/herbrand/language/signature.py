@@ -120,7 +120,12 @@ def _type(known: Type) -> TypeDeclaration:
     if known.values is None:
         return TypeDeclaration(known.name, numeric=known.kind == "number")
     first, last = known.values[0], known.values[-1]
-    if isinstance(first, int) and isinstance(last, int) and known.values == tuple(range(first, last + 1)):
+    if (
+        isinstance(first, int)
+        and isinstance(last, int)
+        and last - first + 1 == len(known.values)
+        and known.values == tuple(range(first, last + 1))
+    ):
         return TypeDeclaration(known.name, bounds=(first, last))
     return TypeDeclaration(known.name, tuple(map(Constant, known.values)))
 

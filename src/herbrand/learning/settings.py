@@ -12,6 +12,7 @@ from typing import Any
 
 from herbrand.contraction.memory import bytes_of
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.option_values import check_values
 
 Watch = Callable[["Progress"], None]
 
@@ -68,6 +69,7 @@ def settings_from(told: Mapping[str, Any]) -> LearningSettings:
         if name not in known and name != "time_limit":
             raise UnsupportedError(f"learn has no option '{name}'", hint=nearest(name, known))
     memory = named.get("memory")
+    check_values(named)
     found = replace(LearningSettings(), **{name: value for name, value in named.items() if value is not None})
     found = replace(found, memory=None if memory is None else bytes_of(memory))
     _refuse_senseless(found)
@@ -76,13 +78,8 @@ def settings_from(told: Mapping[str, Any]) -> LearningSettings:
 
 def _refuse_senseless(settings: LearningSettings) -> None:
     for name in ("l1", "l2", "seconds", "tolerance", "rate"):
-        value = getattr(settings, name)
-        if value is not None and not 0 <= value < float("inf"):
-            raise UnsupportedError(f"--{name} is a number from 0 on, not {value}")
-    for name in ("iterations", "layers", "batch", "size", "patience"):
-        value = getattr(settings, name)
-        if value is not None and value < 1:
-            raise UnsupportedError(f"--{name} is at least 1, not {value}")
+        if getattr(settings, name) == float("inf"):
+            raise UnsupportedError(f"--{name} is a number from 0 on, not inf")
     if settings.depth is not None and settings.depth < 0:
         raise UnsupportedError(f"--depth is at least 0, not {settings.depth}")
     if settings.observed is not None and not 0 <= settings.observed <= 1:

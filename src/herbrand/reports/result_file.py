@@ -38,6 +38,9 @@ def read_result(path: str | Path) -> list[Scored]:
         endings = ", ".join(_READERS)
         raise HerbrandError(f"'{path}' has no ending that tells how to read it", hint=f"known are {endings}")
     rows = list(_READERS[path.suffix.lower()](path))
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row["atom"], str) or not isinstance(row["predicate"], str | None):
+            raise HerbrandError(f"{path}, row {number}: atom and predicate are texts")
     arguments = _arguments(rows)
     return [_scored(path, number, row, arguments) for number, row in enumerate(rows, 1)]
 
@@ -45,7 +48,7 @@ def read_result(path: str | Path) -> list[Scored]:
 def _scored(
     path: Path, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[str, ...]]
 ) -> Scored:
-    text, name, value = str(row["atom"]), row["predicate"] or None, row["value"]
+    text, name, value = row["atom"], row["predicate"] or None, row["value"]
     try:
         probability = float(row["probability"])
     except (TypeError, ValueError):
@@ -58,7 +61,7 @@ def _scored(
 
 def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """The arguments of each atom by its text; a run of atoms is read in one go."""
-    texts = list(dict.fromkeys(str(row["atom"]) for row in rows if row["predicate"]))
+    texts = list(dict.fromkeys(row["atom"] for row in rows if row["predicate"]))
     try:
         theory = parse_theory("".join(f"{text}\n" for text in texts))
         found = {
@@ -81,8 +84,8 @@ def _of_text(text: str) -> tuple[str, ...]:
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
-        told = json.loads(path.read_text())
-    except ValueError as error:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         raise HerbrandError(f"'{path}' is no JSON: {error}") from None
     rows = told.get("marginals") if isinstance(told, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -116,12 +119,11 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _with_columns(path: Path, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    for row in rows[:1]:
-        missing = [name for name in COLUMNS if name not in row]
+    for number, row in enumerate(rows, 1):
+        missing = next((name for name in COLUMNS if name not in row), None)
         if missing:
-            raise HerbrandError(
-                f"'{path}' has no column '{missing[0]}'", hint="give what 'herbrand infer' wrote"
-            )
+            place = f"{path}, row {number}" if number > 1 else f"'{path}'"
+            raise HerbrandError(f"{place} has no column '{missing}'", hint="give what 'herbrand infer' wrote")
     return rows
 
 

@@ -27,6 +27,7 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.parse import parse_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom
+from herbrand.option_values import check_values
 from herbrand.program.program import Program
 
 Note = Callable[[str], None] | None
@@ -85,12 +86,13 @@ def bound_settings(given: Mapping[str, Any]) -> BoundSettings:
                 f"there is no option '{name}'",
                 hint=nearest(name, options) or f"options: {', '.join(options)}",
             )
+    check_values(named)
     for name, allowed in CHOICES.items():
         if named.get(name, allowed[0]) not in allowed:
             raise UnsupportedError(f"there is no {name} '{named[name]}'", hint=f"one of {', '.join(allowed)}")
     if named.get("memory") is not None:
         named["memory"] = bytes_of(named["memory"])
-    return BoundSettings(**named)
+    return BoundSettings(**{name: value for name, value in named.items() if value is not None})
 
 
 def _prepared(

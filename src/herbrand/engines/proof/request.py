@@ -14,6 +14,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.contraction.memory import bytes_of
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.option_values import check_values
 
 DEPTH = 10
 FIXPOINT = "fixpoint"
@@ -67,9 +68,10 @@ class Request:
                     f"query has no option '{name}'",
                     hint=nearest(name, known) or f"options: {', '.join(known)}",
                 )
+        check_values(named)
         if named.get("memory") is not None:
             named["memory"] = bytes_of(named["memory"])
-        return cls(**named)
+        return cls(**{name: value for name, value in named.items() if value is not None})
 
     def guarantee(self, truncated: bool) -> Guarantee:
         """What a weight is to what was asked. Counts are asked within the depth; a probability is meant over
