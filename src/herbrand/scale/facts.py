@@ -94,7 +94,9 @@ def kept_facts(
     """What :func:`stored_facts` has made before, as it stands in the database; None where it does not."""
     if not database.has(KEPT):
         return None
-    kept = json.loads(database.kept(KEPT))
+    kept = database.noted(KEPT)
+    if not kept:
+        return None
     signature, _ = _opened(store, theory_rows, signature, sources, header)
     if kept["types"].keys() != signature.types.keys() or kept["tables"].keys() != signature.predicates.keys():
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +12,21 @@ from typing import Any
 import duckdb
 
 from herbrand.answers.bindings import Bindings
+from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import readable
+from herbrand.contraction.relational import UNLIMITED
 from herbrand.contraction.relational_databases import Database, DuckDB
+from herbrand.engines.credal.asking import queried_predicates as asked_predicates
+from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.proof.request import Request
-from herbrand.errors import UnsupportedError
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable, Reading
+from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
 from herbrand.facts.sources.stored import quoted, stored_table
 from herbrand.facts.store import Store
 from herbrand.facts.world import Worlds
@@ -29,17 +35,34 @@ from herbrand.language.parse import parse_literal
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
+from herbrand.learning.example import Aim
+from herbrand.learning.learned import Learning
+from herbrand.learning.methods import with_curve
+from herbrand.learning.settings import LearningSettings
+from herbrand.learning.settings import settings_from as learning_settings
 from herbrand.program.lower import lower
 from herbrand.program.question import queried_predicates, read_question
+from herbrand.scale.belief.engine import StoredBeliefPropagation
+from herbrand.scale.bounds.bounding import Asked, bounded
+from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
+from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
+from herbrand.scale.learning.pseudo_likelihood import learned_there, refuse_unserved
+from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.loading import LOADING
-from herbrand.scale.mean_field import RUN, State, nothing_to_resume, told_of, with_settings
+from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
-from herbrand.scale.proofs import StoredRules
+from herbrand.scale.proof.proofs import StoredRules
 from herbrand.scale.reading import refuse_unanswerable
+from herbrand.scale.run import RUN, Run, StoredEngine, StoredState, nothing_to_resume
+from herbrand.scale.bounds.solving import database_memory
 
-ENGINES = ("mean-field",)
+ENGINES: Mapping[str, type[StoredEngine]] = {
+    "mean-field": StoredMeanField,
+    "bp": StoredBeliefPropagation,
+}
+"""By preference: ``auto`` takes the first."""
 
 
 class _StoreOf(Store):
@@ -83,6 +106,8 @@ class StoredModel:
     closed: tuple[str, ...] = ()
     header: bool | None = None
     progress: Callable[[str, float], None] | None = None
+    most_rows: float = math.inf
+    """A run that would join more in a step is refused before it begins."""
 
     def infer(
         self,
@@ -101,23 +126,26 @@ class StoredModel:
             raise UnsupportedError(
                 f"{engine} does not run on a database", hint=f"one of {', '.join(ENGINES)}"
             )
-        if self.theory.rules:
-            raise UnsupportedError(
-                "on a database infer does not run rules yet", hint="leave them out by --ignore rules"
-            )
         with opened(self.place, settings.memory) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
-            evidence = self._evidence(database, queries, given, resume)
+            evidence = self._evidence(database, queried_predicates(queries, self.signature), given, resume)
             resume = resume and database.has(RUN)
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, most_probable)
             refuse_unanswerable(evidence, question, top, settings.memory)
+            name = next(iter(ENGINES)) if engine == "auto" else engine
+            fingerprint = self._fingerprint(evidence, given, name, settings.damping)
+            own = ENGINES[name].of(Run(database, fingerprint, resume, self._room, top, least), settings)
+            rows, disk = own.estimate(evidence)
+            if rows > self.most_rows:
+                raise BudgetError(
+                    f"on a database {name} would join about {rows:.1e} rows a step",
+                    hint="if that is wanted, name the database: --on duckdb:FILE",
+                )
             if note is not None:
-                note(f"engine mean-field on {self.place}: {told_of(evidence)}")
-            fingerprint = self._fingerprint(evidence, given, settings)
-            own = with_settings(database, settings, fingerprint, resume, self._room)
-            own = replace(own, top=top, least=least)
+                told = f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"
+                note(f"engine {name} on {self.place}: {told}")
             state = own.begun(evidence, question)
             if resume and note is not None:
                 note(f"going on after step {state.step}")
@@ -136,12 +164,65 @@ class StoredModel:
         if bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.memory) as database:
-            signature, facts = self._facts(database, (), given, False)
+            signature, facts = self._facts(database, frozenset(), given, False)
             rules = StoredRules.of(self.theory.rules, signature, facts)
             return rules.ask(goal, request) if isinstance(goal, str) else rules.ask_all(list(goal), request)
 
-    def _settled(self, own: Any, state: State, limits: Limits) -> tuple[State, Status]:
+    def bound(
+        self,
+        queries: Sequence[str],
+        given: Sequence[str],
+        engine: str,
+        settings: BoundSettings,
+        resume: bool = False,
+        note: Callable[[str], None] | None = None,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> Bounds:
+        """Lower and upper probabilities of atoms."""
+        refuse_unbounded(engine, settings)
+        with opened(self.place, database_memory(self.place.kind, settings.memory)) as database:
+            if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
+                raise nothing_to_resume(database)
+            evidence = self._evidence(database, asked_predicates(queries, self.signature), given, resume)
+            fingerprint = self._fingerprint(evidence, given, "ariel", settings.independence)
+            asked = Asked(
+                tuple(queries),
+                settings,
+                fingerprint,
+                resume and database.has(RUN),
+                note or _quiet,
+                progress or self.progress or _quiet,
+            )
+            found = bounded(evidence, asked)
+            where = f"{self._where(database)}; {found.status.where}"
+            return replace(found, status=replace(found.status, where=where))
+
+    def learn(
+        self,
+        method: str,
+        targets: tuple[str, ...],
+        latent: tuple[str, ...],
+        worlds: Any,
+        settings: Mapping[str, Any],
+    ) -> Learning:
+        """The theory with weights that the facts there support."""
+        told = learning_settings(settings)
+        refuse_unserved(method, worlds, told)
+        with opened(self.place, told.memory) as database:
+            stated = Worlds(open=self.signature.predicates)
+            signature, facts = self._facts(database, frozenset(), (), False, stated)
+            example = stored_example(self.theory, signature, facts, Aim(targets, latent))
+            report = self.progress or _quiet
+
+            def learn(watched: LearningSettings) -> Learning:
+                return learned_there(self.theory, example, watched, self._room, report)
+
+            found = with_curve(learn, told)
+            return replace(found, status=replace(found.status, where=self._where(database)))
+
+    def _settled(self, own: Any, state: StoredState, limits: Limits) -> tuple[Any, Status]:
         """At rest; steps that an earlier call has taken count."""
+        limits = own.limits(state, limits)
         left = limits.iterations - state.step
         if state.moved <= limits.tolerance or left <= 0:
             converged = state.moved <= limits.tolerance
@@ -154,17 +235,26 @@ class StoredModel:
 
     def evidence_of(self, database: Database) -> StoredEvidence:
         """What is known, nothing asked and nothing given."""
-        return self._evidence(database, (), (), False)
+        return self._evidence(database, frozenset(), (), False)
 
     def _evidence(
-        self, database: Database, queries: Sequence[str], given: Sequence[str], resume: bool
+        self, database: Database, queried: frozenset[str], given: Sequence[str], resume: bool
     ) -> StoredEvidence:
-        signature, facts = self._facts(database, queries, given, resume)
+        signature, facts = self._facts(database, queried, given, resume)
+        if self.theory.rules:
+            facts = with_derived(self.theory.rules, signature, facts)
         return StoredEvidence(lower(self.theory, signature, facts.facts), facts)
 
     def _facts(
-        self, database: Database, queries: Sequence[str], given: Sequence[str], resume: bool
+        self,
+        database: Database,
+        queried: frozenset[str],
+        given: Sequence[str],
+        resume: bool,
+        worlds: Worlds | None = None,
     ) -> tuple[Signature, StoredFacts]:
+        """What theory and sources tell, each predicate in the world that it has, if none are given."""
+        _refuse_connections(self.sources)
         rows = tuple(map(parse_literal, given))
         signature = check(self.theory + Theory(rows)) if rows else self.signature
         there = isinstance(database, DuckDB)
@@ -173,9 +263,9 @@ class StoredModel:
             reading = Reading(signature.predicates, self.header)
             elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
             elsewhere |= {facts.predicate for facts in self.theory.facts}
-            worlds = Worlds(
+            worlds = worlds or Worlds(
                 [rule.head.predicate for rule in self.theory.rules],
-                queried_predicates(queries, self.signature) | ({fact.predicate for fact in rows} - elsewhere),
+                queried | ({fact.predicate for fact in rows} - elsewhere),
                 self.open,
                 self.closed,
             )
@@ -195,10 +285,12 @@ class StoredModel:
         """Bytes free on the disk of the database."""
         return shutil.disk_usage(folder_of(self.place)).free
 
-    def _fingerprint(self, evidence: StoredEvidence, given: Sequence[str], settings: Settings) -> str:
+    def _fingerprint(
+        self, evidence: StoredEvidence, given: Sequence[str], engine: str, option: object
+    ) -> str:
         """Equal for runs that go through the same states."""
         counts = {name: one.counts for name, one in evidence.stored.tables.items()}
-        said = (show(self.theory), tuple(given), self.open, self.closed, settings.damping, counts)
+        said = (engine, show(self.theory), tuple(given), self.open, self.closed, option, counts)
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
@@ -208,3 +300,17 @@ class StoredModel:
         return lambda step, residual: progress(
             f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0)
         )
+
+
+def _quiet(*said: object) -> None:
+    """For those who want to be told nothing."""
+
+
+def _refuse_connections(sources: Sequence[FactSource]) -> None:
+    """What streams by once cannot be joined again and again."""
+    for source in sources:
+        if isinstance(source, DuckDBConnection | DuckDBRelation):
+            raise UnsupportedError(
+                f"facts of an open connection are not read from a database: {source.name}",
+                hint="give the database itself, --on duckdb:FILE, or its tables as Parquet files",
+            )

@@ -59,8 +59,8 @@ class Loading:
     def go_on(self) -> None:
         """Take what a load of the same sources has finished."""
         if self.database.has(LOADING):
-            kept = json.loads(self.database.kept(LOADING))
-            self.made = kept["made"] if kept["sources"] == self.sources else []
+            kept = self.database.noted(LOADING)
+            self.made = kept.get("made", []) if kept.get("sources") == self.sources else []
 
     def make(self, table: str, query: str) -> None:
         """A table, unless it is there; noted as soon as it is whole."""
@@ -82,7 +82,7 @@ class Loading:
         self.report(f"reading {table.name}", 0.1)
         if not isinstance(table, StoredTable) or not self.database.reads_sources:
             return self._through_memory(read_claims(table, predicate, signature))
-        return judged(in_place(table, predicate), self.database)
+        return judged(in_place(table, predicate), table, self.database)
 
     def _through_memory(self, claims: Claims) -> Said:
         """Rows that were judged in memory, put into the database."""

@@ -8,7 +8,6 @@ A step is kept in the database as soon as it is done, so a run that was cut off 
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -17,10 +16,9 @@ from dataclasses import dataclass, field, replace
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import readable
-from herbrand.contraction.relational import UNLIMITED
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.engine import Settings
+from herbrand.engines.loop import Limits
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
 from herbrand.engines.mean_field.stride import after_slope
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
@@ -32,8 +30,7 @@ from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, lai
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Beliefs, Sender, served
 from herbrand.scale.reading import tables_asked_for
-
-RUN = "run"
+from herbrand.scale.run import Run, refuse_foreign_settings, refuse_other_questions
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,34 +56,53 @@ class State:
 
 @dataclass(frozen=True)
 class StoredMeanField:
-    """``damping``: the part of the old logits that a step keeps; adapted to the bound's slope if None.
+    """``damping``: the part of the old logits that a step keeps; adapted to the bound's slope if None."""
 
-    ``fingerprint`` names the run in the database; ``top`` and ``least`` leave out rows of the answer.
-    """
-
-    database: Database
+    run: Run
     damping: float | None = None
-    fingerprint: str = ""
-    resume: bool = False
-    room: int | None = None
-    top: int | None = None
-    least: float | None = None
     name: str = field(default="mean-field", init=False)
+
+    @classmethod
+    def of(cls, run: Run, settings: Settings) -> StoredMeanField:
+        """The engine as far as settings say; raises for those that it does not know here."""
+        refuse_foreign_settings(settings, "mean field")
+        return cls(run, settings.damping)
+
+    @staticmethod
+    def estimate(evidence: StoredEvidence) -> tuple[float, float]:
+        """Rows that a step joins, and bytes on disk for the marginals; raises for what is not served."""
+        program = evidence.program
+        _refuse_unserved(evidence)
+        senders, _ = _senders(products_of(program, program.templates, evidence), evidence, evidence.database)
+        atoms = sum(
+            evidence.known(name).atom_count
+            for name in program.signature.predicates
+            if evidence.known(name).latent_count()
+        )
+        return sum(sender.joined_rows for sender, _ in senders), float(atoms * BYTES_A_ROW)
+
+    @property
+    def database(self) -> Database:
+        return self.run.database
 
     def begun(self, evidence: StoredEvidence, question: Question) -> State:
         """The first state, or, with ``resume``, the last one that is kept."""
         program = evidence.program
-        _refuse_unserved(evidence, question)
+        refuse_other_questions(question)
+        _refuse_unserved(evidence)
         products = products_of(program, program.templates, evidence)
         senders, constants = _senders(products, evidence, self.database)
         stride = 1.0 if self.damping is None else 1 - self.damping
-        if self.resume:
+        if self.run.resume:
             return self._resumed(State(evidence, question, senders, constants, {}, {}, 0, stride))
-        self.database.drop(RUN)
-        layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], self.room)
+        self.run.begin()
+        layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], self.run.room)
         state = State(evidence, question, senders, constants, layouts, others, 0, stride)
         self._keep(state)
         return state
+
+    def limits(self, state: State, limits: Limits) -> Limits:
+        return limits
 
     def step(self, state: State) -> State:
         beliefs, weights = state.beliefs, _weights(state.evidence.program)
@@ -126,7 +142,12 @@ class StoredMeanField:
             status,
             tuple(
                 tables_asked_for(
-                    state.evidence, state.layouts, state.beliefs, state.question, self.top, self.least
+                    state.evidence,
+                    state.layouts,
+                    state.beliefs,
+                    state.question,
+                    self.run.top,
+                    self.run.least,
                 )
             ),
             log_partition=self.bound(state),
@@ -152,12 +173,10 @@ class StoredMeanField:
         return dict(zip(expressions, map(float, row), strict=True))
 
     def _keep(self, state: State) -> None:
-        """The one row that says which step's tables hold."""
         layouts = {name: layout.rows for name, layout in state.layouts.items()}
         others = {name: [one.count, one.z, one.q, one.b] for name, one in state.others.items()}
-        kept = json.dumps(
+        self.run.keep(
             {
-                "fingerprint": self.fingerprint,
                 "step": state.step,
                 "stride": state.stride,
                 "moved": None if math.isinf(state.moved) else state.moved,
@@ -165,12 +184,9 @@ class StoredMeanField:
                 "others": others,
             }
         )
-        self.database.keep(RUN, kept)
 
     def _resumed(self, state: State) -> State:
-        kept = json.loads(self.database.kept(RUN))
-        if kept["fingerprint"] != self.fingerprint:
-            raise nothing_to_resume(self.database)
+        kept = self.run.kept()
         evidence, numbers = state.evidence, {}
         for number, name in enumerate(evidence.program.signature.predicates):
             if name in kept["layouts"]:
@@ -186,26 +202,6 @@ class StoredMeanField:
         )
 
 
-def nothing_to_resume(database: Database) -> UnsupportedError:
-    return UnsupportedError(
-        f"{database.name} keeps no run of this theory with these facts and options",
-        hint="leave out --resume to begin anew",
-    )
-
-
-def estimate(evidence: StoredEvidence) -> tuple[float, float]:
-    """Rows that a step joins, and bytes on disk for the marginals; raises for what is not served."""
-    program = evidence.program
-    _refuse_unserved(evidence, Question())
-    senders, _ = _senders(products_of(program, program.templates, evidence), evidence, evidence.database)
-    atoms = sum(
-        evidence.known(name).atom_count
-        for name in program.signature.predicates
-        if evidence.known(name).latent_count()
-    )
-    return sum(sender.joined_rows for sender, _ in senders), float(atoms * BYTES_A_ROW)
-
-
 def _senders(
     products: Mapping[Product, Counter[int]], evidence: StoredEvidence, database: Database
 ) -> tuple[tuple[tuple[Sender, Counter[int]], ...], tuple[tuple[Sender, Counter[int]], ...]]:
@@ -219,16 +215,10 @@ def _senders(
     return tuple(latent), tuple(constant)
 
 
-def _refuse_unserved(evidence: StoredEvidence, question: Question) -> None:
-    program = evidence.program
-    for template in program.templates:
+def _refuse_unserved(evidence: StoredEvidence) -> None:
+    for template in evidence.program.templates:
         if template.weight is None:
             _refuse_hard(template, evidence)
-    if question.formulas or question.most_probable:
-        what = "the most probable world" if question.most_probable else "queried formulas"
-        raise UnsupportedError(
-            f"{what} cannot be asked of a database yet", hint="ask for predicates or atoms, or leave out --on"
-        )
 
 
 def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
@@ -241,7 +231,7 @@ def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
         raise UnsupportedError(
             f"on a database mean field has no hard statements about latent atoms: {text}",
             span=statement.span,
-            hint="give it a large weight, or leave out --on",
+            hint="use --engine bp, give it a large weight, or leave out --on",
         )
     broken = 0.0
     for product, counts in products_of(program, [replace(template, weight=0)], evidence).items():
@@ -259,26 +249,3 @@ def _weights(program: Program) -> list[float]:
 
 def _worth(counts: Counter[int], weights: list[float]) -> float:
     return math.fsum(weights[weight] * count for weight, count in counts.items())
-
-
-def with_settings(
-    database: Database, settings: Settings, fingerprint: str, resume: bool, room: int | None
-) -> StoredMeanField:
-    """The engine as far as settings say; raises for those that it does not know here."""
-    if settings.schedule not in (None, "parallel"):
-        raise UnsupportedError(f"on a database mean field is parallel, not {settings.schedule}")
-    if settings.clip is not None:
-        raise UnsupportedError("on a database messages are not clipped", hint="leave out --clip, or --on")
-    if settings.starts not in (None, 1):
-        raise UnsupportedError("on a database mean field has one start")
-    if settings.damping is not None and not 0 <= settings.damping < 1:
-        raise UnsupportedError(
-            f"the damping is {settings.damping}", hint="a number from 0 up to, not including, 1"
-        )
-    return StoredMeanField(database, settings.damping, fingerprint, resume, room)
-
-
-def told_of(evidence: StoredEvidence) -> str:
-    """What a run will take, in words."""
-    rows, disk = estimate(evidence)
-    return f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"

@@ -157,7 +157,7 @@ class Sender:
         if evidence.is_valued(literal.predicate):
             values = ", ".join(map(str, literal.allowed))
             conditions.append(f"a{len(literal.arguments)} IN ({values or 'NULL'})")
-        source, columns = _selected(tables.true, literal.arguments, observed.axes, conditions, "")
+        source, columns = selected(tables.true, literal.arguments, observed.axes, conditions, "")
         listed, background = (1.0, None) if relation else (0.0, 1.0)
         return Stored(source, columns, REAL.number(listed), background, tables.counts[0])
 
@@ -172,7 +172,7 @@ class Sender:
                 f"WHERE val IN ({values}){groups}) r"
             )
         opposite = reading.allowed == FALSE and not self.evidence.is_valued(reading.source)
-        source, columns = _selected(table, reading.arguments, reading.axes, [], "q")
+        source, columns = selected(table, reading.arguments, reading.axes, [], "q")
         background = marginals.others
         if background is not None and opposite:
             background = 1 - background
@@ -191,7 +191,7 @@ def _place(argument: Argument, observed: Observed) -> str:
     return f"a{observed.literal.arguments.index(argument)}"
 
 
-def _selected(
+def selected(
     table: str,
     arguments: tuple[Argument, ...],
     axes: tuple[str, ...],

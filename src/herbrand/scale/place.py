@@ -1,7 +1,7 @@
 """Where a theory is run: the text of ``--on`` as a place, and the database that is opened there.
 
 >>> place_of("duckdb:world.duckdb")
-Place(kind='duckdb', target='world.duckdb')
+Place(kind='duckdb', target='world.duckdb', scratch=False)
 >>> place_of("local-cluster[2,1,1024]").kind
 'spark'
 """
@@ -29,12 +29,15 @@ SPARK_MASTER = re.compile(
 
 @dataclass(frozen=True)
 class Place:
-    """``kind`` is what runs there, ``target`` its file or address."""
+    """``kind`` is what runs there, ``target`` its file or address; ``scratch``: for one call only."""
 
     kind: str
     target: str
+    scratch: bool = False
 
     def __str__(self) -> str:
+        if self.scratch:
+            return "a scratch database"
         return f"duckdb:{self.target}" if self.kind == "duckdb" else self.target
 
 
@@ -56,6 +59,11 @@ def opened(place: Place, memory: int | None = None) -> Database:
     return _OPENERS[place.kind](place, memory)
 
 
+def is_enough(memory: int) -> bool:
+    """Whether a database can be opened within so many bytes."""
+    return memory * SHARE_FOR_DATABASE >= LEAST_MEMORY
+
+
 def folder_of(place: Place) -> Path:
     """Where its tables stand on this machine's disk."""
     if place.kind == "duckdb":
@@ -71,12 +79,14 @@ def _duckdb(place: Place, memory: int | None) -> Database:
     if path.is_dir():
         raise UnsupportedError(f"'{path}' is a folder", hint="name a file: --on duckdb:world.duckdb")
     allowed = int(budget(memory) * SHARE_FOR_DATABASE)
-    if allowed < LEAST_MEMORY:
+    if not is_enough(budget(memory)):
         raise BudgetError(
             f"a database needs at least {readable(LEAST_MEMORY)} of memory, and may use {readable(allowed)}",
             hint="allow more by --memory",
         )
-    return DuckDB(path, allowed, schema="herbrand")
+    found = DuckDB(path, allowed, schema="herbrand")
+    found.name = str(place)
+    return found
 
 
 def _spark(place: Place, memory: int | None) -> Database:

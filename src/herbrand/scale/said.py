@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from herbrand.contraction.relational_databases import Database
-from herbrand.errors import FactsError
+from herbrand.errors import FactsError, UnsupportedError
 from herbrand.facts.judging import mark_of
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import OpenTable
@@ -34,10 +34,11 @@ def in_place(table: StoredTable, predicate: Predicate) -> Said:
     cell = quoted(table.columns[-1])
     p = "CAST(1 AS DOUBLE)"
     if mark == "truth":
-        p = f"CAST(CAST({cell} AS BOOLEAN) AS INT)"
+        text = f"LOWER(CAST({cell} AS VARCHAR))"
+        p = f"CASE WHEN {text} IN ('true', '1') THEN 1 WHEN {text} IN ('false', '0') THEN 0 END"
     elif mark == "probability":
-        p = f"CAST({cell} AS DOUBLE)"
-    w = f"CAST({cell} AS DOUBLE)" if mark == "weight" else "CAST(NULL AS DOUBLE)"
+        p = f"TRY_CAST({cell} AS DOUBLE)"
+    w = f"TRY_CAST({cell} AS DOUBLE)" if mark == "weight" else "CAST(NULL AS DOUBLE)"
     query = f"SELECT {', '.join((*chosen, f'{p} AS p', f'{w} AS w'))} FROM {table.relation}"
     kinds: tuple[Kind | None, ...] = tuple(
         "text" if "VARCHAR" in expression else "number" for expression in expressions
@@ -45,24 +46,39 @@ def in_place(table: StoredTable, predicate: Predicate) -> Said:
     return Said(table, predicate, query, kinds, mark == "weight")
 
 
-def judged(found: Said, database: Database) -> Said:
-    """The same, if no cell is empty and every truth and probability is one; raises ``FactsError`` else."""
-    table, predicate = found.table, found.predicate
-    columns = [f"c{place}" for place in range(len(predicate.column_types))]
-    for place, column in enumerate(columns):
-        empty = database.number(f"SELECT COUNT(*) FROM ({found.query}) q WHERE {column} IS NULL")
+def judged(found: Said, table: StoredTable, database: Database) -> Said:
+    """The same, if no cell is empty and all are what they should be; raises ``FactsError`` else."""
+    predicate = found.predicate
+    for place, expression in enumerate(table.constants(len(predicate.column_types))):
+        name = predicate.column_types[place]
+        empty = _count(found, f"c{place} IS NULL", database)
         if empty:
-            name = predicate.column_types[place]
             message = f"column {place + 1} is empty in {empty:,} rows; expected a constant of type '{name}'"
             raise FactsError(table.whole.mistake(message))
-    wrong = database.rows(
-        f"SELECT p FROM ({found.query}) q WHERE p IS NULL OR NOT (p >= 0 AND p <= 1) LIMIT 1"
-    )
-    if wrong:
-        raise FactsError(
-            table.whole.mistake(f"{wrong[0][0]} is not a truth value or a probability from 0 to 1")
-        )
+        if "DOUBLE" in expression and _count(found, f"NOT ISFINITE(c{place})", database):
+            message = (
+                f"column {place + 1} holds what is no finite number; a constant is text or a finite number"
+            )
+            raise FactsError(table.whole.mistake(message))
+    wrong = {
+        "truth": ("p IS NULL", "truth value; expected true or false"),
+        "probability": ("p IS NULL OR NOT (p >= 0 AND p <= 1)", "probability; expected a number from 0 to 1"),
+        "weight": ("w IS NULL OR NOT ISFINITE(w)", "weight; expected a finite number"),
+    }
+    mark = mark_of(table, predicate)
+    if mark in wrong:
+        condition, expected = wrong[mark]
+        count = _count(found, condition, database)
+        if count:
+            raise FactsError(table.whole.mistake(f"{count:,} cells of column '{mark}' are no {expected}"))
     return found
+
+
+def _count(found: Said, condition: str, database: Database) -> int:
+    try:
+        return database.number(f"SELECT COUNT(*) FROM ({found.query}) q WHERE {condition}")
+    except UnsupportedError:
+        raise FactsError(found.table.whole.mistake("a number does not fit into 64 bits")) from None
 
 
 def kind_of(

@@ -1,41 +1,82 @@
-"""What a model on a database comes to: counts from its tables, and which engines can run there."""
+"""What a model on a database comes to: counts from its tables, and which engines can run there.
+
+A model that would not fit into memory is measured on a scratch database, as it would be run.
+"""
 
 from __future__ import annotations
 
-from herbrand.contraction.memory import readable
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from herbrand.contraction.memory import budget, readable
 from herbrand.engines.engine import Support
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import HerbrandError
 from herbrand.program.program import Program
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import ENGINES, StoredModel
-from herbrand.scale.mean_field import estimate
-from herbrand.scale.place import opened
+from herbrand.scale.place import is_enough, opened
+from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, TooLarge, scratch
 
 
-def measured(
-    model: StoredModel, memory: int | None = None
-) -> tuple[Program, StoredEvidence, dict[str, Support]]:
+@dataclass(frozen=True, eq=False)
+class Measured:
     """The program, how many of its atoms are known, and the engines; the database is closed again.
 
-    Only counts may be asked of the evidence from here on.
+    Only counts may be asked of the evidence.
     """
+
+    program: Program
+    evidence: StoredEvidence
+    engines: dict[str, Support]
+
+
+def measured_on_scratch(stored_at: StoredAt, reason: TooLarge, memory: int | None) -> Measured:
+    """What :func:`measured` finds on a database that is made for it."""
+    with scratch(reason) as place:
+        return measured(stored_at(place), memory)
+
+
+def measured_instead(
+    stored_at: StoredAt, engines: dict[str, Support], memory: int | None
+) -> tuple[dict[str, Support], bool]:
+    """Where no engine can run in memory: those that a database would run, the others as they are; and
+    whether there are such."""
+    if any(support.possible for support in engines.values()) or not is_enough(budget(memory)):
+        return engines, False
+    try:
+        there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory).engines
+    except HerbrandError:
+        return engines, False
+    able = {
+        name: support
+        for name, support in there.items()
+        if support.possible and (support.operations or 0) <= MOST_ROWS_A_STEP
+    }
+    return {**engines, **able}, bool(able)
+
+
+def preferred(engines: Mapping[str, Support]) -> dict[str, Support]:
+    """What ``auto`` takes on a database, alone."""
+    able = [name for name in ENGINES if engines[name].possible]
+    return {name: engines[name] for name in able[:1]}
+
+
+def measured(model: StoredModel, memory: int | None = None) -> Measured:
+    """Sizes and engines of a model on its database."""
     with opened(model.place, memory) as database:
         evidence = model.evidence_of(database)
         for predicate in evidence.program.signature.predicates:
             evidence.known(predicate)
-        return (
-            evidence.program,
-            evidence,
-            {name: _support(name, evidence, str(model.place)) for name in INFERENCE},
-        )
+        engines = {name: _support(name, evidence, str(model.place)) for name in INFERENCE}
+        return Measured(evidence.program, evidence, engines)
 
 
 def _support(name: str, evidence: StoredEvidence, where: str) -> Support:
     if name not in ENGINES:
-        return Support(False, "does not run on a database; leave out --on")
+        return Support(False, "runs in memory only")
     try:
-        rows, disk = estimate(evidence)
+        rows, disk = ENGINES[name].estimate(evidence)
     except HerbrandError as error:
         return Support(False, error.mistakes[0].message)
     return Support(True, "", rows, 0.0, detail=f"on {where}, {readable(disk)} of its disk")

@@ -31,12 +31,13 @@ Values = Any
 
 
 class Arithmetic(Protocol):
-    """``compiled``: values are float64 and the kernels run on their :meth:`numbers`; ``dense``: 0 may
-    stand for no entry, so that there may be grids; ``best``: ⊕ is the larger one; ``linear``: ⊗ distributes
-    over ⊕, so that a weight may be carried into a call."""
+    """``compiled``: values are float64 and the kernels run on their :meth:`numbers`; ``plain``: they are no
+    more than these numbers; ``dense``: 0 may stand for no entry, so that there may be grids; ``best``: ⊕ is
+    the larger one; ``linear``: ⊗ distributes over ⊕, so that a weight may be carried into a call."""
 
     name: str
     compiled: bool
+    plain: bool
     dense: bool
     best: bool
     linear: bool
@@ -113,6 +114,7 @@ class Real:
 
     name: str = "count"
     compiled: bool = True
+    plain: bool = True
     dense: bool = True
     best: bool = False
     linear: bool = True
@@ -233,6 +235,7 @@ class Integers(Real):
 
     name: str = "exact count"
     compiled: bool = False
+    plain: bool = False
     dense: bool = False
 
     def ones(self, count: int) -> np.ndarray:
@@ -277,6 +280,7 @@ class Independent(Real):
 
     name: str = "independent"
     compiled: bool = False
+    plain: bool = False
     dense: bool = False
     linear: bool = False
 

@@ -31,6 +31,7 @@ class Differentiable:
 
     name: str = "count"
     compiled: bool = True
+    plain: bool = False
     best: bool = False
     linear: bool = True
 

@@ -37,6 +37,7 @@ from herbrand.engines.proof.plan import (
     Step,
     Test,
 )
+from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.engines.proof.rules import HornProgram, stated_clause
 from herbrand.engines.proof.workspace import Workspace
 from herbrand.errors import LanguageError
@@ -56,6 +57,7 @@ class Plans:
         self._goals: dict[Clause, str] = {}
         self._heights: dict[str, int | None] = {}
         self._sizes: dict[str, tuple[int, ...]] = {}
+        self._recursions: dict[tuple[str, Mode], LinearRecursion | None] = {}
         self.workspace = Workspace()
 
     def plan(self, predicate: str, mode: Mode) -> PredicatePlan:
@@ -67,6 +69,12 @@ class Plans:
             ]
             self._made[predicate, mode] = PredicatePlan(predicate, mode, tuple(clauses))
         return self._made[predicate, mode]
+
+    def recursion(self, predicate: str, mode: Mode) -> LinearRecursion | None:
+        """The plan as a linear recursion, where it has that form."""
+        if (predicate, mode) not in self._recursions:
+            self._recursions[predicate, mode] = LinearRecursion.of(self.plan(predicate, mode))
+        return self._recursions[predicate, mode]
 
     def clauses(self, predicate: str) -> tuple[Clause, ...]:
         """What derives a predicate; of one that is only stated, its facts."""

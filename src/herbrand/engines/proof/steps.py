@@ -124,7 +124,7 @@ class Runner:
         """A grid pushed through the relations of a chain."""
         for step in steps:
             index = self.program.relation(step.predicate).index(step.bound)
-            state = self.pushing.along(step, index, self._known_weights(step.predicate), state)
+            state = self.pushing.along(step, index, self.known_weights(step.predicate), state)
             if not state:
                 break
         return state
@@ -155,8 +155,8 @@ class Runner:
             return None
         index = self.program.relation(step.predicate).index(step.bound)
         found = self.pushing.pushed_where(
-            step, index, self._known_weights(step.predicate), mask, self.program.relation(mask.predicate),
-            self._known_weights(mask.predicate), state,
+            step, index, self.known_weights(step.predicate), mask, self.program.relation(mask.predicate),
+            self.known_weights(mask.predicate), state,
         )  # fmt: skip
         return None if found is None else self.narrowed(found, mask.live, plan, rows)
 
@@ -191,7 +191,7 @@ class Runner:
     def _joined(self, step: Join, plan: ClausePlan, state: State, rows: int) -> State:
         relation = self.program.relation(step.predicate)
         index = relation.index(step.bound)
-        pushed = self.pushing.pushed(step, index, self._known_weights(step.predicate), state)
+        pushed = self.pushing.pushed(step, index, self.known_weights(step.predicate), state)
         if pushed is not None:
             return (
                 as_state(pushed, self.sizes(pushed.names, plan, rows), self.arithmetic)
@@ -257,11 +257,12 @@ class Runner:
         )
         return self.narrowed(widened, step.live, plan, rows)
 
-    def _known_weights(self, predicate: str) -> Values | None:
+    def known_weights(self, predicate: str) -> Values | None:
+        """The weights of a relation's rows in its order; ``None``: all 1."""
         if predicate not in self._weights:
             relation = self.program.relation(predicate)
             self._weights[predicate] = self.arithmetic.fact_weights(predicate, relation)
         return self._weights[predicate]
 
     def _index_weights(self, predicate: str, index: Index) -> Values | None:
-        return self.arithmetic.ordered(index, self._known_weights(predicate))
+        return self.arithmetic.ordered(index, self.known_weights(predicate))

@@ -223,9 +223,11 @@ class Total:
         self._waiting = self._settled = 0
 
     def add(self, state: State) -> None:
+        if not state:  # of a chain that ended on its way, over constants of another type
+            return
         if isinstance(state, Grid):
             self._add_grid(state)
-        elif state:
+        else:
             self._tables.append(state)
             self._waiting += len(state)
             if self._waiting > max(MOST_WAITING, self._settled):
@@ -237,6 +239,12 @@ class Total:
         if self._grid is not None:
             return self._grid.named(self._names)
         return self._tables[0] if self._tables else empty(self._names, self._arithmetic)
+
+    def table(self) -> Table:
+        """The same as a table, without a grid between where one table is all there is."""
+        if self._grid is None and len(self._tables) == 1:
+            return self._tables[0].named(self._names)
+        return self.state().sparse()
 
     def _settle(self) -> None:
         """Put the tables into the matrix, or together."""

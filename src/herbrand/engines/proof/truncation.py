@@ -21,13 +21,15 @@ from herbrand.engines.proof.unrolled import Asked, Beyond, Goal, Unrolled
 from herbrand.errors import BudgetError
 
 CUT = 2.0
+FEW = 16
+"""Constants of a frontier that are tried before all of them are."""
 
 
 def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked, depth: int) -> bool:
     """Whether some proof needs more calls than the question was
     ``done`` with; taken to be so where finding out is too much."""
-    if not done.cut:
-        return False
+    if done.missed or not done.cut:
+        return done.missed
     truth = Runner(runner.plans, Truth(), runner.memory, runner.seconds_left)
     if any(_leads_on(truth, absences, goal, state) for goal, state in done.cut_last):
         return True
@@ -71,10 +73,17 @@ def _at_any_depth(truth: Runner, absences: Absences) -> Beyond:
 
 
 def _leads_on(truth: Runner, absences: Absences, goal: Goal, state: State) -> bool:
-    """Whether the first row of a frontier, whose answers are the question's own, has one by one more call."""
+    """Whether the first row of a frontier, whose answers are the question's own, has one by one more call;
+    a few of its constants mostly tell."""
     table = state.sparse()
+    if not table:  # a grid in which nothing is left
+        return False
     row = int(table.columns[0][0])
-    places = np.arange(np.searchsorted(table.columns[0], row + 1))
-    columns = tuple(column[places] for column in table.columns)
-    some = Table(table.names, columns, truth.arithmetic.ones(len(places)))
-    return len(Unrolled(truth, absences).answers(Asked(goal.predicate, goal.mode, some, row + 1), 0)) > 0
+    count = int(np.searchsorted(table.columns[0], row + 1))
+    for start, stop in ((0, min(FEW, count)), (FEW, count)):
+        columns = tuple(column[start:stop] for column in table.columns)
+        some = Table(table.names, columns, truth.arithmetic.ones(max(0, stop - start)))
+        asked = Asked(goal.predicate, goal.mode, some, row + 1)
+        if some and len(Unrolled(truth, absences).answers(asked, 0)):
+            return True
+    return False

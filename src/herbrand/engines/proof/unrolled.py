@@ -16,8 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.engines.proof.absence import Absences
+from herbrand.engines.proof.iteration import fits, iterate
 from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
 from herbrand.engines.proof.questions import Answers, Questions
+from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import (
     ROW,
@@ -74,8 +76,8 @@ Beyond = Callable[[Goal, Table], Table]
 
 class Unrolled:
     """One question's evaluation. ``cut`` tells whether a call was cut by the depth, though it may have led
-    nowhere; ``cut_last`` are those of them whose answers would have been the question's own. ``beyond``
-    answers calls that are cut."""
+    nowhere; ``cut_last`` are some of those whose answers would have been the question's own, and ``missed``
+    tells that one of them is known to have answers. ``beyond`` answers calls that are cut."""
 
     def __init__(self, runner: Runner, absences: Absences, beyond: Beyond | None = None) -> None:
         self._runner, self._absences, self._beyond = runner, absences, beyond
@@ -83,7 +85,8 @@ class Unrolled:
         self._asked: dict[Goal, int] = {}
         self._kept: dict[Goal, _Kept] = {}
         self._shared: dict[tuple[Goal, tuple[int, ...]], tuple[State, State]] = {}
-        self.cut = False
+        self._iterated: dict[tuple[str, Mode], list[int]] = {}
+        self.cut = self.missed = False
         self.cut_last: list[tuple[Goal, State]] = []
 
     def answers(self, asked: Asked, depth: int) -> Table:
@@ -99,13 +102,14 @@ class Unrolled:
     def _block(self, goal: Goal, frontier: Table, rows: int) -> Table:
         """The answers to some rows of the question, which are ``frontier``'s consecutive ones."""
         self._asked.clear()
+        self._iterated.clear()
         self._shared.clear()
         first = int(frontier.columns[0].min(initial=rows))
         count = int(frontier.columns[0].max(initial=first - 1)) + 1 - first
         from_zero = Table(
             frontier.names, (frontier.columns[0] - first, *frontier.columns[1:]), frontier.values
         )
-        found = without_zeros(self._evaluate(goal, from_zero, count, True).sparse(), self._arithmetic)
+        found = without_zeros(self._total(goal, from_zero, count, True).table(), self._arithmetic)
         return Table(found.names, (found.columns[0] + first, *found.columns[1:]), found.values)
 
     def _blocks(self, asked: Asked) -> Iterator[Table]:
@@ -131,7 +135,7 @@ class Unrolled:
         left = goal.left if goal.left is None or not step.deeper else goal.left - 1
         return self.goal(step.predicate, step.bound, left)
 
-    def _evaluate(self, goal: Goal, frontier: State, rows: int, outermost: bool = False) -> State:
+    def _total(self, goal: Goal, frontier: State, rows: int, outermost: bool = False) -> Total:
         """The answers to a frontier; calls at the ends of clauses are run in this one's place."""
         waiting: dict[Goal, list[State]] = {goal: [frontier]}
         sizes = [
@@ -143,8 +147,13 @@ class Unrolled:
             current = max(waiting, key=lambda other: (other.left is None, other.left or 0))
             states = waiting.pop(current)
             self._asked[current] = self._asked.get(current, 0) + 1
-            inputs = [self._plans.sizes(current.predicate)[place] for place in current.mode]
-            state = merged(states, (ROW, *(f"i{p}" for p in current.mode)), [rows, *inputs], self._arithmetic)
+            recursion = None if waiting else self._recursion(current)
+            if recursion is not None and len(states) == 1:
+                state = states[0]
+            else:
+                inputs = [self._plans.sizes(current.predicate)[place] for place in current.mode]
+                names = (ROW, *(f"i{place}" for place in current.mode))
+                state = merged(states, names, [rows, *inputs], self._arithmetic)
             if not state:
                 continue
             if current.left == 0:
@@ -154,9 +163,35 @@ class Unrolled:
                 if self._beyond is not None:
                     found.add(self._beyond(current, state.sparse()))
                 continue
+            if recursion is not None:
+                found.add(self._by_iteration(recursion, current, state.sparse(), outermost))
+                continue
             for plan in self._plans.plan(current.predicate, current.mode).clauses:
                 self._run(plan, current, state, rows, found, waiting)
-        return found.state()
+        return found
+
+    def _recursion(self, goal: Goal) -> LinearRecursion | None:
+        """How all calls of a goal run in one loop, where nothing has to be kept or told on the way."""
+        if self._beyond is not None or not goal.left or not self._arithmetic.plain:
+            return None
+        recursion = self._plans.recursion(goal.predicate, goal.mode)
+        if recursion is None or not fits(recursion, self._runner):
+            return None
+        return None if self._is_kept(Goal(goal.predicate, goal.mode, goal.left - 1)) else recursion
+
+    def _by_iteration(
+        self, recursion: LinearRecursion, goal: Goal, frontier: Table, outermost: bool
+    ) -> Table:
+        assert goal.left is not None
+        self._iterated.setdefault((goal.predicate, goal.mode), []).append(goal.left)
+        made = iterate(recursion, self._runner, frontier, goal.left)
+        if made.left is not None:
+            self.cut = True
+            if outermost and recursion.first is not None:
+                self.missed = True
+            elif outermost:
+                self.cut_last.append((Goal(goal.predicate, goal.mode, 0), made.left))
+        return made.table
 
     def _run(
         self,
@@ -246,13 +281,16 @@ class Unrolled:
         )
 
     def _is_kept(self, goal: Goal) -> bool:
-        linear = self._arithmetic.linear
-        return not linear or goal in self._kept or self._asked.get(goal, 0) >= MOST_DIRECT
+        if not self._arithmetic.linear or goal in self._kept:
+            return True
+        by_loops = self._iterated.get((goal.predicate, goal.mode), ())
+        asked = self._asked.get(goal, 0) + sum(left > (goal.left or 0) for left in by_loops)
+        return asked >= MOST_DIRECT
 
     def _directly(self, goal: Goal, frontier: State, rows: int) -> State:
         key = (goal, frontier.identity)
         if key not in self._shared:
-            self._shared[key] = frontier, self._evaluate(goal, frontier, rows)
+            self._shared[key] = frontier, self._total(goal, frontier, rows).state()
         return self._shared[key][1]
 
     def by_input(self, goal: Goal, columns: list[np.ndarray]) -> Answers:
@@ -271,7 +309,7 @@ class Unrolled:
             frontier = Table(
                 (ROW, *(f"i{p}" for p in goal.mode)), (rows, *inputs), self._arithmetic.ones(len(new))
             )
-            found = self._evaluate(goal, frontier, len(new)).sparse()
+            found = self._total(goal, frontier, len(new)).table()
             before = kept.answers.table
             self._runner.check_size(len(before) + len(found), len(found.names) + 1)
             table = Table(

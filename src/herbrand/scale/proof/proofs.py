@@ -27,7 +27,7 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.names import shown_constant
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
-from herbrand.scale.clauses import ClauseQueries, Tables, listed
+from herbrand.scale.proof.clauses import ClauseQueries, Tables, listed
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.reading import Fetched
 
@@ -67,7 +67,7 @@ class StoredRules:
         began = time.perf_counter()
         read = [self._read(goal) for goal in goals]
         needed = self._reached(one.shape.clause for one in read)
-        rounds = _Rounds(self, ALGEBRAS[request.algebra], needed)
+        rounds = Rounds(self, ALGEBRAS[request.algebra], needed)
         try:
             last, truncated = rounds.run(request.depth)
             found = [rounds.answers(goal, last, request) for goal in read]
@@ -104,7 +104,7 @@ class StoredRules:
         goal: Goal,
         found: tuple[list[Fetched], np.ndarray],
         request: Request,
-        rounds: _Rounds,
+        rounds: Rounds,
         truncated: bool,
         seconds: float,
     ) -> Bindings:
@@ -124,7 +124,7 @@ class StoredRules:
 
 
 @dataclass(eq=False)
-class _Rounds:
+class Rounds:
     """One evaluation in one algebra; its tables are dropped at the end."""
 
     rules: StoredRules
@@ -284,7 +284,7 @@ class _Rounds:
         if predicate not in self.complete:
             needed = self.rules._reached(iter(self.rules.program.clauses[predicate]))
             needed = list(dict.fromkeys([predicate, *needed]))
-            inner = _Rounds(self.rules, "boolean", needed, complete=self.complete)
+            inner = Rounds(self.rules, "boolean", needed, complete=self.complete)
             found, _ = inner.run(FIXPOINT)
             kept = f"complete_{len(self.complete)}_{self.rules.stored.tables[predicate].true}"
             self.rules.stored.database.make(kept, f"SELECT * FROM {found[predicate]}")

@@ -1,0 +1,215 @@
+"""Running a linear recursion: its rounds as numbers, the room they take, and what comes out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from herbrand.engines.proof import rounds
+from herbrand.engines.proof.keys import run_starts
+from herbrand.engines.proof.recursion import FRONTIER, LinearRecursion, Part, RelationKey, Round
+from herbrand.engines.proof.steps import Runner, outputs_named
+from herbrand.engines.proof.table import Table
+
+MOST_RELATIONS = 4
+"""As many as the loop is compiled for."""
+CHUNK = 2**20
+"""Answers that are written in one piece."""
+MOST_WORK = 2**26
+"""Facts times questions that are walked over before limits of time and an interrupt are felt."""
+BLOCK = 64
+"""Questions that share their walk where frontiers are full."""
+LARGEST_BLOCK = 2**22
+"""Amounts of a block in one slot."""
+DENSE_SHARE = 0.08
+"""Frontiers are full where a question walks over so much of all facts at each call."""
+SLOT_BYTES = 16
+"""Of a constant in a slot, for each question."""
+
+
+@dataclass(frozen=True, eq=False)
+class Iterated:
+    """``table``: columns (row, answer). ``left``: the row and the constants, one or more, before which the
+    calls of the first question that needed more of them were over."""
+
+    table: Table
+    left: Table | None
+
+
+def fits(recursion: LinearRecursion, runner: Runner) -> bool:
+    """Whether the loop is compiled for so many relations, and the room for one question is allowed."""
+    if not 0 < len(recursion.relations) <= MOST_RELATIONS:
+        return False
+    return _slots(recursion) * _width(recursion, runner) * SLOT_BYTES <= runner.memory
+
+
+def iterate(recursion: LinearRecursion, runner: Runner, frontier: Table, calls: int) -> Iterated:
+    """All that a frontier (row, input) leads to by so many calls.
+
+    Raises ``BudgetError`` where answers or slots do not fit, or time is over."""
+    return _Iteration(recursion, runner, frontier, calls).run()
+
+
+class _Iteration:
+    """The first question of each block is run alone: what it walks over tells whether the others share it."""
+
+    def __init__(self, recursion: LinearRecursion, runner: Runner, frontier: Table, calls: int) -> None:
+        self._runner, self._frontier, self._calls = runner, frontier, calls
+        relations = [runner.program.relation(name) for name, _ in recursion.relations]
+        self._width = _width(recursion, runner)
+        self._facts = sum(relation.count for relation in relations)
+        rows, pivots = (np.ascontiguousarray(column, np.int64) for column in frontier.columns)
+        self._starts = run_starts(rows)
+        self._questions = np.append(self._starts, len(rows)), pivots, np.ascontiguousarray(frontier.values)
+        self._slots = _slots(recursion)
+        self._taken = _taken(recursion, runner, self._slots - 1)
+        self._counts = np.zeros(len(self._starts), np.int64)
+        self._rest = np.empty(self._width, np.int32)
+        self._state = np.array([0, rounds.TO_ASK, 0, -1, 0, 0])
+        self._rooms: dict[int, tuple[np.ndarray, ...]] = {}
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self._written = 0
+
+    def run(self) -> Iterated:
+        """Everything, question by question."""
+        number, block = len(self._starts), self._block()
+        self._new_part(1)
+        while self._state[rounds.QUESTION] < number:
+            first = int(self._state[rounds.QUESTION])
+            self._state[rounds.WALKED] = 0
+            self._answer(first + 1, 1)
+            share = self._state[rounds.WALKED] / (self._calls * max(1, self._facts))
+            wide = block if share > DENSE_SHARE else 1
+            self._answer(min(first + 1 + block, number), wide)
+        found, totals = zip(*self._parts, strict=True)
+        filled = int(self._state[rounds.FILLED])
+        found, totals = (*found[:-1], found[-1][:filled]), (*totals[:-1], totals[-1][:filled])
+        rows = np.repeat(self._frontier.columns[0][self._starts], self._counts)
+        table = Table(outputs_named(1), (rows, _joined(found)), _joined(totals))
+        return Iterated(table, self._left())
+
+    def _block(self) -> int:
+        """How many questions may share their walk."""
+        allowed = self._runner.memory // (self._slots * self._width * SLOT_BYTES)
+        return max(1, min(BLOCK, LARGEST_BLOCK // self._width, allowed))
+
+    def _answer(self, until: int, block: int) -> None:
+        """The questions up to one, so many at a time."""
+        if block not in self._rooms:
+            self._rooms[block] = _room(self._slots, self._width, block)
+        best = self._runner.arithmetic.best
+        while self._state[rounds.QUESTION] < until:
+            self._runner.check_time()
+            found, totals = self._parts[-1]
+            loop: tuple[Any, ...] = (
+                *self._questions, until, *self._taken, best, self._calls, MOST_WORK, *self._rooms[block],
+                found, totals, self._counts, self._rest, self._state,
+            )  # fmt: skip
+            rounds.run(*loop)
+            filled = int(self._state[rounds.FILLED])
+            self._runner.check_size(self._written + filled, 2)
+            if filled + block * self._width > len(found):
+                self._parts[-1] = found[:filled], totals[:filled]
+                self._written += filled
+                self._new_part(block)
+
+    def _new_part(self, block: int) -> None:
+        """Room for the answers of some more questions."""
+        capacity = max(block * self._width, min(CHUNK, len(self._starts) * self._width))
+        self._parts.append((np.empty(capacity, np.int64), np.empty(capacity)))
+        self._state[rounds.FILLED] = 0
+
+    def _left(self) -> Table | None:
+        if self._state[rounds.CUT] < 0:
+            return None
+        constants = self._rest[: self._state[rounds.REST]].astype(np.int64)
+        rows = np.full(len(constants), self._frontier.columns[0][self._starts[self._state[rounds.CUT]]])
+        return Table(self._frontier.names, (rows, constants), np.ones(len(constants)))
+
+
+def _width(recursion: LinearRecursion, runner: Runner) -> int:
+    """A bound of the constants of each type on the way."""
+    sizes = [size for name, _ in recursion.relations for size in runner.program.relation(name).sizes]
+    return max(1, *sizes)
+
+
+def _slots(recursion: LinearRecursion) -> int:
+    """Those that links fill, one for a next frontier beside them, and one for the answers."""
+    return max(one.slots for one in recursion.rounds) + 2
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _room(slots: int, width: int, block: int) -> tuple[np.ndarray, ...]:
+    """Slots of which none holds anything: amounts, who is inside, and lists of these with their lengths."""
+    shape = (slots, width)
+    return (
+        np.zeros((*shape, block)), np.zeros(shape, np.bool_), np.empty(shape, np.int32),
+        np.zeros(slots, np.int64), np.arange(slots),
+    )  # fmt: skip
+
+
+# Names become numbers
+
+
+def _taken(recursion: LinearRecursion, runner: Runner, answers: int) -> tuple[object, ...]:
+    """What the loop takes of the recursion: moves and their factors, those of a first round before the
+    others, and the relations. ``answers``: the last slot."""
+    relations = {key: place for place, key in enumerate(recursion.relations)}
+    first = ([], [], 0) if recursion.first is None else _moves(recursion.first, relations, runner, answers)
+    call = _moves(recursion.call, relations, runner, answers)
+    moves = np.array([*first[0], *call[0]], np.int64).reshape(-1, 3)
+    factors = np.array([*first[1], *call[1]], np.float64)
+    onward = np.array([first[2], call[2]])
+    return moves, factors, len(first[0]), onward, *_relations(recursion, runner)
+
+
+def _moves(
+    one: Round, relations: dict[RelationKey, int], runner: Runner, answers: int
+) -> tuple[list[tuple[int, int, int]], list[float], int]:
+    """A round's moves with their factors, and the slot of the next frontier: the very slot that alone goes
+    onward, if it does so as it is, else one beside the others."""
+    alone = one.onward[0].slot if len(one.onward) == 1 and _factor(one.onward[0], runner) == 1.0 else FRONTIER
+    onward = one.slots if alone == FRONTIER else alone
+    parts = [(part, answers) for part in one.answers]
+    parts += [] if alone == onward else [(part, onward) for part in one.onward]
+    links = [(link.source, relations[link.relation], link.target) for link in one.links]
+    added = [(part.slot, rounds.AS_IT_IS, target) for part, target in parts]
+    return [*links, *added], [*[1.0] * len(links), *(_factor(part, runner) for part, _ in parts)], onward
+
+
+def _factor(part: Part, runner: Runner) -> float:
+    clause = part.clause
+    if clause is None or clause.weight is None or clause.rule is None:
+        return 1.0
+    return runner.arithmetic.rule_weight(clause.weight, clause.rule)
+
+
+def _relations(recursion: LinearRecursion, runner: Runner) -> tuple[tuple[np.ndarray, ...], ...]:
+    """Pointers, columns and weights of all relations, as the loop is compiled for them."""
+    none = np.empty(0)
+    pointers, columns, weights = [], [], []
+    for predicate, bound in recursion.relations:
+        index = runner.program.relation(predicate).index((bound,))
+        ordered = runner.arithmetic.ordered(index, runner.known_weights(predicate))
+        pointers.append(index.pointers)
+        columns.append(_read_only(index.column(len(index.relation.columns) - 1 - bound), np.int32))
+        weights.append(_read_only(none if ordered is None else ordered, np.float64))
+    more = MOST_RELATIONS - len(pointers)
+    return (
+        (*pointers, *[np.zeros(1, np.int64)] * more),
+        (*columns, *[_read_only(none, np.int32)] * more),
+        (*weights, *[_read_only(none, np.float64)] * more),
+    )
+
+
+def _read_only(numbers: np.ndarray, kind: type) -> np.ndarray:
+    """The same numbers in one type, whether or not they may be written."""
+    view = numbers.astype(kind, copy=False).view()
+    view.flags.writeable = False
+    return view

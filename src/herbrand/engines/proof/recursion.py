@@ -1,0 +1,183 @@
+"""Linear recursion: a predicate whose clauses push one variable through relations and end, or call it again.
+
+``path(x, y) :- edge(x, y)`` and ``path(x, y) :- edge(x, z), path(z, y)`` lead from each frontier to answers
+and to the next frontier by the same pushes at every depth, so that all calls may run in one loop
+(:mod:`herbrand.engines.proof.iteration`). With the other argument known the recursive clause calls first:
+what the others answer is then the first frontier, and every frontier is answers. Names only, like a plan.
+
+>>> from herbrand.engines.proof.rules import HornProgram
+>>> from herbrand.engines.proof.planning import Plans
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("path(x, y) :- edge(x, y)\\npath(x, y) :- edge(x, z), path(z, y)")
+>>> facts = fact_sources({"edge": [("a", "b"), ("b", "c")]})
+>>> plans = Plans(HornProgram.of(theory.rules, *load_facts((), check(theory), facts)))
+>>> print(LinearRecursion.of(plans.plan("path", (0,))))
+each call: 0 -edge-> 1; answers: 1; next: 1
+>>> print(LinearRecursion.of(plans.plan("path", (1,))))
+first: 0 -edge-> 1; next: 1
+each call: 0 -edge-> 1; answers: 0; next: 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.plan import Ask, ClausePlan, Join, PredicatePlan, Step
+
+FRONTIER = 0
+"""The slot that a round begins with; the others are filled by its links."""
+
+RelationKey = tuple[str, int]
+"""A relation, and the place of the argument that is known."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What stands in one slot is pushed through a relation into another, which nothing else fills."""
+
+    source: int
+    relation: RelationKey
+    target: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A slot that is added to the answers or to the next frontier, times the weight of the clause's rule."""
+
+    slot: int
+    clause: Clause | None = None
+
+
+@dataclass(frozen=True)
+class Round:
+    """What is done to a frontier. A slot is filled before a link reads it."""
+
+    links: tuple[Link, ...]
+    answers: tuple[Part, ...]
+    onward: tuple[Part, ...]
+
+    @property
+    def slots(self) -> int:
+        return 1 + len(self.links)
+
+    def __str__(self) -> str:
+        links = [f"{link.source} -{link.relation[0]}-> {link.target}" for link in self.links]
+        parts = [
+            f"{what}: {', '.join(str(part.slot) for part in parts)}"
+            for what, parts in (("answers", self.answers), ("next", self.onward))
+            if parts
+        ]
+        return "; ".join([*links, *parts])
+
+
+@dataclass(frozen=True)
+class LinearRecursion:
+    """``first`` makes the first frontier of what is asked, if anything does; ``call`` is a call's round."""
+
+    first: Round | None
+    call: Round
+
+    @classmethod
+    def of(cls, plan: PredicatePlan) -> LinearRecursion | None:
+        """The plan in this form, ``None`` where it has another."""
+        if len(plan.mode) != 1:
+            return None
+        return _ending_in_calls(plan) or _beginning_with_calls(plan)
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        return (self.call,) if self.first is None else (self.first, self.call)
+
+    @property
+    def relations(self) -> tuple[RelationKey, ...]:
+        """All that it pushes through, each once."""
+        return tuple(dict.fromkeys(link.relation for one in self.rounds for link in one.links))
+
+    def __str__(self) -> str:
+        first = "" if self.first is None else f"first: {self.first}\n"
+        return f"{first}each call: {self.call}"
+
+
+def _ending_in_calls(plan: PredicatePlan) -> LinearRecursion | None:
+    links = _Links()
+    answers, onward = [], []
+    for clause in plan.clauses:
+        tail = clause.tail
+        if tail is not None and not _calls(tail, plan):
+            return None
+        steps = clause.steps if tail is None else clause.steps[:-1]
+        last = clause.outputs if tail is None else tail.inputs
+        slot = links.follow(steps, clause.inputs, last)
+        if slot is None:
+            return None
+        (answers if tail is None else onward).append(Part(slot, clause.clause))
+    if not onward or not answers:
+        return None
+    return LinearRecursion(None, Round(tuple(links.made), tuple(answers), tuple(onward)))
+
+
+def _beginning_with_calls(plan: PredicatePlan) -> LinearRecursion | None:
+    first, again = _Links(), _Links()
+    starts, onward = [], []
+    for clause in plan.clauses:
+        call = clause.steps[0] if clause.steps else None
+        if isinstance(call, Ask):
+            if not _calls(call, plan) or not _is_passed(call, clause):
+                return None
+            slot = again.follow(clause.steps[1:], call.found, clause.outputs)
+        else:
+            slot = first.follow(clause.steps, clause.inputs, clause.outputs)
+        if slot is None:
+            return None
+        (onward if isinstance(call, Ask) else starts).append(Part(slot, clause.clause))
+    if not onward or not starts:
+        return None
+    call = Round(tuple(again.made), (Part(FRONTIER),), tuple(onward))
+    return LinearRecursion(Round(tuple(first.made), (), tuple(starts)), call)
+
+
+def _calls(step: Ask, plan: PredicatePlan) -> bool:
+    return step.predicate == plan.predicate and step.bound == plan.mode and step.deeper
+
+
+def _is_passed(call: Ask, clause: ClausePlan) -> bool:
+    """Whether a call is asked what the clause was, and only its answers are needed afterwards."""
+    return call.inputs == clause.inputs and call.live == call.found and call.inputs != call.found
+
+
+@dataclass(eq=False)
+class _Links:
+    """Chains of pushes that share their beginnings."""
+
+    made: list[Link] = field(default_factory=list)
+
+    def follow(self, steps: Sequence[Step], live: tuple[str, ...], last: tuple[str, ...]) -> int | None:
+        """The slot that the steps lead to from the frontier, if they lead from ``live`` to ``last``."""
+        slot = FRONTIER
+        for step in steps:
+            if not isinstance(step, Join) or len(step.bound) != 1 or len(live) != 1:
+                return None
+            if step.arguments[step.bound[0]] != live[0] or not _is_push(step):
+                return None
+            slot, live = self._link(slot, (step.predicate, step.bound[0])), step.live
+        return slot if live == last and len(live) == 1 else None
+
+    def _link(self, source: int, relation: RelationKey) -> int:
+        for link in self.made:
+            if (link.source, link.relation) == (source, relation):
+                return link.target
+        self.made.append(Link(source, relation, 1 + len(self.made)))
+        return self.made[-1].target
+
+
+def _is_push(step: Join) -> bool:
+    """From one variable to another, or a filter that keeps the one there is."""
+    known = step.arguments[step.bound[0]]
+    if len(step.arguments) == 1:
+        return step.live == (known,)
+    new = step.arguments[1 - step.bound[0]]
+    return len(step.arguments) == 2 and new != known and step.live == (new,)

@@ -1,0 +1,255 @@
+"""All calls of a linear recursion as one loop, compiled by numba: block by block of questions, call by call.
+
+A slot is a set of constants, each with an amount for every question of a block: the amounts, which constants
+are in it, and a list of these. Only what is in a slot is walked over. A question alone is walked faster while
+its frontiers are small; where most constants are in all of them, a block shares the walk. The loop comes up
+for air now and then, so that limits of time and an interrupt are felt.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from herbrand.engines.proof.kernels import Array
+
+LISTED = 2
+"""So many times the facts are fewer than the constants, where what one question finds is listed."""
+
+AS_IT_IS = -1
+"""In place of a relation: a slot is added to another, times a factor."""
+
+QUESTION, CALL, FILLED, CUT, REST, WALKED = range(6)
+"""Places of what a loop has come to: the question that begins the block; how many of its calls are done
+(:data:`TO_ASK`, then :data:`TO_BEGIN` before the first); how many answers are written; the first question
+whose calls were cut, -1 for none, and how many constants were then left; how many facts were walked over."""
+TO_ASK, TO_BEGIN = -2, -1
+
+
+@numba.njit(cache=True, nogil=True)
+def run(
+    questions: Array, pivots: Array, values: Array, until: int, moves: Array, factors: Array, begin: int,
+    onward: Array, pointers: tuple[Array, ...], columns: tuple[Array, ...], weights: tuple[Array, ...],
+    best: bool, calls: int, breath: int, amounts: Array, inside: Array, members: Array, counts: Array,
+    places: Array, found: Array, totals: Array, numbers: Array, rest: Array, state: Array,
+) -> None:  # fmt: skip
+    """Go on from ``state``, before question ``until``, while there is room for answers and ``breath`` for
+    facts times questions that are walked over.
+
+    ``questions`` are pointers into ``pivots`` and ``values``. Each of ``moves`` is (slot, relation, slot)
+    with a factor; those before ``begin`` make the first frontier, the others are each call's, and ``onward``
+    [2] is the slot of either's next frontier. The slots are empty before and after; slot s stands at
+    ``places[s]``, and answers in the last one. ``found`` and ``totals`` get the answers, ``numbers`` how many
+    each question has, and ``rest`` the constants before which the first question that was cut was cut.
+    """
+    work, answers, block = 0, len(counts) - 1, amounts.shape[2]
+    while state[QUESTION] < until:
+        first = state[QUESTION]
+        last = min(first + block, until)
+        if state[CALL] == TO_ASK:
+            if state[FILLED] + (last - first) * len(rest) > len(found):
+                return
+            _asked(first, last, questions, pivots, values, places[0], amounts, inside, members, counts)
+            state[CALL] = TO_BEGIN if begin else 0
+        while state[CALL] < calls and counts[places[0]] > 0:
+            if work > breath:
+                return
+            number, stop, next_slot = begin, len(moves), onward[1]
+            if state[CALL] == TO_BEGIN:
+                number, stop, next_slot = 0, begin, onward[0]
+            while number < stop:
+                source, relation, target = (
+                    places[moves[number, 0]],
+                    moves[number, 1],
+                    places[moves[number, 2]],
+                )
+                if relation == AS_IT_IS:
+                    walked = _added(source, target, factors[number], best, amounts, inside, members, counts)
+                elif block == 1:
+                    walked = _pushed(
+                        source, target, pointers[relation], columns[relation], weights[relation], best,
+                        amounts, inside, members, counts,
+                    )  # fmt: skip
+                else:
+                    walked = _pushed_block(
+                        source, target, pointers[relation], columns[relation], weights[relation], best,
+                        amounts, inside, members, counts,
+                    )  # fmt: skip
+                work += walked * block
+                state[WALKED] += walked
+                number += 1
+            for slot in range(answers):
+                if slot != next_slot:
+                    _clear(places[slot], amounts, inside, members, counts)
+            places[0], places[next_slot] = places[next_slot], places[0]
+            state[CALL] += 1
+        _keep_rest(first, last, places[0], amounts, members, counts, rest, state)
+        _clear(places[0], amounts, inside, members, counts)
+        for question in range(first, last):
+            filled = state[FILLED]
+            for place in range(counts[answers]):
+                member = members[answers, place]
+                amount = amounts[answers, member, question - first]
+                if amount != 0.0:
+                    found[filled], totals[filled] = member, amount
+                    filled += 1
+            numbers[question] = filled - state[FILLED]
+            state[FILLED] = filled
+        _clear(answers, amounts, inside, members, counts)
+        state[QUESTION], state[CALL] = last, TO_ASK
+
+
+@numba.njit(cache=True, nogil=True)
+def _asked(
+    first: int, last: int, questions: Array, pivots: Array, values: Array, slot: int,
+    amounts: Array, inside: Array, members: Array, counts: Array,
+) -> None:  # fmt: skip
+    """What a block of questions is asked with, into an empty slot."""
+    for question in range(first, last):
+        for place in range(questions[question], questions[question + 1]):
+            pivot = pivots[place]
+            amounts[slot, pivot, question - first] = values[place]
+            if not inside[slot, pivot]:
+                inside[slot, pivot] = True
+                members[slot, counts[slot]] = pivot
+                counts[slot] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _pushed(
+    source: int, target: int, pointers: Array, columns: Array, weights: Array, best: bool,
+    amounts: Array, inside: Array, members: Array, counts: Array,
+) -> Any:  # fmt: skip
+    """What is in one question's slot goes through a relation into an empty one; gives how many facts were
+    walked over.
+
+    Few facts list what they find. Where there are many, all constants are looked through in the end, which
+    takes half the time; then 0 stands for none, as in a grid."""
+    plain, work = len(weights) == 0, 0
+    of, into = amounts[source].reshape(amounts.shape[1]), amounts[target].reshape(amounts.shape[1])
+    is_inside, listed = inside[target], members[target]
+    for place in range(counts[source]):
+        pivot = members[source, place]
+        work += pointers[pivot + 1] - pointers[pivot]
+    listing = LISTED * work < len(into)
+    filled = 0
+    for place in range(counts[source]):
+        pivot = members[source, place]
+        amount = of[pivot]
+        entry, stop = np.uint64(pointers[pivot]), np.uint64(pointers[pivot + 1])
+        if listing:
+            for place in range(entry, stop):
+                column = np.uint32(columns[place])
+                if not is_inside[column]:
+                    listed[filled] = column
+                    filled += 1
+                is_inside[column] = True
+                term = amount if plain else amount * weights[place]
+                into[column] = max(into[column], term) if best else into[column] + term
+        elif best:
+            for place in range(entry, stop):
+                column = np.uint32(columns[place])
+                into[column] = max(into[column], amount if plain else amount * weights[place])
+        elif plain:
+            for place in range(entry, stop):
+                into[np.uint32(columns[place])] += amount
+        else:
+            for place in range(entry, stop):
+                into[np.uint32(columns[place])] += amount * weights[place]
+    if not listing:
+        for column in range(np.uint64(len(into))):
+            listed[filled] = column
+            filled += into[column] != 0.0
+    counts[target] = filled
+    return work
+
+
+@numba.njit(cache=True, nogil=True)
+def _pushed_block(
+    source: int, target: int, pointers: Array, columns: Array, weights: Array, best: bool,
+    amounts: Array, inside: Array, members: Array, counts: Array,
+) -> Any:  # fmt: skip
+    """:func:`_pushed` of a block of questions."""
+    plain, block, work = len(weights) == 0, amounts.shape[2], 0
+    of, into = amounts[source], amounts[target]
+    is_inside, listed, filled = inside[target], members[target], 0
+    for place in range(counts[source]):
+        pivot = np.uint32(members[source, place])
+        work += pointers[pivot + 1] - pointers[pivot]
+        for entry in range(pointers[pivot], pointers[pivot + 1]):
+            column = np.uint32(columns[entry])
+            weight = 1.0 if plain else weights[entry]
+            if not is_inside[column]:
+                is_inside[column] = True
+                listed[filled] = column
+                filled += 1
+                for one in range(block):
+                    into[column, one] = of[pivot, one] * weight
+            elif best:
+                for one in range(block):
+                    into[column, one] = max(into[column, one], of[pivot, one] * weight)
+            else:
+                for one in range(block):
+                    into[column, one] += of[pivot, one] * weight
+    counts[target] = filled
+    return work
+
+
+@numba.njit(cache=True, nogil=True)
+def _added(
+    source: int, target: int, factor: float, best: bool,
+    amounts: Array, inside: Array, members: Array, counts: Array,
+) -> int:  # fmt: skip
+    """What is in one slot is added to another, times a factor; gives how many constants that were."""
+    block = amounts.shape[2]
+    of, into = amounts[source], amounts[target]
+    is_inside, listed, filled = inside[target], members[target], counts[target]
+    for place in range(counts[source]):
+        pivot = np.uint32(members[source, place])
+        if not is_inside[pivot]:
+            is_inside[pivot] = True
+            listed[filled] = pivot
+            filled += 1
+        if block == 1:  # a loop of one step is mostly its beginning
+            term = of[pivot, 0] * factor
+            into[pivot, 0] = max(into[pivot, 0], term) if best else into[pivot, 0] + term
+        elif best:
+            for one in range(block):
+                into[pivot, one] = max(into[pivot, one], of[pivot, one] * factor)
+        else:
+            for one in range(block):
+                into[pivot, one] += of[pivot, one] * factor
+    counts[target] = filled
+    return counts[source]
+
+
+@numba.njit(cache=True, nogil=True)
+def _keep_rest(
+    first: int, last: int, slot: int, amounts: Array, members: Array, counts: Array, rest: Array, state: Array
+) -> None:
+    """What the first question with a frontier still has in it, unless there was one before."""
+    if counts[slot] == 0 or state[CUT] >= 0:
+        return
+    for question in range(first, last):
+        for place in range(counts[slot]):
+            member = members[slot, place]
+            if amounts[slot, member, question - first] != 0.0:
+                rest[state[REST]] = member
+                state[REST] += 1
+        if state[REST] > 0:
+            state[CUT] = question
+            return
+
+
+@numba.njit(cache=True, nogil=True)
+def _clear(slot: int, amounts: Array, inside: Array, members: Array, counts: Array) -> None:
+    of, is_inside = amounts[slot], inside[slot]
+    for place in range(counts[slot]):
+        member = np.uint32(members[slot, place])
+        is_inside[member] = False
+        of[member, 0] = 0.0
+        for one in range(1, amounts.shape[2]):
+            of[member, one] = 0.0
+    counts[slot] = 0

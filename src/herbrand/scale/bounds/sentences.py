@@ -1,0 +1,222 @@
+"""Bounds grounded over facts in a database: every ground sentence a row, made in parts that fit into memory.
+
+The choices of constants for a bound's variables come from a join in the database, a batch at a time; each
+batch is lowered as in memory. A sentence's atoms are numbered as in memory, in ascending order; ``pattern``
+says in which of their cases it holds. What is said of single atoms is kept as intervals, and what makes atoms
+depend on each other as links.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.contraction.relational_databases import Database
+from herbrand.engines.credal.ariel.factors import intervals_of
+from herbrand.engines.credal.ariel.messages import refuse_settled
+from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
+from herbrand.engines.credal.atoms import Atoms
+from herbrand.engines.credal.gathering import Gathered
+from herbrand.engines.credal.lowering import Lowering, has_variables, renamed_apart
+from herbrand.engines.credal.markov import graph_of
+from herbrand.engines.credal.network import Facts, Group, Network
+from herbrand.engines.credal.runs import add_rows
+from herbrand.engines.credal.stated import Stated
+from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.facts.domain import Domain
+from herbrand.language.syntax import Bound, BoundRows, Value
+from herbrand.program.bindings import Bindings
+from herbrand.program.template import Conjunction
+from herbrand.scale.evidence import StoredEvidence
+
+BATCH = 200_000
+"""So many choices of constants are lowered at once."""
+NOTHING = Facts(np.empty(0, np.int64), np.empty(0, bool))
+
+Report = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredAtoms(Atoms):
+    """Constants are looked up one by one: there may be more than memory holds."""
+
+    def _index(self, domain: Domain, value: Value) -> int | None:
+        return domain.index_of(value)
+
+
+class StoredLowering(Lowering):
+    """Grounds bounds over facts in a database."""
+
+    @classmethod
+    def of(cls, evidence: StoredEvidence, memory: int | None) -> StoredLowering:
+        found = cls(evidence.program, _open_atoms(evidence), memory)
+        object.__setattr__(found, "_evidence", evidence)
+        return found
+
+    @property
+    def evidence(self) -> StoredEvidence:
+        return self._evidence  # type: ignore[attr-defined]
+
+    @property
+    def stated(self) -> Stated:
+        return Stated(self.program.statements)
+
+    def groups(self) -> Iterator[tuple[Group, ...]]:
+        """All ground sentences, a batch at a time."""
+        gathered = Gathered()
+        for number, statement in self.stated.numbered():
+            if isinstance(statement, BoundRows):
+                for row in add_rows(number, statement, self.atoms, gathered):
+                    self.add(number + row, statement.bound(row), gathered)
+            elif isinstance(statement, Bound) and has_variables(statement):
+                yield from self._grounded(number, statement)
+            elif isinstance(statement, Bound):
+                self.add(number, statement, gathered)
+        yield gathered.groups()
+
+    def _grounded(self, number: int, bound: Bound) -> Iterator[tuple[Group, ...]]:
+        bound = renamed_apart(bound)
+        conjunction, types = self.choices(bound.event, bound.given)
+        expanded = self.expanded_bound(bound)
+        query, names = _choices_query(conjunction, self.evidence)
+        for batch in self.evidence.database.batches(query, BATCH):
+            columns = {name: batch[place].to_numpy().astype(np.int64) for place, name in enumerate(names)}
+            rows = Bindings(columns, np.zeros(len(batch), np.int64))
+            gathered = Gathered()
+            self.add_bindings(number, expanded, rows, types, gathered)
+            yield gathered.groups()
+
+
+def _open_atoms(evidence: StoredEvidence) -> StoredAtoms:
+    """The atoms that bounds are about; raises where facts tell of any of them."""
+    program = evidence.program
+    found = {}
+    for name, predicate in program.signature.predicates.items():
+        if program.is_open(name) and predicate.value_type is None:
+            true, false, soft = evidence.tables(name).counts
+            if true or false or soft:
+                raise UnsupportedError(
+                    f"on a database bound takes no facts of open predicates, and {name} has "
+                    f"{true + false + soft:,}",
+                    hint=f"declare {name} as observed, leave its facts out, or leave out --on",
+                )
+            found[name] = program.domains_of(predicate)
+    starts = [0]
+    for domains in found.values():
+        starts.append(starts[-1] + math.prod(map(len, domains)))
+    if starts[-1] >= 2**63:
+        raise BudgetError(f"there are {starts[-1]:.1e} open ground atoms, more than 64 bits can number")
+    return StoredAtoms(tuple(found), tuple(map(tuple, found.values())), tuple(starts))
+
+
+def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[str, list[str]]:
+    """The choices of constants for which all literals hold, a column a variable; the variables' names."""
+    place: dict[str, str] = {}
+    sources, conditions = [], []
+    for number, literal in enumerate(conjunction.literals):
+        sources.append(f"{evidence.tables(literal.predicate).true} t{number}")
+        for column, argument in enumerate(literal.arguments):
+            own = f"t{number}.a{column}"
+            if isinstance(argument, int):
+                conditions.append(f"{own} = {argument}")
+            elif argument in place:
+                conditions.append(f"{own} = {place[argument]}")
+            else:
+                place[argument] = own
+    for number, (name, type_name) in enumerate(conjunction.variables):
+        if name not in place:
+            count = len(evidence.program.domain(type_name))
+            sources.append(f"{evidence.database.dialect.numbers.format(count=count)} n{number}")
+            place[name] = f"n{number}.i"
+    names = [name for name, _ in conjunction.variables]
+    chosen = ", ".join(f"{place[name]} AS v{number}" for number, name in enumerate(names))
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {chosen} FROM {' CROSS JOIN '.join(sources)}{where}", names
+
+
+@dataclass
+class Sentences:
+    """Writes ground sentences as tables, batch by batch; ``patterns`` are what their numbers stand for.
+
+    ``said`` tables have ``atoms``, ``arity``, ``pattern``, ``lower``, ``upper``, ``number``, ``statement``;
+    ``single`` ones ``atom``, ``lower``, ``upper``; ``link`` ones ``source``, ``target``.
+    """
+
+    database: Database
+    lowering: StoredLowering
+    markov: bool
+    count: int = 0
+    patterns: list[Pattern] = field(default_factory=list)
+    tables: dict[str, list[str]] = field(default_factory=lambda: {"said": [], "single": [], "link": []})
+    _numbers: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+
+    def write(self, report: Report) -> None:
+        """Everything that the bounds say."""
+        for groups in self.lowering.groups():
+            network = Network(self.lowering.atoms, groups, NOTHING)
+            if len(network):
+                self._add(network)
+                report(f"{self.count:,} ground sentences", 0.2)
+
+    def _add(self, network: Network) -> None:
+        statement = np.concatenate([group.statement for group in network.groups])
+        rows = [self._rows(scope, statement) for scope in scopes_of(network)]
+        self._put("said", pa.concat_tables(rows))
+        for scope in scopes_of(network):
+            if scope.arity == 0:
+                refuse_settled(scope)
+            if scope.arity == 1:
+                self._put("single", _single(scope))
+        if self.markov:
+            links = graph_of(network).links
+            self._put("link", pa.table({"source": links[:, 0], "target": links[:, 1]}))
+        self.count += len(network)
+
+    def _rows(self, scope: Scope, statement: np.ndarray) -> pa.Table:
+        atoms = scope.atoms[scope.factor]
+        ends = np.arange(len(atoms) + 1, dtype=np.int32) * scope.arity
+        numbers = np.array([self._number(pattern) for pattern in scope.patterns], np.int64)
+        return pa.table(
+            {
+                "atoms": pa.ListArray.from_arrays(ends, pa.array(atoms.reshape(-1), pa.int64())),
+                "arity": pa.array(np.full(len(atoms), scope.arity), pa.int64()),
+                "pattern": numbers[scope.pattern],
+                "lower": scope.lower,
+                "upper": scope.upper,
+                "number": self.count + scope.sentence,
+                "statement": statement[scope.sentence],
+            }
+        )
+
+    def _number(self, pattern: Pattern) -> int:
+        key = pattern.event.tobytes(), pattern.given.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = len(self.patterns)
+            self.patterns.append(pattern)
+        return self._numbers[key]
+
+    def _put(self, kind: str, rows: pa.Table) -> None:
+        table = f"{kind}_{len(self.tables[kind])}"
+        self.database.put(table, rows)
+        self.tables[kind].append(table)
+
+    def all_of(self, kind: str, columns: str) -> str:
+        """A query for all rows of a kind."""
+        return " UNION ALL ".join(f"SELECT {columns} FROM {table}" for table in self.tables[kind])
+
+    def clear(self) -> None:
+        """Drop what only the partition needed; sentences stay, to be named."""
+        for kind in ("single", "link"):
+            for table in self.tables[kind]:
+                self.database.drop(table)
+
+
+def _single(scope: Scope) -> pa.Table:
+    """The intervals that sentences about one atom alone give it; crossed ends stay so."""
+    local = replace(scope, atoms=np.arange(len(scope))[:, None])
+    lower, upper = intervals_of(local, len(scope))
+    return pa.table({"atom": scope.atoms[:, 0], "lower": lower, "upper": upper})

@@ -1,0 +1,94 @@
+"""Where the parts of a network are solved: by worker processes of this machine, or by Spark's executors.
+
+Both make one table of what a function says of the rows of a query.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+from herbrand.contraction.memory import budget, readable
+from herbrand.contraction.relational_databases import Database
+from herbrand.contraction.relational_spark import Spark
+from herbrand.errors import BudgetError
+from herbrand.scale.bounds.sweeping import TOLD, swept_each
+from herbrand.scale.bounds.workers import Workers
+
+SHARE_FOR_WORKERS = 0.4
+"""Of the memory allowed; a database and this process have the rest."""
+BYTES_A_WORKER = 250 << 20
+FUNCTION = "herbrand.scale.bounds.sweeping:swept"
+
+
+class Solver(Protocol):
+    """``where`` says what does the work."""
+
+    @property
+    def where(self) -> str: ...
+
+    def tell(self, table: str, query: str) -> None:
+        """A table of what the parts in the rows of a query say of their atoms."""
+        ...
+
+
+class PoolSolver:
+    """Worker processes of this machine, beside a database that is here."""
+
+    def __init__(self, database: Database, workers: Workers) -> None:
+        self.database = database
+        self.workers = workers
+
+    @property
+    def where(self) -> str:
+        return f"{self.workers.count} worker processes"
+
+    def tell(self, table: str, query: str) -> None:
+        rows = self.database.arrow(query).to_batches(max_chunksize=1)
+        told = list(self.workers.worked(rows))
+        self.database.put(table, pa.Table.from_batches(told, TOLD))
+
+
+class SparkSolver:
+    """The executors of Spark, each solving the parts that it holds."""
+
+    def __init__(self, database: Spark) -> None:
+        self.database = database
+
+    @property
+    def where(self) -> str:
+        return "Spark's executors"
+
+    def tell(self, table: str, query: str) -> None:
+        self.database.make_by(table, query, swept_each, TOLD)
+
+
+@contextlib.contextmanager
+def solver(database: Database, memory: int | None) -> Iterator[Solver]:
+    """What solves parts beside this database; ``memory`` is what all of it together may take."""
+    if isinstance(database, Spark):
+        yield SparkSolver(database)
+        return
+    with Workers(FUNCTION, worker_count(memory)) as workers:
+        yield PoolSolver(database, workers)
+
+
+def database_memory(kind: str, memory: int | None) -> int | None:
+    """What is left for the database, and this process, where workers stand beside it."""
+    return int(budget(memory) * (1 - SHARE_FOR_WORKERS)) if kind == "duckdb" else memory
+
+
+def worker_count(memory: int | None) -> int:
+    """How many workers there is room for, at most one for each processor."""
+    allowed = int(budget(memory) * SHARE_FOR_WORKERS)
+    if allowed < BYTES_A_WORKER:
+        raise BudgetError(
+            f"a worker process takes about {readable(BYTES_A_WORKER)}, and the workers may use "
+            f"{readable(allowed)} of {readable(budget(memory))}",
+            hint="allow more by --memory",
+        )
+    return max(1, min(os.cpu_count() or 1, allowed // BYTES_A_WORKER))

@@ -1,0 +1,47 @@
+"""What a worker does with parts of a network: from the intervals of their atoms to tighter ones.
+
+Rows in and rows out, so that the same function runs in a process of this machine and on an executor of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.engines.credal.ariel.messages import FoundContradictionError
+from herbrand.engines.credal.ariel.part import Part
+
+NONE_FAILED = -1
+TOLD = pa.schema(
+    [("atom", pa.int64()), ("lower", pa.float64()), ("upper", pa.float64()), ("failed", pa.int64())]
+)
+"""``failed``: a sentence that cannot hold with what is said of its atoms; then the row says that only."""
+
+
+def swept(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """``batch`` has ``data`` of a part and ``members``: place, atom, lower and upper, in order of places."""
+    told = [
+        _told(data.as_py(), members) for data, members in zip(batch["data"], batch["members"], strict=True)
+    ]
+    columns = zip(*told, strict=True) if told else [[], [], [], []]
+    arrays = [np.concatenate(column) if column else np.empty(0) for column in map(list, columns)]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(array, kind) for array, kind in zip(arrays, TOLD.types, strict=True)], schema=TOLD
+    )
+
+
+def swept_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batch by batch."""
+    for batch in batches:
+        yield swept(batch)
+
+
+def _told(data: bytes, members: pa.ListScalar) -> tuple[np.ndarray, ...]:
+    _, atom, lower, upper = (field.to_numpy(zero_copy_only=False) for field in members.values.flatten())
+    try:
+        lower, upper = Part.from_bytes(data).swept(lower, upper)
+    except FoundContradictionError as found:
+        return np.array([-1]), np.zeros(1), np.ones(1), found.sentences[:1]
+    return atom, lower, upper, np.full(len(atom), NONE_FAILED)

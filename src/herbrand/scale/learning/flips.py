@@ -1,0 +1,192 @@
+"""How many groundings of each template come to hold when one atom is given one value: counted by joins.
+
+As :mod:`herbrand.learning.flips`, the contraction rendered as SQL: for a literal of a target the others of
+its conjunction are joined and summed over the variables that its atom does not name. From these counts comes,
+for each target, a table of what other values of labelled atoms would add to each statement's count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.contraction.expression import Contraction, Sizes
+from herbrand.contraction.memory import readable
+from herbrand.contraction.relational import Query, Stored, planned, rendered
+from herbrand.contraction.relational_databases import Database
+from herbrand.errors import BudgetError
+from herbrand.learning.parameters import Parameters
+from herbrand.learning.pseudo_likelihood import refuse_contradiction
+from herbrand.program.template import Argument, Conjunction, Template
+from herbrand.scale.evidence import mixed
+from herbrand.scale.learning.lesson import StoredExample
+from herbrand.scale.operands import REAL
+
+BYTES_A_ROW = 48
+"""On disk, of one atom's count."""
+FIXED = -1
+"""The column of what does not depend on weights that are learned."""
+IMPOSSIBLE = "CAST('-Infinity' AS DOUBLE)"
+
+Report = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class StoredFlips:
+    """``table``: of an atom ``code``, with ``weight_row``, ``v`` groundings hold if it is ``allowed``."""
+
+    template: Template
+    predicate: str
+    allowed: tuple[int, ...]
+    table: str
+
+
+def stored_flips(example: StoredExample, room: int | None, report: Report) -> Iterator[StoredFlips]:
+    """The counts of all templates, a table for each literal of a target."""
+    pairs = [
+        (template, place)
+        for template in example.program.templates
+        for place, literal in enumerate(template.conjunction.literals)
+        if literal.predicate in example.targets
+    ]
+    for number, (template, place) in enumerate(pairs):
+        report(f"counting groundings, {number + 1} of {len(pairs)}", number / len(pairs))
+        literal = template.conjunction.literals[place]
+        table = f"flip_{number}"
+        example.stored.database.make(table, _counted(template, place, example, room))
+        yield StoredFlips(template, literal.predicate, literal.allowed, table)
+
+
+def _counted(template: Template, place: int, example: StoredExample, room: int | None) -> str:
+    """Code, weight row and count of every atom of one literal for which any grounding is left."""
+    conjunction, database = template.conjunction, example.stored.database
+    literal = conjunction.literals[place]
+    sizes = Sizes({name: len(example.program.domain(type_name)) for name, type_name in conjunction.variables})
+    named = (*literal.arguments, *template.weight_arguments)
+    output = tuple(dict.fromkeys(argument for argument in named if isinstance(argument, str)))
+    others = [one for number, one in enumerate(conjunction.literals) if number != place]
+    operands = [example.indicator(other) for other in others]
+    operands += _unequal_constants(conjunction, sizes, database)
+    pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
+    tables = [table for _, table in operands]
+    contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
+    query = rendered(planned(contraction, tables), tables, database.dialect)
+    places = dict(zip(output, query.columns, strict=True))
+    rows = _everywhere(query, [sizes[name] for name in output], database, room)
+    code = example.codes(literal.predicate, [_place(argument, places) for argument in literal.arguments])
+    own = () if template.weight is None else example.program.weights[template.weight].by
+    radices = [len(example.program.domain(name)) for name in own]
+    weight_row = mixed([_place(argument, places) for argument in template.weight_arguments], radices)
+    rounded = f"SELECT {code} AS code, {weight_row} AS weight_row, ROUND(v) AS v FROM ({rows}) r"
+    return f"SELECT * FROM ({rounded}) c WHERE v <> 0"
+
+
+def _place(argument: Argument, places: dict[str, str]) -> str:
+    return places[argument] if isinstance(argument, str) else str(argument)
+
+
+def _unequal_constants(
+    conjunction: Conjunction, sizes: Sizes, database: Database
+) -> Iterator[tuple[tuple[str, ...], Stored]]:
+    """A table for each ``x != "anna"``: all other constants."""
+    for left, right in sorted(conjunction.distinct, key=repr):
+        name, constant = (left, right) if isinstance(left, str) else (right, left)
+        if isinstance(name, str) and isinstance(constant, int):
+            numbers = database.dialect.numbers.format(count=sizes[name])
+            source = f"(SELECT i AS a0 FROM {numbers} n WHERE i <> {constant}) o"
+            yield (name,), Stored(source, ("a0",), None, None, sizes[name])
+
+
+def _everywhere(query: Query, sizes: Sequence[int], database: Database, room: int | None) -> str:
+    """The rows of a contraction; one for every entry where those that are not listed have a number too."""
+    zero = REAL.number(0.0)
+    if query.background is None:
+        columns = [f"CAST(0 AS INT) AS {column}" for column in query.columns]
+        return query.rows or f"SELECT {', '.join((*columns, f'{zero} AS v'))} LIMIT 0"
+    needed = int(np.prod(np.array(sizes, float))) * BYTES_A_ROW
+    if room is not None and needed > room:
+        raise BudgetError(
+            f"counting groundings takes about {readable(needed)} of disk, and {readable(room)} are free",
+            hint="train on fewer predicates (--target PRED), or use another disk",
+        )
+    numbers = [f"{database.dialect.numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
+    chosen = [f"n{place}.i AS {column}" for place, column in enumerate(query.columns)]
+    source = " CROSS JOIN ".join(numbers) or "(SELECT 1 AS one) o"
+    if query.rows is None:
+        return f"SELECT {', '.join((*chosen, f'{query.background} AS v'))} FROM {source}"
+    on = " AND ".join(f"r.{column} = n{place}.i" for place, column in enumerate(query.columns)) or "TRUE"
+    value = f"COALESCE(r.v, {zero}) + {query.background} AS v"
+    return f"SELECT {', '.join((*chosen, value))} FROM {source} LEFT JOIN ({query.rows}) r ON {on}"
+
+
+def changes(
+    example: StoredExample, target: str, flips: Sequence[StoredFlips], parameters: Parameters
+) -> str | None:
+    """A query for what other values of labelled atoms change: ``code``, ``alternative``, ``place``, ``d``.
+
+    ``place`` is the column of a weight, ``FIXED`` for all others. None where nothing bears on the target. New
+    columns are given to constants that are met. Raises where facts contradict a hard statement.
+    """
+    own = [flip for flip in flips if flip.predicate == target]
+    parts = [part for flip in own if (part := _change(example, flip, parameters)) is not None]
+    if not parts:
+        return None
+    union = " UNION ALL ".join(parts)
+    summed = (
+        f"SELECT code, alternative, place, SUM(d) AS d FROM ({union}) u GROUP BY code, alternative, place"
+    )
+    return f"SELECT * FROM ({summed}) s WHERE d <> 0"
+
+
+def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> str | None:
+    database, number = example.stored.database, flip.template.weight
+    valued = example.evidence.is_valued(flip.predicate)
+    label = "l.value" if example.lists_all_labels(flip.predicate) else "COALESCE(l.value, 0)"
+    join = "JOIN" if example.lists_all_labels(flip.predicate) else "LEFT JOIN"
+    labelled = (
+        f"SELECT f.*, {label} AS label FROM {flip.table} f "
+        f"{join} ({example.evidence.known_query(flip.predicate)}) l ON l.code = f.code"
+    )
+    alternatives = example.program.value_count(flip.predicate) - 1
+    source = f"({labelled}) x CROSS JOIN {database.dialect.numbers.format(count=alternatives)} n"
+    value = "n.i + CASE WHEN n.i >= x.label THEN 1 ELSE 0 END"
+    if not valued:
+        source, value = f"({labelled}) x CROSS JOIN (SELECT 0 AS i) n", "1 - x.label"
+    now, then = _among("x.label", flip.allowed), _among(f"({value})", flip.allowed)
+    if number is None:
+        broken = database.rows(f"SELECT x.code FROM ({labelled}) x WHERE {now} LIMIT 1")
+        codes = np.array([code for (code,) in broken], np.int64)
+        refuse_contradiction(example, flip.template, flip.predicate, codes)
+        chosen = f"x.code, n.i AS alternative, {FIXED} AS place, {IMPOSSIBLE} AS d"
+        return f"SELECT {chosen} FROM {source} WHERE {then}"
+    by = f"(CASE WHEN {then} THEN 1 ELSE 0 END - CASE WHEN {now} THEN 1 ELSE 0 END) * x.v"
+    weight = example.program.weights[number]
+    if not weight.learned:
+        worth = REAL.number(weight.value * flip.template.sign)
+        return f"SELECT x.code, n.i AS alternative, {FIXED} AS place, {by} * {worth} AS d FROM {source}"
+    places = _placed(example, flip, parameters)
+    return (
+        f"SELECT x.code, n.i AS alternative, w.place, {by} * {flip.template.sign} AS d FROM {source} "
+        f"JOIN {places} w ON w.weight_row = x.weight_row"
+    )
+
+
+def _among(value: str, allowed: Sequence[int]) -> str:
+    return f"{value} IN ({', '.join(map(str, allowed))})" if allowed else "FALSE"
+
+
+def _placed(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> str:
+    """The column of each row of a weight, as a table."""
+    number, database = flip.template.weight, example.stored.database
+    assert number is not None
+    if not example.program.weights[number].by:
+        return f"(SELECT CAST(0 AS BIGINT) AS weight_row, {parameters.column(number)} AS place)"
+    found = database.rows(f"SELECT DISTINCT weight_row FROM {flip.table} ORDER BY weight_row")
+    rows = np.array([row for (row,) in found], np.int64)
+    columns = parameters.columns(number, rows, example.program)
+    table = f"{flip.table}_places"
+    database.put(table, pa.table({"weight_row": rows, "place": columns}))
+    return table

@@ -1,0 +1,135 @@
+"""One world to learn from whose facts are in a database: as :class:`Example`, its rows told by tables.
+
+Every predicate is closed unless it is latent, as in memory. For each literal of a known world there is a
+table of where it holds; for each target a table of what its atoms are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from herbrand.contraction.relational import Stored
+from herbrand.errors import UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.facts.table import FactTable
+from herbrand.language.show import show_atom, show_statement
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Theory
+from herbrand.learning.example import (
+    Aim,
+    Example,
+    World,
+    lowered,
+    refuse_latent,
+    refuse_unknown,
+    refuse_unlabelled,
+)
+from herbrand.program.evidence import LATENT
+from herbrand.program.template import FALSE, Literal, literals_of
+from herbrand.scale.derived import with_derived
+from herbrand.scale.evidence import StoredEvidence, mixed
+from herbrand.scale.facts import StoredFacts
+from herbrand.scale.operands import REAL, selected
+
+
+@dataclass(frozen=True, eq=False)
+class StoredExample(Example):
+    """``stored``: the facts, labels included."""
+
+    stored: StoredFacts
+
+    @cached_property
+    def evidence(self) -> StoredEvidence:
+        return StoredEvidence(self.known, self.stored)
+
+    def indicator(self, literal: Literal) -> tuple[tuple[str, ...], Stored]:
+        """The literal's variables, and 1 where it holds.
+
+        An atom of which nothing is known makes no literal hold.
+        """
+        evidence, tables = self.evidence, self.evidence.tables(literal.predicate)
+        source, listed, count = tables.true, True, tables.counts[0]
+        conditions = []
+        if evidence.is_valued(literal.predicate):
+            values = ", ".join(map(str, literal.allowed)) or "NULL"
+            conditions.append(f"a{len(literal.arguments)} IN ({values})")
+        elif literal.allowed == FALSE and evidence.known(literal.predicate).default == LATENT:
+            source, count = tables.false, tables.counts[1]
+        elif literal.allowed == FALSE:
+            listed = False
+        axes = tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
+        rows, columns = selected(source, literal.arguments, axes, conditions, "")
+        one, rest = (1.0, None) if listed else (0.0, 1.0)
+        return axes, Stored(rows, columns, REAL.number(one), rest, count)
+
+    def codes(self, predicate: str, arguments: Sequence[str]) -> str:
+        """The code of an atom, by expressions for its arguments."""
+        return mixed(arguments, self.evidence.sizes(predicate))
+
+    def lists_all_labels(self, target: str) -> bool:
+        """Whether an atom that is not listed has no label; else it is false."""
+        return self.evidence.is_valued(target) or self.evidence.known(target).default == LATENT
+
+
+def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, aim: Aim) -> StoredExample:
+    """The world as an example; raises where what its facts say cannot be learned from."""
+    refuse_unknown(aim, signature)
+    tables = {name: _told(signature, stored, name, aim.latent) for name in stored.facts.tables}
+    told = replace(stored, facts=Facts(stored.facts.domains, tables))
+    if theory.rules:
+        told = with_derived(theory.rules, signature, told)
+    found = lowered(theory, World(signature, told.facts), aim)
+    example = StoredExample(found.known, found.program, found.targets, found.latent, told)
+    _refuse_valueless(example)
+    refuse_unlabelled(example)
+    refuse_latent(example, "pseudo-likelihood")
+    _refuse_quantifiers(example)
+    return example
+
+
+def _told(signature: Signature, stored: StoredFacts, name: str, latent: tuple[str, ...]) -> FactTable:
+    """A predicate's world under the assumption of learning: closed unless latent."""
+    table = stored.facts.tables[name]
+    if name in latent:
+        return replace(table, world="open")
+    opinions = stored.tables[name]
+    if opinions.counts[2]:
+        types = signature.predicates[name].column_types
+        columns = ", ".join((*(f"a{place}" for place in range(len(types))), "p"))
+        *row, p = stored.database.rows(f"SELECT {columns} FROM {opinions.soft} LIMIT 1")[0]
+        constants = tuple(stored.facts.domains[t].value(int(i)) for t, i in zip(types, row, strict=True))
+        raise UnsupportedError(
+            f"{show_atom(name, constants)} ~ {p:g} is an opinion; what is learned from is true or false",
+            hint=f"say which it is, or that it is not known: --latent {name}",
+        )
+    return replace(table, world="closed")
+
+
+def _refuse_valueless(example: StoredExample) -> None:
+    """Raise where many-valued atoms that should be known have no value: they cannot be false instead."""
+    for name, table in example.known.facts.tables.items():
+        if example.evidence.is_valued(name) and table.world == "closed":
+            listed = example.stored.tables[name].counts[0]
+            missing = math.prod(example.evidence.sizes(name)) - listed
+            if missing:
+                raise UnsupportedError(
+                    f"{missing:,} atoms of {name} have no value",
+                    hint=f"list one for each, or say that what is not listed is not known: --latent {name}",
+                )
+
+
+def _refuse_quantifiers(example: StoredExample) -> None:
+    """Raise where a statement that bears on a target has quantifiers inside."""
+    for template in example.program.templates:
+        names = {literal.predicate for literal in literals_of(template.conjunction)}
+        if template.conjunction.blocks and names & set(example.targets):
+            statement = example.program.statements[template.statement]
+            raise UnsupportedError(
+                "on a database learn takes no quantifiers inside a formula: "
+                f"{next(iter(show_statement(statement)))}",
+                span=statement.span,
+                hint="write the formula without exists and forall, or leave out --on",
+            )

@@ -1,0 +1,1 @@
+"""Answers of goals by rules over facts in a database."""

@@ -1,0 +1,123 @@
+"""A run of steps on a database: the note of the last step whose tables hold, and what the run may take.
+
+A step makes new tables beside the old ones, then writes the note; so a run that is cut off at any time goes
+on from the step before. The note is for one run only: other facts, another theory or other options have
+another fingerprint.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.contraction.relational_databases import Database
+from herbrand.engines.engine import Settings
+from herbrand.engines.loop import Limits
+from herbrand.errors import UnsupportedError
+from herbrand.program.question import Question
+from herbrand.scale.evidence import StoredEvidence
+
+RUN = "run"
+
+
+@dataclass(frozen=True)
+class Run:
+    """``room``: free bytes of disk, None if unknown; ``top`` and ``least`` leave out rows of the answer."""
+
+    database: Database
+    fingerprint: str = ""
+    resume: bool = False
+    room: int | None = None
+    top: int | None = None
+    least: float | None = None
+
+    def begin(self) -> None:
+        """From here on no step is kept."""
+        self.database.drop(RUN)
+
+    def keep(self, state: dict[str, Any]) -> None:
+        """The one row that says which step's tables hold."""
+        self.database.keep(RUN, json.dumps({"fingerprint": self.fingerprint, **state}))
+
+    def kept(self) -> dict[str, Any]:
+        """What was kept last; raises where another run kept it."""
+        found = self.database.noted(RUN)
+        if found.get("fingerprint") != self.fingerprint:
+            raise nothing_to_resume(self.database)
+        return found
+
+
+class StoredState(Protocol):
+    """``step``: how many were taken; ``moved``: how far the last one was from rest."""
+
+    @property
+    def evidence(self) -> StoredEvidence: ...
+    @property
+    def question(self) -> Question: ...
+    @property
+    def step(self) -> int: ...
+    @property
+    def moved(self) -> float: ...
+
+
+class StoredEngine(Protocol):
+    """An engine whose state is tables; as :class:`~herbrand.engines.engine.Engine`, begun from evidence."""
+
+    @property
+    def name(self) -> str: ...
+
+    @classmethod
+    def of(cls, run: Run, settings: Settings) -> Self:
+        """The engine as far as settings say; raises for those that it does not know here."""
+        ...
+
+    @staticmethod
+    def estimate(evidence: StoredEvidence) -> tuple[float, float]:
+        """Rows that a step joins, and bytes of disk; raises for what is not served."""
+        ...
+
+    def begun(self, evidence: StoredEvidence, question: Question) -> Any:
+        """The first state, or, where the run is resumed, the last one that is kept."""
+        ...
+
+    def limits(self, state: Any, limits: Limits) -> Limits:
+        """When to stop a run that is in this state."""
+        ...
+
+    def step(self, state: Any) -> Any: ...
+
+    def residual(self, state: Any) -> float: ...
+
+    def read(self, state: Any, status: Status) -> Marginals: ...
+
+
+def nothing_to_resume(database: Database) -> UnsupportedError:
+    return UnsupportedError(
+        f"{database.name} keeps no run of this theory with these facts and options",
+        hint="leave out --resume to begin anew",
+    )
+
+
+def refuse_foreign_settings(settings: Settings, engine: str) -> None:
+    """Options that no engine on a database takes."""
+    if settings.schedule not in (None, "parallel"):
+        raise UnsupportedError(f"on a database {engine} is parallel, not {settings.schedule}")
+    if settings.clip is not None:
+        raise UnsupportedError("on a database messages are not clipped", hint="leave out --clip, or --on")
+    if settings.starts not in (None, 1):
+        raise UnsupportedError(f"on a database {engine} has one start")
+    if settings.damping is not None and not 0 <= settings.damping < 1:
+        raise UnsupportedError(
+            f"the damping is {settings.damping}", hint="a number from 0 up to, not including, 1"
+        )
+
+
+def refuse_other_questions(question: Question) -> None:
+    if question.formulas or question.most_probable:
+        what = "the most probable world" if question.most_probable else "queried formulas"
+        raise UnsupportedError(
+            f"{what} cannot be asked of a database yet", hint="ask for predicates or atoms, or leave out --on"
+        )
