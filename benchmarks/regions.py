@@ -2,6 +2,8 @@
 
 python -m benchmarks regions
 
+Models are run for a quarter of an hour at most and kept in ``build/regions``: another run goes on with more.
+
 Fifteen predicates, each over constants of a type of its own, and fifteen clauses over three of them, with
 weights from a normal distribution of deviation σ; and friends, smokers, parents and cancer with drawn
 weights: the two experiments of "Lifted Region-Based Belief Propagation" (Smith, Singla and Gogate). What is
@@ -12,11 +14,13 @@ counting still gives at 1,000 constants.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from statistics import mean, median
@@ -40,8 +44,14 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 PREDICATES = 15
 SIZES = (2, 3, 5, 8)
 DEVIATIONS = (0.2, 0.5, 1.0)
-MODELS = 4
-"""So many are drawn; each is run with every number of constants and every deviation."""
+MODELS = 84
+"""So many are drawn; each is run with every number of constants and every deviation: 1,008 in all."""
+
+SECONDS, FRIENDS_SECONDS = 720.0, 60.0
+"""For so long models are run; what is found is kept, and the next run goes on."""
+
+KEPT = Path(__file__).parents[1] / "build" / "regions"
+"""Found by earlier runs; to be deleted where engines have changed."""
 
 LARGE = (10, 30, 100, 300, 1000)
 LARGE_MODELS = 4
@@ -98,6 +108,8 @@ STRUCTURES: Structures = {
 def report() -> str:
     """All tables; draws the pictures."""
     PICTURES.mkdir(exist_ok=True)
+    run_models("clauses", SECONDS)
+    run_models("friends", FRIENDS_SECONDS)
     return "\n\n".join([_random_clauses(), _friends(), _large()])
 
 
@@ -164,22 +176,54 @@ def _of_coins(p: float, q: float) -> float:
     return math.fsum(a * math.log(a / max(b, least)) for a, b in sides if a > 0)
 
 
+def _structures(family: str) -> Structures:
+    return STRUCTURES if family == "clauses" else {LOOPY: STRUCTURES[LOOPY], MERGED: lambda _: Regions()}
+
+
+def run_models(family: str, seconds: float) -> None:
+    """Runs models that no earlier run has, one a cell in turn, and keeps each; starts none after so long."""
+    done, began = set(_kept(family)), time.perf_counter()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    cells = [(n, size, sigma) for n in range(MODELS) for size in SIZES for sigma in DEVIATIONS]
+    with (KEPT / f"{family}.jsonl").open("a") as file:
+        for cell in cells:
+            if cell not in done and time.perf_counter() - began < seconds:
+                file.write(json.dumps([cell, _of_model(family, *cell)]) + "\n")
+                file.flush()
+
+
+def _of_model(family: str, number: int, size: int, deviation: float) -> dict[str, Any]:
+    """What each structure makes of a model; nothing, where counting cannot answer it."""
+    written = {"clauses": clauses, "friends": friends}[family]
+    program = hb.Model(hb.parse(written(number, size, deviation))).program
+    try:
+        exact = run(engine_named("lifted", Settings(seconds=EXACT_SECONDS)), program, Question())
+    except BudgetError:
+        return {}
+    found = {n: measured(program, exact, engine(size)) for n, engine in _structures(family).items()}
+    return {name: asdict(one) for name, one in found.items()}
+
+
+def _kept(family: str) -> dict[tuple[int, int, float], dict[str, Any]]:
+    """By number, size and deviation what earlier runs found; a line that was cut off is left out."""
+    path, found = KEPT / f"{family}.jsonl", {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        with contextlib.suppress(json.JSONDecodeError):
+            (number, size, deviation), told = json.loads(line)
+            found[number, size, deviation] = told
+    return found
+
+
 @cache
 def _grid(family: str, size: int, deviation: float) -> dict[str, list[Found]]:
-    written = {"clauses": clauses, "friends": friends}[family]
-    structures = (
-        STRUCTURES if family == "clauses" else {LOOPY: STRUCTURES[LOOPY], MERGED: lambda _: Regions()}
-    )
-    found: dict[str, list[Found]] = {name: [] for name in structures}
-    for number in range(MODELS):
-        program = hb.Model(hb.parse(written(number, size, deviation))).program
-        try:
-            exact = run(engine_named("lifted", Settings(seconds=EXACT_SECONDS)), program, Question())
-        except BudgetError:
-            continue
-        for name, engine in structures.items():
-            found[name].append(measured(program, exact, engine(size)))
-    return found
+    models = [told for (_, s, d), told in _kept(family).items() if (s, d) == (size, deviation) and told]
+    return {name: [Found(**told[name]) for told in models] for name in _structures(family)}
+
+
+def _models(family: str) -> str:
+    """How many models there are in all, and in each cell."""
+    told = [len(_grid(family, size, deviation)[LOOPY]) for size in SIZES for deviation in DEVIATIONS]
+    return f"{sum(told):,} models in all, {min(told)} to {max(told)} a cell"
 
 
 def _rows(family: str, names: Sequence[str]) -> Iterator[str]:
@@ -192,6 +236,8 @@ def _rows(family: str, names: Sequence[str]) -> Iterator[str]:
 
 def _cell(found: Sequence[Found]) -> str:
     """Mean and median divergence, and how many of the runs converged."""
+    if not found:
+        return "not run"
     divergences = [one.divergence for one in found]
     share = mean(one.converged for one in found)
     told = f"{mean(divergences):.1e} ({abs(median(divergences)):.0e})"
@@ -204,8 +250,8 @@ def _random_clauses() -> str:
     lines = [heads, "| ---: | ---: |" + " --- |" * len(names), *_rows("clauses", names)]
     small = [_grid("clauses", size, deviation) for size in SIZES for deviation in DEVIATIONS]
     told = (
-        f"{MODELS} models of random clauses a cell, less those that counting cannot answer in "
-        f"{EXACT_SECONDS:.0f} s: mean divergence, its median in brackets; merged clusters "
+        f"Random clauses, {_models('clauses')} (less those that counting cannot answer in "
+        f"{EXACT_SECONDS:.0f} s): mean divergence, its median in brackets; merged clusters "
     )
     told += f"hold at most {VARIABLES} predicates.\n\n"
     files = [f"regions-{name}.svg" for name in ("loopy", "single", "joint", "merged")]
@@ -236,7 +282,8 @@ def _friends() -> str:
     heads = "| people | σ | " + " | ".join([LOOPY, "regions (one: exact)"]) + " |"
     lines = [heads, "| ---: | ---: | --- | --- |", *_rows("friends", names)]
     picture = _drawn("friends", LOOPY, "regions-friends-loopy.svg")
-    return "Friends, smokers, parents, cancer, with unit clauses:\n\n" + "\n".join([*lines, "", picture])
+    told = f"Friends, smokers, parents, cancer, with unit clauses, {_models('friends')}:\n\n"
+    return told + "\n".join([*lines, "", picture])
 
 
 def _large() -> str:

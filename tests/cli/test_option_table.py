@@ -53,6 +53,7 @@ INFER_OPTIONS = [
     ["--starts", "3"],
     ["--samples", "500"],
     ["--cost", "100000"],
+    ["--structure", "counts"],
     ["--clip", "0.5"],
 ]
 ANSWERED, REFUSED, NOT_CONVERGED = 0, 1, 3

@@ -105,8 +105,10 @@ Samples = Annotated[
 Cost = Annotated[
     float | None, typer.Option("--cost", metavar="OPERATIONS", min=0, help="How large a region may grow.")
 ]
-
-
+Structure = Annotated[
+    str | None,
+    typer.Option("--structure", metavar="NAME", help="regions: merged, counts, elements, partial or ground."),
+]
 Clip = Annotated[
     float | None,
     typer.Option(
@@ -156,6 +158,7 @@ class Stepped(Limited):
     starts: Starts = None
     samples: Samples = None
     cost: Cost = None
+    structure: Structure = None
     clip: Clip = None
 
 

@@ -7,12 +7,17 @@ import math
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.engines.belief.model import Compiled
 from herbrand.engines.gibbs.convergence import convergence, effective_samples, split_r_hat
+from herbrand.engines.gibbs.engine import Gibbs
+from herbrand.engines.gibbs.kernels import Network, sweeps
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
-from tests.oracles.worlds import Universe, exact_answers
+from herbrand.program.question import Question
+from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 from tests.program_generators import models
 
 SURE = 6
@@ -133,3 +138,88 @@ def test_effective_samples_of_a_sticky_chain() -> None:
     assert samples[0] == pytest.approx(chains * batches * batch / 9, rel=0.3)
     assert split_r_hat(counts, batch)[0] < 1.01
     assert convergence(counts, batch).standard_error < 0.005
+
+
+@settings(
+    phases=[Phase.reuse, Phase.generate],
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(models(hard=True), st.integers(0, 5))
+def test_every_draw_has_the_law_of_worlds(model: tuple[Theory, Universe], seed: int) -> None:
+    """Each block goes to the state that its die points at, in the shares of the worlds that differ in this
+    block only."""
+    theory, universe = model
+    try:
+        state = Gibbs(seed=seed).start(hb.Model(theory).program, Question())
+    except (ContradictionError, UnsupportedError):
+        return
+    network, found = state.network, state.compiled
+    names = atoms_by_axis(found)
+    values, holding = state.values[0].copy(), state.holding[0].copy()
+    seen = np.zeros(state.counts.shape[2], np.int64)
+    blocks = len(network.state_counts)
+    dice = np.random.default_rng(seed).random(blocks)
+    for block in range(blocks):
+        alone = only_block(network, block)
+        before = values.copy()
+        sweeps(alone, values, holding, dice[None, block : block + 1], seen)
+        first, last = network.block_starts[block], network.block_starts[block + 1]
+        atoms, width = network.block_atoms[first:last], last - first
+        start, count = network.state_starts[block], network.state_counts[block]
+        states = network.states[start : start + width * count].reshape(count, width)
+        weights = []
+        for row in states:
+            world = before.copy()
+            world[atoms] = row
+            weights.append(log_weight(universe, theory, names, world))
+        shares = np.exp(np.array(weights) - max(weights))
+        ends = np.cumsum(shares / shares.sum())
+        chosen = next(i for i, row in enumerate(states) if (row == values[atoms]).all())
+        assert ends[chosen] >= dice[block] - 1e-9
+        assert chosen == 0 or ends[chosen - 1] <= dice[block] + 1e-9
+
+
+def only_block(network: Network, block: int) -> Network:
+    """The network with one block to draw."""
+
+    def cut(starts: np.ndarray) -> np.ndarray:
+        return starts[block : block + 2]
+
+    return network._replace(
+        block_starts=cut(network.block_starts),
+        block_atoms=network.block_atoms[: network.block_starts[block + 1]],
+        state_starts=network.state_starts[block : block + 1],
+        state_counts=network.state_counts[block : block + 1],
+        table_starts=cut(network.table_starts),
+        axis_starts=cut(network.axis_starts),
+        alone=network.alone[block : block + 1],
+    )
+
+
+def atoms_by_axis(found: Compiled) -> dict[int, GroundAtom]:
+    """The latent atom of each axis."""
+    named = {}
+    for name, declared in found.program.signature.predicates.items():
+        domains = [found.program.domain(t).values.to_pylist() for t in declared.types]
+        latent = found.evidence.known(name).latent_codes()
+        if not len(latent):
+            continue
+        for code, axis in zip(latent.tolist(), found.axes_of(name, latent), strict=True):
+            arguments = []
+            for domain in reversed(domains):
+                code, place = divmod(code, len(domain))
+                arguments.insert(0, domain[place])
+            named[int(axis)] = (name, tuple(arguments))
+    return named
+
+
+def log_weight(universe: Universe, theory: Theory, names: dict[int, GroundAtom], values: np.ndarray) -> float:
+    """Of the world in which latent atoms have these values, by plain loops."""
+    world: dict[GroundAtom, object] = {atom: universe.choices(atom)[0] for atom in universe.atoms()}
+    for axis, atom in names.items():
+        world[atom] = (universe.predicates[atom[0]][1] or (False, True))[values[axis]]
+    if any(world[atom] == value for atom, value in universe.excluded):
+        return -math.inf
+    return universe.log_weight(world, theory.formulas)

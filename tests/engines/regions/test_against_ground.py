@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.marginals import Marginals
 from herbrand.engines.loop import Limits, run
 from herbrand.engines.regions import graph as engine_graph
-from herbrand.engines.regions.engine import Part, Regions
+from herbrand.engines.regions.engine import Regions
+from herbrand.engines.regions.graph import region_graph
+from herbrand.engines.regions.messages import Propagation
+from herbrand.engines.regions.parts import Part
 from herbrand.engines.regions.tables import summed
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -35,18 +41,25 @@ STRUCTURES = [
 ]
 
 
-def atoms_of(part: Part, variable: int, graph: Graph) -> list[Any]:
-    """The latent ground atoms that a variable counts."""
-    scene = part.summation.scene
-    pools = part.propagation.counts.layout.axes[variable].pools
-    names = {own.predicate for pool in pools for own in scene.families[scene.pools[pool].family].owns}
-    return [atom for atom in graph.sizes if atom[0] in names]  # type: ignore[index]
+def atoms_of(part: Part, variable: int, graph: Graph) -> list[list[Any]]:
+    """The latent ground atoms of each element that a variable counts."""
+    scene, counts = part.summation.scene, part.propagation.counts
+    bunches = part.summation.bunches.all
+    pools = [bunches[variable].pool] if counts.layout is None else counts.counted.axes[variable].pools
+    found = []
+    for pool in pools:
+        family = scene.families[scene.pools[pool].family]
+        constants = scene.program.domain(family.type).values.to_pylist()
+        for element in scene.pools[pool].elements:
+            atoms = [(own.predicate, (constants[element],)) for own in family.owns]
+            found.append([atom for atom in atoms if atom in graph.sizes])
+    return found if counts.elements[variable] > 1 else [[a for atoms in found for a in atoms]]
 
 
 def written_out(part: Part, region: engine_graph.Region, graph: Graph) -> list[Region]:
     """The ground regions that one stands for."""
-    atoms = [atom for variable in region.scope for atom in atoms_of(part, variable, graph)]
-    return [frozenset((atom,)) for atom in atoms] if region.single else [frozenset(atoms)]
+    choices = [combinations(atoms_of(part, v, graph), number) for v, number in region.taken]
+    return [frozenset(a for some in chosen for e in some for a in e) for chosen in product(*choices)]
 
 
 def ground_regions(part: Part, graph: Graph) -> RegionGraph:
@@ -86,8 +99,9 @@ def test_every_round_is_that_of_the_ground_region_graph(
         for number, region in enumerate(part.propagation.graph.regions):
             belief = part.propagation.belief(number, run.messages)
             for ground in written_out(part, region, graph):
-                for variable in region.scope:
-                    atom = atoms_of(part, variable, graph)[0]
+                for variable, atom in (
+                    (v, a) for v in region.scope for atoms in atoms_of(part, v, graph) for a in atoms
+                ):
                     if atom not in ground:
                         continue
                     theirs = np.exp(expected.marginal(expected.belief(ground), ground, [atom])[1,])
@@ -97,16 +111,58 @@ def test_every_round_is_that_of_the_ground_region_graph(
         assert found == pytest.approx(expected.free_energy() + graph.constant, abs=1e-8)
 
 
+@generated
+@given(
+    theories(clauses=True, facts=True, constants=3), st.sampled_from([4.0, 8.0, 12.0, 16.0]), st.booleans()
+)
+def test_regions_of_some_constants_are_all_ground_ones(
+    model: tuple[str, Universe], cost: float, merge: bool
+) -> None:
+    """Whichever arguments are counted and whichever taken one at a time, and whatever regions share."""
+    text, universe = model
+    theory = hb.parse(text)
+    state = Regions(cost=cost, merge=merge, partial=True).start(hb.Model(theory).program, Question())
+    assume(state.problem is not None and state.parts[0].propagation.counts.layout is None)
+    (part,), graph = state.parts, ground_graph(universe, theory.formulas)
+    counts, made = part.propagation.counts, part.propagation.graph
+    outer = [r for r in made.regions if not any(r.inside(other) for other in made.regions)]
+    for deep in (True, False):
+        propagation = Propagation(counts, region_graph(outer, made.elements, counts.parts, deep=deep))
+        rung = replace(part, propagation=propagation)
+        expected = ground_regions(rung, graph)
+        if expected.chooses or not all(expected.owners):  # a tautology is no factor here
+            continue
+        messages = propagation.no_messages
+        for _ in range(3):
+            messages, _ = propagation.round(messages, 0.4)
+            expected.round(0.4)
+        for number, region in enumerate(propagation.graph.regions):
+            belief = propagation.belief(number, messages)
+            for ground in written_out(rung, region, graph):
+                for variable, atom in (
+                    (v, a) for v in region.scope for atoms in atoms_of(rung, v, graph) for a in atoms
+                ):
+                    if atom in ground:
+                        theirs = np.exp(expected.marginal(expected.belief(ground), ground, [atom])[1,])
+                        ours = of_one(rung, variable, belief, region)
+                        assert np.isnan(ours) or ours == pytest.approx(theirs, abs=1e-9)
+        energy = propagation.free_energy(messages)
+        assert energy == pytest.approx(expected.free_energy() + graph.constant, abs=1e-8)
+
+
 def of_one(part: Part, variable: int, belief: np.ndarray, region: engine_graph.Region) -> float:
     """What a region believes of one atom of a variable."""
     counted = part.propagation.counts.variables[variable]
-    cells = part.summation.tabulated.cells[part.propagation.counts.layout.axes[variable].pools[0]]
+    pool = part.summation.bunches.all[variable].pool
+    if part.propagation.counts.layout is not None:
+        pool = part.propagation.counts.counted.axes[variable].pools[0]
+    cells = part.summation.tabulated.cells[pool]
     if cells.profiles == 1:
         return float("nan")  # no other variable bears on it: a table of one entry
-    if not region.single:
-        others = [place for place, other in enumerate(region.scope) if other != variable]
-        belief = np.log(np.exp(summed(belief, others)) @ counted.counts / counted.elements)
-    return float(np.exp(belief[cells.profile[1]]))
+    others = [place for place, other in enumerate(region.scope) if other != variable]
+    taken = region.numbers[variable]
+    shares = np.exp(summed(belief, others)) @ counted.counts(taken) / taken
+    return float(shares[cells.profile[1]])
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

@@ -52,7 +52,7 @@ def answered(engine: Any, program: Program, limits: Limits | None = None) -> Mar
 
 def largest_difference(one: Marginals, other: Marginals) -> float:
     pairs = zip(one.rows(), other.rows(), strict=True)
-    return max(abs(ours.probability - theirs.probability) for ours, theirs in pairs)
+    return max((abs(ours.probability - theirs.probability) for ours, theirs in pairs), default=0.0)
 
 
 def assert_exact_where_said(text: str) -> None:
@@ -232,3 +232,76 @@ def test_the_command_line_says_that_another_method_did_the_work(tmp_path: Path) 
         assert told.exit_code == 0
         assert said in told.stdout.splitlines()[0]
         assert said in told.stderr
+
+
+PAIRS = """\
+type t = {{{names}}}
+predicate s(t)
+predicate c(t) in {{"a", "b", "n"}}
+predicate f(t, t)
+0.4: s(x) and f(x, y) => s(y)
+0.3: c(x) = "a" and f(x, y) => c(y) = "a"
+0.2: c(x) = "b" and f(x, y) => c(y) = "b"
+-0.2: f(x, y) and f(y, x)
+0.5: s(x) => c(x) = "a"
+"""
+
+
+def friends(size: int, facts: str = "") -> hb.Model:
+    names = ", ".join(f'"p{i}"' for i in range(size))
+    return hb.Model(hb.parse(PAIRS.format(names=names) + facts))
+
+
+@pytest.mark.parametrize("facts", ["", 's("p0")\n', 's("p0") ~ 0.8\nnot c("p0") = "b"\n'])
+def test_two_constants_at_a_time_where_all_counts_are_too_many(facts: str) -> None:
+    """Of two constants one region is all there is: exact. Of more, the pairs overlap."""
+    for size in (1, 2, 3):
+        model = friends(size, facts)
+        exact = model.infer(engine="lifted")
+        engine: Any = Regions(cost=60.0, partial=True)
+        answer = answered(engine, model.program, Limits(1e-10))
+        assert answer.status.converged
+        assert answer.status.advice == ""
+        if size < 3:
+            assert answer.log_partition == pytest.approx(exact.log_partition, abs=1e-9)
+            assert largest_difference(answer, exact) < 1e-9
+        else:
+            assert largest_difference(answer, exact) < 0.02
+
+
+def test_partial_regions_reach_where_no_count_does() -> None:
+    """Six profiles of 400 constants have 9e10 vectors of counts."""
+    model = friends(400, "-6: f(x, y)\n")
+    plain = model.infer(engine="regions", query="s")
+    assert "those of bp" in plain.status.advice
+    partial = model.infer(engine="regions", structure="partial", query="s")
+    assert partial.status.advice == "" and partial.status.converged
+    assert 0 < partial['s("p7")'] < 1
+    support = Regions(partial=True).supports(model.program, Question())
+    assert "some constants at a time" in support.detail
+
+
+def test_a_star_of_single_constants_is_exact() -> None:
+    """Given all of s, each r(x) stands alone: copies that share what is counted."""
+    constants = {name: ", ".join(f'"{name}{i}"' for i in range(4)) for name in "ab"}
+    text = f"type a = {{{constants['a']}}}\ntype b = {{{constants['b']}}}\npredicate r(a)\npredicate s(b)\n"
+    text += "0.7: (exists y: s(y)) => r(x)\n0.3: r(x) or s(y)\n-0.4: s(y)\n"
+    model = hb.Model(hb.parse(text))
+    engine: Any = Regions(cost=12.0, partial=True)
+    answer, exact = answered(engine, model.program), model.infer(engine="exact")
+    assert answer.guarantee is Guarantee.EXACT
+    assert answer.log_partition == pytest.approx(exact.log_partition, abs=1e-9)
+    assert largest_difference(answer, exact) < 1e-9
+
+
+def test_structures_by_name() -> None:
+    model = loop(3)
+    ground, bp = model.infer(engine="regions", structure="ground"), model.infer(engine="bp")
+    assert largest_difference(ground, bp) < 1e-12
+    assert "one ground formula" in ground.status.advice
+    counts = model.infer(engine="regions", structure="counts")
+    assert largest_difference(counts, answered(Regions(merge=False), model.program)) < 1e-12
+    elements = model.infer(engine="regions", structure="elements")
+    assert largest_difference(elements, counts) > 1e-6
+    with pytest.raises(UnsupportedError, match="no structure 'count'"):
+        model.infer(engine="regions", structure="count")

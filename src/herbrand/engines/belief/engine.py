@@ -17,6 +17,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
+from herbrand.engines.belief.damping import is_due, raised
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
@@ -32,10 +33,6 @@ from herbrand.program.question import Question
 
 SCHEDULES = ("parallel", "sequential")
 ROUNDS_EXPECTED = 50
-PATIENCE = 10
-"""Undamped rounds in which the residual should halve; damped ones move less, and get as many more."""
-
-LEAST_STEP = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +121,9 @@ class BeliefPropagation:
 
     def _damped(self, state: State) -> State:
         """More damping where rounds do not help, if it is ours to choose."""
-        if self.damping is not None or state.since * (1 - state.damping) < PATIENCE:
+        if self.damping is not None or not is_due(state.since, state.damping):
             return state
-        fell = state.moved <= 0.5 * state.mark
-        damping = state.damping if fell else 1 - max(LEAST_STEP, (1 - state.damping) / 2)
+        damping = raised(state.damping, state.moved, state.mark)
         return replace(state, damping=damping, mark=state.moved, since=0)
 
     def residual(self, state: State) -> float:

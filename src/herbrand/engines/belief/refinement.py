@@ -144,7 +144,9 @@ def _alike(graph: FactorGraph) -> Iterator[_Alike]:
     for number, (start, factor) in enumerate(zip(starts.tolist(), tables[example].tolist(), strict=True)):
         edges = slice(graph.factor_edges[factor], graph.factor_edges[factor + 1])
         sizes = graph.edge_sizes[edges]
-        key, order, symmetries = _canonical(graph.tables[start : start + int(np.prod(sizes))].reshape(sizes))
+        key, order, symmetries = canonical_table(
+            graph.tables[start : start + int(np.prod(sizes))].reshape(sizes)
+        )
         kind_of[number] = kinds.setdefault(key, len(kinds))
         orders.append(order)
         groups[symmetries].append(number)
@@ -160,7 +162,7 @@ def _alike(graph: FactorGraph) -> Iterator[_Alike]:
         yield _Alike(tables[chosen], edges, kind_of[which[chosen]], symmetries)
 
 
-def _canonical(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[int, ...], ...]]:
+def canonical_table(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """A key that is equal for tables that are one up to the order
     of axes, the order that gives it, and its symmetries."""
     width = table.ndim

@@ -35,10 +35,10 @@ def contradiction(program: Program, memory: int) -> ContradictionError:
     except ContradictionError as error:
         return error
     except BudgetError:
-        return _all_hard(program)
+        return every_hard_statement(program)
 
 
-def _all_hard(program: Program) -> ContradictionError:
+def every_hard_statement(program: Program) -> ContradictionError:
     numbers = dict.fromkeys(t.statement for t in program.templates if t.weight is None)
     mistakes = [
         Mistake(

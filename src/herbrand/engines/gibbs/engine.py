@@ -8,7 +8,9 @@ for each value of each of its atoms.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -130,9 +132,10 @@ class Gibbs:
         return State(question, found, made, values, holding, counts, -math.ceil(BATCHES * WARM_UP))
 
     def step(self, state: State) -> State:
-        """One batch of sweeps by every chain."""
+        """One batch of sweeps by every chain, each in a thread of its own."""
         values, holding, counts = state.values.copy(), state.holding.copy(), state.counts.copy()
-        for chain in range(self.chains):
+
+        def drawn(chain: int) -> Array:
             random = self._random(chain, state.batch + BATCHES)
             seen = np.zeros(counts.shape[2], np.int64)
             blocks, left = len(state.network.state_counts), self.batch_size
@@ -140,8 +143,12 @@ class Gibbs:
                 rows = max(1, min(left, NUMBERS_AT_ONCE // max(1, blocks)))
                 sweeps(state.network, values[chain], holding[chain], random.random((rows, blocks)), seen)
                 left -= rows
-            if state.batch >= 0:
-                counts[chain, state.batch] = seen
+            return seen
+
+        with ThreadPoolExecutor(min(self.chains, os.cpu_count() or 1)) as threads:
+            for chain, seen in enumerate(threads.map(drawn, range(self.chains))):
+                if state.batch >= 0:
+                    counts[chain, state.batch] = seen
         return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
 
     def residual(self, state: State) -> float:

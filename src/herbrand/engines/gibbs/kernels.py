@@ -7,7 +7,7 @@ members hold, so that one atom's change costs only what depends on it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -23,7 +23,8 @@ class Network(NamedTuple):
 
     ``members`` are the edges by which axis a is a member of "some" factors, from ``member_starts[a]`` on;
     ``maker`` [axis] is the factor that makes a helper, -1 for an atom. ``near_tables`` and ``near_axes`` are
-    what a block's weight is made of.
+    what a block's weight is made of; ``strides`` [near table] how far apart the entries are of two values of
+    the block's first atom. A block is ``alone`` where it is one atom that no helper rests on.
     """
 
     graph: FactorGraph
@@ -40,6 +41,8 @@ class Network(NamedTuple):
     near_tables: Array
     axis_starts: Array
     near_axes: Array
+    strides: Array
+    alone: Array
 
 
 def network(graph: FactorGraph, blocks: Blocks) -> Network:
@@ -77,6 +80,8 @@ def network(graph: FactorGraph, blocks: Blocks) -> Network:
         blocks.state_counts,
         blocks.states,
         *near,
+        _strides(graph, blocks.pointers, blocks.atoms, near[0], near[1]),
+        np.diff(near[2]) == 1,
     )
 
 
@@ -141,6 +146,24 @@ def _put(array: Array, place: int, value: int) -> Array:
         array = longer
     array[place] = value
     return array
+
+
+@numba.njit(cache=True, nogil=True)
+def _strides(
+    graph: FactorGraph, block_starts: Array, block_atoms: Array, starts: Array, near_tables: Array
+) -> Array:
+    """For each table near a block, how many entries on the next value of the block's first atom is."""
+    found = np.zeros(starts[-1], np.int64)
+    for block in range(len(block_starts) - 1):
+        atom = block_atoms[block_starts[block]]
+        for place in range(starts[block], starts[block + 1]):
+            factor, stride = near_tables[place], 1
+            for edge in range(graph.factor_edges[factor + 1] - 1, graph.factor_edges[factor] - 1, -1):
+                axis = graph.edge_axes[edge]
+                if axis == atom:
+                    found[place] += stride
+                stride *= graph.sizes[axis]
+    return found
 
 
 @numba.njit(cache=True, nogil=True)
@@ -253,36 +276,92 @@ def _weight(network: Network, block: int, values: Array) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, seen: Array) -> None:
-    """One sweep a row of ``uniforms`` [sweep, block]; ``seen`` counts each atom's values after each sweep."""
-    graph = network.graph
+    """One sweep a row of ``uniforms`` [sweep, block]; ``seen`` counts each atom's values after each sweep.
+
+    Nearly all blocks are one atom, so these are drawn here: a call would hand on every array of the network,
+    which takes ten times as long as the draw itself.
+    """
+    graph, block_starts, block_atoms = network.graph, network.block_starts, network.block_atoms
+    alone, table_starts, near_tables = network.alone, network.table_starts, network.near_tables
+    strides, starts, sizes, unary = network.strides, graph.starts, graph.sizes, graph.unary
+    tables, firsts = graph.tables, graph.table_starts
+    factor_edges, edge_axes = graph.factor_edges, graph.edge_axes
     most = 1
     for count in network.state_counts:
         most = max(most, count)
     log_weights = np.empty(most)
-    waiting = np.empty(max(1, len(graph.edge_axes)), np.int64)
+    waiting = np.empty(max(1, len(edge_axes)), np.int64)
     for row in range(len(uniforms)):
-        for block in range(len(network.state_counts)):
-            count = network.state_counts[block]
-            largest = NEVER
-            for state in range(count):
-                _put_state(network, block, state, values, holding, waiting)
-                log_weights[state] = _weight(network, block, values)
-                largest = max(largest, log_weights[state])
-            total = 0.0
-            for state in range(count):
-                log_weights[state] = math.exp(log_weights[state] - largest)
-                total += log_weights[state]
-            left = uniforms[row, block] * total
-            chosen = -1
-            for state in range(count):
-                if log_weights[state] > 0.0:
-                    chosen = state
-                    left -= log_weights[state]
-                    if left < 0.0:
-                        break
-            _put_state(network, block, chosen, values, holding, waiting)
-        for atom in network.block_atoms:
-            seen[graph.starts[atom] + values[atom]] += 1
+        for block in range(len(alone)):
+            if not alone[block]:
+                uniform = uniforms[row, block]
+                _draw_jointly(network, block, uniform, values, holding, log_weights, waiting)
+                continue
+            atom = block_atoms[block_starts[block]]
+            size, start, before = sizes[atom], starts[atom], values[atom]
+            for value in range(size):
+                log_weights[value] = unary[start + value]
+            no, yes = log_weights[0], log_weights[min(1, size - 1)]
+            for place in range(table_starts[block], table_starts[block + 1]):
+                factor, entry = near_tables[place], 0
+                for edge in range(factor_edges[factor], factor_edges[factor + 1]):
+                    axis = edge_axes[edge]
+                    entry = entry * sizes[axis] + values[axis]
+                stride = strides[place]
+                entry += firsts[factor] - before * stride
+                if size == 2:
+                    no += tables[entry]
+                    yes += tables[entry + stride]
+                else:
+                    for value in range(size):
+                        log_weights[value] += tables[entry + value * stride]
+            if size != 2:
+                values[atom] = _drawn(log_weights, size, uniforms[row, block])
+            elif no == NEVER:
+                values[atom] = 1
+            else:
+                values[atom] = uniforms[row, block] * (1.0 + math.exp(yes - no)) >= 1.0
+        for atom in block_atoms:
+            seen[starts[atom] + values[atom]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _drawn(log_weights: Array, count: Any, uniform: float) -> int:
+    """One of the first ``count``, each as often as it weighs."""
+    largest = NEVER
+    for state in range(count):
+        largest = max(largest, log_weights[state])
+    total = 0.0
+    for state in range(count):
+        log_weights[state] = math.exp(log_weights[state] - largest)
+        total += log_weights[state]
+    left = uniform * total
+    chosen = -1
+    for state in range(count):
+        if log_weights[state] > 0.0:
+            chosen = state
+            left -= log_weights[state]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def _draw_jointly(
+    network: Network,
+    block: int,
+    uniform: float,
+    values: Array,
+    holding: Array,
+    log_weights: Array,
+    waiting: Array,
+) -> None:
+    """Gives a block one of its states; what rests on it follows."""
+    count = network.state_counts[block]
+    for state in range(count):
+        _put_state(network, block, state, values, holding, waiting)
+        log_weights[state] = _weight(network, block, values)
+    _put_state(network, block, _drawn(log_weights, count, uniform), values, holding, waiting)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -19,6 +19,21 @@ Axes = tuple[str, ...]
 """The names of a table's axes."""
 
 
+def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Tensor]:
+    """What a usual pair of elements of two pools gives [profile, profile]; flat ones are told elsewhere."""
+    tables: dict[tuple[int, int], Tensor] = {}
+    for link in tabulated.tables:
+        one, other = link[1:]
+        if link in tabulated.flat:
+            continue
+        rows, columns = (torch.from_numpy(tabulated.cells[pool].first_of(True)) for pool in (one, other))
+        table = tabulated.default(link)[rows][:, columns]
+        if (other, one) in tables and one != other:
+            one, other, table = other, one, table.T
+        tables[one, other] = tables[one, other] + table if (one, other) in tables else table
+    return tables
+
+
 @dataclass(frozen=True, eq=False)
 class Factors:
     """``counts`` [row, profile] of each pool and the name of its axis. ``pairs``: what has been added to the
@@ -39,16 +54,7 @@ class Factors:
 
     def of_pairs(self) -> Iterator[tuple[Axes, Tensor]]:
         """What the usual pairs of every two pools give."""
-        tables: dict[tuple[int, int], Tensor] = {}
-        for link in self.tabulated.tables:
-            one, other = link[1:]
-            if link in self.tabulated.flat:
-                continue
-            rows, columns = (torch.from_numpy(self.cells[pool].first_of(True)) for pool in (one, other))
-            table = self.tabulated.default(link)[rows][:, columns]
-            if (other, one) in tables and one != other:
-                one, other, table = other, one, table.T
-            tables[one, other] = tables[one, other] + table if (one, other) in tables else table
+        tables = usual_pairs(self.tabulated)
         for (one, other), table in tables.items():
             self.pairs[one, other] = torch.zeros_like(table).detach().requires_grad_()
             table = table + self.pairs[one, other]
@@ -65,7 +71,7 @@ class Factors:
 
     def of_counts(self, term: CountTerm) -> Tensor:
         """What a formula about several elements that nothing links gives, over its scope."""
-        table = self._product(term, self.scope(term))
+        table = self.product(term, self.scope(term))
         if term.weight is None:
             return torch.zeros_like(table).masked_fill(table > 0, -torch.inf)
         return self.tabulated.worth(term) * table
@@ -79,7 +85,8 @@ class Factors:
         first, last = table.split(1, self.scope(term).index(self.names[pool]))
         return first, (last - first) / count
 
-    def _product(self, term: CountTerm, scope: Axes) -> Tensor:
+    def product(self, term: CountTerm, scope: Axes) -> Tensor:
+        """How many groundings of a term there are, over its scope."""
         sizes = {self.names[pool]: len(rows) for pool, rows in self.counts.items()}
         table = torch.ones([sizes[name] for name in scope], dtype=FLOAT)
         for number in term.numbers:

@@ -86,12 +86,14 @@ def problem_of(
     extra: Sequence[Template] = (),
     most: bool = False,
     scale: float = 1.0,
+    by_class: bool = False,
 ) -> Problem:
-    """The program with some more templates, all weights times ``scale``; ``most``: for its likeliest world.
+    """The program with some more templates, all weights times ``scale``; ``most``: for its likeliest world;
+    ``by_class``: elements of which different things are known are in different pools.
 
     Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`.
     """
-    scene = scene_of(program, (*program.templates, *extra), evidence)
+    scene = scene_of(program, (*program.templates, *extra), evidence, by_class)
     algebra = algebra_named("maximum" if most else "log")
     numbers = numbers_of(program, scale).requires_grad_()
     values = [range(program.value_count(name)) for name in scene.switches]

@@ -98,8 +98,11 @@ class Scene:
         return tuple(sorted({own.predicate for term in self.terms.pairs for own, _ in term.given}))
 
 
-def scene_of(program: Program, templates: Sequence[Template], evidence: Evidence) -> Scene:
-    """Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
+def scene_of(
+    program: Program, templates: Sequence[Template], evidence: Evidence, by_class: bool = False
+) -> Scene:
+    """``by_class``: elements of which different things are known are in different pools. Raises
+    :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
     terms = terms_of(program, templates)
     families = list(families_of(terms, program))
     family_of = {(f.type, own): i for i, f in enumerate(families) for own in f.owns}
@@ -127,7 +130,7 @@ def scene_of(program: Program, templates: Sequence[Template], evidence: Evidence
     pools = tuple(
         pool
         for i, (family, (_, apart)) in enumerate(zip(families, named, strict=True))
-        for pool in _pools(i, family, apart, program)
+        for pool in _pools(i, family, apart, program, elements[i] if by_class else None)
     )
     knowledge = tuple(knowledge_of(group, evidence) for group in groups)
     return Scene(
@@ -173,10 +176,15 @@ def _sides(terms: Sequence[PairTerm]) -> Iterator[Slot]:
         yield term.right
 
 
-def _pools(index: int, family: Family, apart: frozenset[int], program: Program) -> Iterator[Pool]:
+def _pools(
+    index: int, family: Family, apart: frozenset[int], program: Program, elements: Elements | None
+) -> Iterator[Pool]:
+    """One for each constant that is told apart, and one for all others; or, with their ``elements``, one for
+    each class of these."""
     count = element_count(family.type, program)
     others = np.setdiff1d(np.arange(count), sorted(apart))
-    if len(others):
-        yield Pool(index, apart, others)
+    classes = np.zeros(len(others)) if elements is None else elements.class_of[others]
+    for klass in np.unique(classes):
+        yield Pool(index, apart, others[classes == klass])
     for constant in sorted(apart):
         yield Pool(index, constant, np.array([constant]))

@@ -157,7 +157,7 @@ class Summation:
             if term.single is None or not term.single.literals
         )
         pairs = tuple(factors.of_pairs())
-        return Layout(gathering, self._constant(), tuple(axes), factors, pairs, terms)
+        return Layout(gathering, self.constant(), tuple(axes), factors, pairs, terms)
 
     def _gathering(self, clamp: Clamp | None) -> Gathering:
         cells, bunches = self.tabulated.cells, self.bunches
@@ -178,7 +178,7 @@ class Summation:
         made = plan(contraction, [Statistics()] * len(scopes), ANY_MACHINE, gradient=True)
         return run(made, [Dense(table.contiguous()) for table in tables]).to_dense()
 
-    def _constant(self) -> Tensor:
+    def constant(self) -> Tensor:
         """What unusual pairs give whose elements have one state each."""
         total = torch.zeros((), dtype=FLOAT)
         for (group, pattern, left, right), times in self.bunches.settled.items():

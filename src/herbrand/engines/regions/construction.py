@@ -1,4 +1,4 @@
-"""Which clusters of variables make the largest regions, under a bound on what one may cost.
+"""Which clusters make the largest regions, under a bound on what one may cost.
 
 The smallest choice is one cluster a formula. Clusters that share variables are then merged, two at a time, as
 long as the table of both together stays within the bound: each merge moves inference from between regions to
@@ -12,39 +12,54 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from herbrand.engines.regions.counts import CountGraph
-from herbrand.engines.regions.graph import Scope
+from herbrand.engines.regions.graph import Region, joined, maximal
 
-Pair = tuple[Scope, Scope]
-
-
-def one_a_formula(graph: CountGraph) -> list[Scope]:
-    """The scopes of factors that are not inside others, and variables that no factor is about."""
-    alone = [(variable,) for variable in range(len(graph.variables))]
-    distinct = sorted({*graph.scopes, *alone}, key=lambda scope: (-len(scope), scope))
-    return [s for s in distinct if not any(set(s) < set(other) for other in distinct)]
+Pair = tuple[Region, Region]
 
 
-def merged(graph: CountGraph, clusters: Iterable[Scope], cost: float) -> list[Scope]:
+def one_a_formula(graph: CountGraph) -> list[Region]:
+    """What factors are about, less what is inside others; and variables that no factor is about."""
+    alone = [graph.all_of((variable,)) for variable in range(len(graph.variables))]
+    return maximal([*graph.parts, *alone])
+
+
+def within(graph: CountGraph, cost: float) -> list[Region]:
+    """For each factor all elements of its variables; where that would be more than ``cost`` entries, only so
+    many elements as one grounding names of the variables that make it largest."""
+    alone = [Region(((variable, 1),)) for variable in range(len(graph.variables))]
+    return maximal(_taken(graph, part, cost) for part in maximal([*graph.parts, *alone]))
+
+
+def _taken(graph: CountGraph, part: Region, cost: float) -> Region:
+    found = graph.all_of(part.scope)
+    waiting = sorted(part.taken, key=lambda pair: len(graph.variables[pair[0]]))
+    while graph.entries(found) > cost and waiting:
+        variable, number = waiting.pop()
+        found = Region(tuple((v, number if v == variable else taken) for v, taken in found.taken))
+    return found
+
+
+def merged(graph: CountGraph, clusters: Iterable[Region], cost: float) -> list[Region]:
     """Clusters merged greedily, the most promising two first, into tables of at most ``cost`` entries."""
     clusters = list(clusters)
-    strength = {scope: _strength(table) for scope, table in graph.factors.items()}
+    strength = {about: _strength(table) for about, table in graph.factors.items()}
     gains = _gains(graph, clusters, clusters, strength, cost)
     while gains:
         pair = max(gains, key=lambda pair: (gains[pair], pair))
-        union = _union(pair)
-        absorbed = {cluster for cluster in clusters if set(cluster) <= set(union)}
+        union = joined(*pair)
+        absorbed = {cluster for cluster in clusters if cluster.fits(union)}
         clusters = [cluster for cluster in clusters if cluster not in absorbed]
         gains = {two: gain for two, gain in gains.items() if not absorbed & set(two)}
         gains |= _gains(graph, [union], clusters, strength, cost)
         clusters.append(union)
-    return sorted(clusters, key=lambda scope: (-len(scope), scope))
+    return maximal(clusters)
 
 
 def _gains(
     graph: CountGraph,
-    new: Sequence[Scope],
-    clusters: Sequence[Scope],
-    strength: dict[Scope, float],
+    new: Sequence[Region],
+    clusters: Sequence[Region],
+    strength: dict[Region, float],
     cost: float,
 ) -> dict[Pair, tuple[int, int, float, float]]:
     """What merging a new cluster with another would bring: how many clusters come inside, how much the two
@@ -53,21 +68,17 @@ def _gains(
     for one in new:
         for other in clusters:
             pair = (min(one, other), max(one, other))
-            shared = set(one) & set(other)
+            shared = set(one.scope) & set(other.scope)
             if one == other or not shared or pair in found:
                 continue
-            union = _union(pair)
+            union = joined(*pair)
             entries = graph.entries(union)
-            if entries > cost or any(set(scope) <= set(union) for scope in graph.wide):
+            if entries > cost or graph.holds_wide(union):
                 continue
-            inside = sum(set(cluster) <= set(union) for cluster in clusters)
-            said = sum(s for scope, s in strength.items() if shared & set(scope) and set(scope) <= set(union))
+            inside = sum(cluster.fits(union) for cluster in clusters)
+            said = sum(s for about, s in strength.items() if shared & set(about.scope) and about.fits(union))
             found[pair] = (inside, len(shared), said, -entries)
     return found
-
-
-def _union(pair: Pair) -> Scope:
-    return tuple(sorted({*pair[0], *pair[1]}))
 
 
 def _strength(table: np.ndarray) -> float:

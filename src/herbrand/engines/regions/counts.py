@@ -8,8 +8,9 @@ inference, whatever is known and however many constants there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,67 +19,67 @@ from herbrand.engines.lifted.cumulated import Structure
 from herbrand.engines.lifted.factors import Axes
 from herbrand.engines.lifted.summation import Layout, Summation
 from herbrand.engines.lifted.terms import CountTerm
-from herbrand.engines.regions.graph import Scope
+from herbrand.engines.regions.graph import Region, Scope, whole
+from herbrand.engines.regions.variables import Variable
 
 Line = tuple[np.ndarray, np.ndarray]
 """Base and slope of a table along one variable, over the others."""
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
-    """``prior`` [row]: log of all ways, with their weights, to have a vector of ``counts`` [row, profile].
+class CountGraph:
+    """``factors``: log-tables by what they are about, no two about the same; ``constant`` is in no region.
 
-    ``weights`` [profile]: log-weights of one element, where all elements are alike and independent but for
-    what factors say; else ``None``: they can only be told of together.
+    Where all is counted there is a ``layout``, and every factor is about all elements of its variables.
+    ``wide``: by scope the terms whose tables are not made. ``linear``: for each scope the variables along
+    which all that is said over it is a line.
     """
 
-    prior: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray | None
-
-    def __len__(self) -> int:
-        return len(self.prior)
+    variables: tuple[Variable, ...]
+    factors: dict[Region, np.ndarray]
+    constant: float
+    layout: Layout | None = None
+    wide: dict[Scope, tuple[CountTerm, ...]] = field(default_factory=dict)
+    linear: dict[Scope, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
-    def elements(self) -> int:
-        """How many elements are counted."""
-        return int(self.counts[0].sum()) if len(self.counts) else 0
-
-    def by_count(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of rows by the count of the second of two profiles, from 0 on."""
-        found = np.full(self.elements + 1, -np.inf)
-        found[self.counts[:, 1].astype(np.int64)] = weights
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class CountGraph:
-    """``factors``: log-tables by scope, no two over the same; ``constant`` is in no region. ``wide``: by
-    scope the terms whose tables are not made. ``linear``: for each scope the variables along which all that
-    is said over it is a line."""
-
-    layout: Layout
-    variables: tuple[Variable, ...]
-    factors: dict[Scope, np.ndarray]
-    constant: float
-    wide: dict[Scope, tuple[CountTerm, ...]]
-    linear: dict[Scope, frozenset[int]]
+    def elements(self) -> tuple[int, ...]:
+        """How many elements each variable has for regions to take."""
+        return tuple(variable.elements for variable in self.variables)
 
     @property
-    def scopes(self) -> tuple[Scope, ...]:
-        """Of all factors."""
-        return (*self.factors, *self.wide)
+    def counted(self) -> Layout:
+        """The layout of what is all counted."""
+        assert self.layout is not None
+        return self.layout
 
-    def entries(self, scope: Iterable[int]) -> float:
-        """The size of a table over these variables."""
-        return float(np.prod([float(len(self.variables[v])) for v in scope]))
+    @cached_property
+    def parts(self) -> tuple[Region, ...]:
+        """What each factor is about."""
+        return (*self.factors, *map(self.all_of, self.wide))
 
-    def made(self, scope: Scope) -> float:
-        """How many entries a cluster over these variables makes at most: of a wide one, two lines'."""
-        if not any(set(factor) <= set(scope) for factor in self.wide):
-            return self.entries(scope)
-        sizes = sorted((len(self.variables[v]) for v in self.lines(scope, self.scopes)), reverse=True)
-        return 2 * self.entries(scope) / sizes[1]
+    def all_of(self, scope: Iterable[int]) -> Region:
+        return whole(scope, self.elements)
+
+    def shape(self, region: Region) -> tuple[int, ...]:
+        """Of a table over a region."""
+        return tuple(self.variables[v].rows(number) for v, number in region.taken)
+
+    def entries(self, region: Region) -> float:
+        """The size of a table over a region."""
+        return float(math.prod(map(float, self.shape(region))))
+
+    def holds_wide(self, region: Region) -> bool:
+        """Whether a factor whose table is not made fits in a region."""
+        return any(self.all_of(scope).fits(region) for scope in self.wide)
+
+    def made(self, region: Region) -> float:
+        """How many entries a cluster makes at most: of a wide one, two lines'."""
+        if not self.holds_wide(region):
+            return self.entries(region)
+        within = [scope for scope in (*self._scopes, *self.wide) if set(scope) <= set(region.scope)]
+        sizes = sorted((len(self.variables[v]) for v in self.lines(region.scope, within)), reverse=True)
+        return 2 * self.entries(region) / sizes[1]
 
     def lines(self, scope: Scope, factors: Iterable[Scope]) -> Scope:
         """The variables along which all factors within a scope are lines; those over one variable are said of
@@ -89,9 +90,9 @@ class CountGraph:
 
     def table(self, scope: Scope) -> np.ndarray:
         """A factor's table, made anew if it is wide."""
-        if scope in self.factors:
-            return self.factors[scope]
-        made = self.layout.factors
+        if scope not in self.wide:
+            return self.factors[self.all_of(scope)]
+        made = self.counted.factors
         tables = (
             ascending(made.scope(term), made.of_counts(term).detach().numpy()) for term in self.wide[scope]
         )
@@ -100,12 +101,12 @@ class CountGraph:
     def line(self, scope: Scope, variable: int) -> Line:
         """A factor as a line along a variable that it is linear in."""
         place = scope.index(variable)
-        if scope in self.factors:
-            table, counts = self.factors[scope], self.variables[variable].counts[:, 1]
+        if scope not in self.wide:
+            table, counts = self.table(scope), self.variables[variable].all_counts[:, 1]
             first, last = table.take(0, place), table.take(-1, place)
             rise = (last - first) / (counts[-1] - counts[0])
             return first - rise * counts[0], rise
-        made, (pool,) = self.layout.factors, self.layout.axes[variable].pools
+        made, (pool,) = self.counted.factors, self.counted.axes[variable].pools
         base, slope = (np.zeros([len(self.variables[v]) for v in scope if v != variable]) for _ in range(2))
         for term in self.wide[scope]:
             for total, tensor in zip((base, slope), made.line(term, pool), strict=True):
@@ -114,23 +115,32 @@ class CountGraph:
                 total += np.squeeze(table, gone)
         return base, slope
 
+    @property
+    def _scopes(self) -> Iterable[Scope]:
+        return (part.scope for part in self.factors)
+
 
 def count_graph(summation: Summation, most: float = np.inf) -> CountGraph:
-    """The graph of a summation that is possible at all; tables of more than ``most`` entries are not made
-    where one variable can always be summed out."""
+    """The graph of a summation that is possible at all, with everything counted; tables of more than ``most``
+    entries are not made where one variable can always be summed out."""
     layout = summation.layout()
-    whole = {summation.bunches.all[number].pool for number in summation.bunches.whole_pools}
+    pools = {summation.bunches.all[number].pool for number in summation.bunches.whole_pools}
     variables = []
     for axis in layout.axes:
         prior = axis.prior.detach().numpy()
         counts = np.concatenate([axis.counts[pool].numpy() for pool in axis.pools], axis=1)
-        alike = len(axis.pools) == 1 and axis.pools[0] in whole
-        variables.append(Variable(prior, counts, _weights(prior, counts) if alike else None))
+        alike = len(axis.pools) == 1 and axis.pools[0] in pools
+        count = int(counts[0].sum()) if len(counts) else 0
+        if alike and count:
+            variables.append(Variable(count, _weights(prior, counts)))
+        else:
+            variables.append(Variable(count, None, (counts, prior)))
+    elements = [variable.elements for variable in variables]
     constant = float(layout.constant.detach())
     structure = _open_structure(layout)
     bounded = {_scope(names) for names in structure.linear if _is_wide(structure, names, most)}
     wide: dict[Scope, tuple[CountTerm, ...]] = {}
-    tables, factors = list(layout.pair_tables), dict[Scope, np.ndarray]()
+    tables, factors = list(layout.pair_tables), dict[Region, np.ndarray]()
     for names, term in layout.terms:
         scope = _scope(_open(names, layout))
         if scope in bounded:
@@ -140,11 +150,16 @@ def count_graph(summation: Summation, most: float = np.inf) -> CountGraph:
     for names, tensor in tables:
         scope, table = settled_left_out(*ascending(names, tensor.detach().numpy()), variables)
         if scope:
-            factors[scope] = factors[scope] + table if scope in factors else table
+            add(factors, whole(scope, elements), table)
         else:
             constant += float(table)
     linear = {_scope(names): frozenset(map(_number, axes)) for names, axes in structure.linear.items()}
-    return CountGraph(layout, tuple(variables), factors, constant, wide, linear)
+    return CountGraph(tuple(variables), factors, constant, layout, wide, linear)
+
+
+def add(factors: dict[Region, np.ndarray], about: Region, table: np.ndarray) -> None:
+    """Puts a table to those that are about the same."""
+    factors[about] = factors[about] + table if about in factors else table
 
 
 def ascending(names: Sequence[str], table: np.ndarray) -> tuple[Scope, np.ndarray]:

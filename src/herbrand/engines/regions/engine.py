@@ -23,30 +23,19 @@ from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_
 from herbrand.engines.belief.engine import State as GroundState
 from herbrand.engines.belief.refuted import contradiction
 from herbrand.engines.engine import Settings, Support
-from herbrand.engines.lifted.costs import axes_of, largest_table
-from herbrand.engines.lifted.problem import Problem, Solution, problem_of
+from herbrand.engines.lifted.problem import Problem, Solution
 from herbrand.engines.lifted.shares import Shares
-from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
-from herbrand.engines.regions.construction import merged, one_a_formula
-from herbrand.engines.regions.counts import count_graph
-from herbrand.engines.regions.expected import Beliefs, Believed
+from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
-from herbrand.engines.regions.graph import region_graph
-from herbrand.engines.regions.messages import Propagation
+from herbrand.engines.regions.parts import Construction, Part, size_of
 from herbrand.engines.regions.runs import Run, Schedule, begun, stepped
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError, UnsupportedError, nearest
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
-
-COST = 1e5
-"""Clusters are merged up to so many entries unless told otherwise."""
-
-LARGEST_FORMULA = 2e7
-"""A single formula's table may have so many entries unless told otherwise."""
 
 SCHEDULE = Schedule.sequential
 STARTS = 2
@@ -55,17 +44,17 @@ EXPECTED_ROUNDS = 50
 AT_REST = 1e-10
 """Regions without cycles are exact once they agree; until then they go on."""
 
-BYTES_A_NUMBER = 8
-TABLES_AT_ONCE = 4
+STRUCTURES: dict[str, dict[str, bool]] = {
+    "merged": {},
+    "counts": {"merge": False},
+    "elements": {"merge": False, "joint": False},
+    "partial": {"partial": True},
+    "ground": {"lift": False},
+}
+"""What the user may name: formulas merged into clusters; one a cluster that tells of joint counts, or of one
+constant at a time; clusters that may take some constants at a time; or one ground formula a region."""
 
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One summation and its regions; ``gentler`` ones are for where these do not come to rest."""
-
-    summation: Summation
-    propagation: Propagation
-    gentler: tuple[Propagation, ...]
+AS_ASKED = "each region is one ground formula (--structure ground)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +72,10 @@ class State:
 @dataclass(frozen=True)
 class Regions:
     """``cost`` bounds the entries of a region's table. ``joint``: regions tell each other of counts, else of
-    one element at a time; ``merge``: formulas are put together in clusters. ``starts`` begin from different
-    messages, and the one with the largest region free energy is taken: a heuristic, not a bound."""
+    one element at a time; ``merge``: formulas are put together in clusters; unless ``lift`` each region is
+    one ground formula, as in ``bp``; ``partial``: where counting all is too dear, regions take some constants
+    at a time. ``starts`` begin from different messages, and the one with the largest
+    region free energy is taken: a heuristic, not a bound."""
 
     memory: int | None = None
     cost: float | None = None
@@ -95,6 +86,8 @@ class Regions:
     tolerance: float = 1e-6
     joint: bool = True
     merge: bool = True
+    lift: bool = True
+    partial: bool = False
     name: str = field(default="regions", init=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +103,7 @@ class Regions:
             settings.starts or cls.starts,
             settings.seed,
             cls.tolerance if settings.tolerance is None else settings.tolerance,
+            **_structure(settings.structure or next(iter(STRUCTURES))),
         )
 
     @property
@@ -119,6 +113,11 @@ class Regions:
             Settings(memory=self.memory, schedule=self.schedule, damping=self.damping)
         )
 
+    @property
+    def _construction(self) -> Construction:
+        """What makes the regions."""
+        return Construction(self.memory, self.cost, self.joint, self.merge, self.partial)
+
     def supports(self, program: Program, question: Question) -> Support:
         try:
             state = self.start(program, question)
@@ -127,23 +126,26 @@ class Regions:
         if state.ground is not None:
             found = self._ground.supports(program, question)
             return replace(found, state=state, reason=_fell_back(state.reason))
-        sizes = [_size(part) for part in state.parts]
+        sizes = [size_of(part) for part in state.parts]
         regions = sum(len(part.propagation.graph.regions) for part in state.parts)
         classes = sum(len(part.summation.bunches.all) for part in state.parts)
         detail = (
             f"{regions:,} regions over {classes:,} classes of alike constants, "
             f"the largest of {max((size.entries for size in sizes), default=0):,.0f} entries"
         )
+        if any(part.propagation.counts.layout is None for part in state.parts):
+            detail += "; formulas too large for that take some constants at a time"
         operations = EXPECTED_ROUNDS * self.starts * sum(size.operations for size in sizes)
         memory = sum(size.bytes for size in sizes)
         return Support(True, "", operations, memory, state, _guarantee(state), detail)
 
     def start(self, program: Program, question: Question) -> State:
         refuse_what_is_no_marginal(question, self.name)
+        if not self.lift:
+            return State(question, ground=self._ground.start(program, question), reason=AS_ASKED)
         evidence = Evidence(program)
         try:
-            problem = problem_of(program, evidence)
-            parts = [self._part(summation) for summation in problem.summations if not summation.impossible]
+            problem, parts = self._construction.parted(program, evidence)
         except NotLiftableError as reason:
             return State(question, ground=self._ground.start(program, question), reason=str(reason))
         parts = tuple(part for part in parts if part.propagation.possible)
@@ -209,43 +211,6 @@ class Regions:
         guarantee = _guarantee(state) if status.converged else Guarantee.APPROXIMATION
         return explained(asked, solution, believed, guarantee, self.name)
 
-    def _part(self, summation: Summation) -> Part:
-        """The regions of a summation, or :class:`NotLiftableError` where they would be too large."""
-        rows, cost = axes_of(summation)
-        allowed = COST if self.cost is None else self.cost
-        largest = largest_table(summation, rows, allowed)
-        self._refuse(largest, cost.bytes)
-        graph = count_graph(summation, allowed)
-        formulas = one_a_formula(graph)
-        together = sum(map(graph.made, formulas))
-        self._refuse(largest, cost.bytes + (together - largest) * BYTES_A_NUMBER * TABLES_AT_ONCE)
-        clusters = merged(graph, formulas, self._most(largest, len(formulas))) if self.merge else formulas
-        singles = [i for i, v in enumerate(graph.variables) if not self.joint and v.weights is not None]
-        ladder = dict.fromkeys([(tuple(clusters), True), (tuple(formulas), True), (tuple(clusters), False)])
-        if graph.wide:  # such clusters tell of one variable at a time
-            ladder = dict.fromkeys([(tuple(clusters), False), (tuple(formulas), False)])
-        first, *gentler = (
-            Propagation(graph, region_graph(outer, singles, graph.scopes, deep)) for outer, deep in ladder
-        )
-        return Part(summation, first, tuple(gentler))
-
-    def _most(self, largest: float, clusters: int) -> float:
-        """How large a merged cluster may be, so that memory holds as many."""
-        room = budget(self.memory) / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, clusters))
-        return max(largest, min(COST if self.cost is None else self.cost, room))
-
-    def _refuse(self, entries: float, needed: float) -> None:
-        allowed, most = budget(self.memory), LARGEST_FORMULA if self.cost is None else self.cost
-        if entries > most:
-            raise NotLiftableError(
-                f"a formula's table over counts would have {entries:,.0f} entries, and {most:,.0f} are "
-                "allowed (--cost)"
-            )
-        needed += entries * BYTES_A_NUMBER * TABLES_AT_ONCE
-        if needed > allowed:
-            told = readable(needed) if math.isfinite(needed) else "more than any machine has"
-            raise NotLiftableError(f"counting needs {told} and may use {readable(allowed)}")
-
     def _begun(self, part: Part) -> tuple[Run, ...]:
         """Runs from different messages; where the end does not depend on them one is enough."""
         dice = np.random.default_rng(self.seed)
@@ -299,7 +264,7 @@ class Regions:
         for part, runs in zip(state.parts, state.runs, strict=True):
             best = self._best(runs)
             totals.append(best.propagation.free_energy(best.messages))
-            believed = Believed(part.summation, Beliefs(best.propagation, best.messages))
+            believed = part.believed(best)
             found.append(Shares(believed, believed.sums()))
         shares = torch.softmax(torch.tensor(totals, dtype=torch.float64), 0).tolist()
         total = float(torch.logsumexp(torch.tensor(totals, dtype=torch.float64), 0))
@@ -319,28 +284,18 @@ class Regions:
             )
 
 
-@dataclass(frozen=True)
-class Size:
-    """Of a part: the largest table, the operations of a round, and the bytes of all tables."""
-
-    entries: float
-    operations: float
-    bytes: float
-
-
-def _size(part: Part) -> Size:
-    graph = part.propagation.graph
-    entries = [part.propagation.entries(number) for number in range(len(graph.regions))]
-    told = sum(
-        (entries[parent] + entries[child]) * (1 + len(graph.entering[parent]))
-        for parent, child in graph.edges
-    )
-    return Size(max(entries), told + max(entries), 2 * BYTES_A_NUMBER * sum(entries))
-
-
 def _guarantee(state: State) -> Guarantee:
     acyclic = all(part.propagation.graph.acyclic for part in state.parts)
     return Guarantee.EXACT if acyclic else Guarantee.APPROXIMATION
+
+
+def _structure(name: str) -> dict[str, bool]:
+    if name not in STRUCTURES:
+        raise UnsupportedError(
+            f"regions has no structure '{name}'",
+            hint=nearest(name, STRUCTURES) or f"one of {', '.join(STRUCTURES)}",
+        )
+    return STRUCTURES[name]
 
 
 def _fell_back(reason: str) -> str:

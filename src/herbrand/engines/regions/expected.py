@@ -17,9 +17,10 @@ from torch import Tensor
 
 from herbrand.engines.lifted.gathering import Axis, Clamp
 from herbrand.engines.lifted.summation import Layout, Summation, Sums, expectations
-from herbrand.engines.regions.graph import Scope
+from herbrand.engines.lifted.tabulated import Link, pair_count
+from herbrand.engines.regions.graph import Region, Scope
 from herbrand.engines.regions.messages import Messages, Propagation
-from herbrand.engines.regions.tables import normalised, summed
+from herbrand.engines.regions.tables import summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,13 @@ class Beliefs:
         """Log-probabilities over the counts of some variables; ``None`` where no region has them all."""
         variables = self.propagation.counts.variables
         open_scope = [variable for variable in scope if len(variables[variable]) > 1] or scope[:1]
-        number = self.propagation.graph.smallest_with(open_scope)
-        if number is None:
-            return None
-        found = normalised(self.propagation.marginal(number, tuple(open_scope), self.messages))
-        return found.reshape([len(variables[variable]) for variable in scope])
+        found = self.about(self.propagation.counts.all_of(open_scope))
+        return None if found is None else found.reshape([len(variables[variable]) for variable in scope])
+
+    def about(self, needed: Region) -> np.ndarray | None:
+        """Log-probabilities of the counts of so many elements; ``None`` where no region takes as many."""
+        number = self.propagation.graph.smallest_with(needed)
+        return None if number is None else self.propagation.told(number, needed, self.messages)
 
 
 class Believed:
@@ -52,7 +55,7 @@ class Believed:
     def sums(self, clamp: Clamp | None = None) -> Sums:
         """What is expected; with an element clamped, given that it has that profile."""
         if clamp is None:
-            return _expected(self._beliefs.propagation.counts.layout, self._tables)
+            return _expected(self._beliefs.propagation.counts.counted, self._tables)
         layout = self._summation.layout(clamp)
         return _expected(layout, self._clamped(layout, clamp))
 
@@ -61,13 +64,14 @@ class Believed:
         """Believed probabilities of each axis's counts, and of those of every two that pairs link."""
         scopes = [(i,) for i in range(len(self._beliefs.propagation.counts.variables))]
         scopes += [
-            tuple(sorted(_numbers(names))) for names, _ in self._beliefs.propagation.counts.layout.pair_tables
+            tuple(sorted(_numbers(names)))
+            for names, _ in self._beliefs.propagation.counts.counted.pair_tables
         ]
         return {scope: np.exp(found) for scope in scopes if (found := self._beliefs.of(scope)) is not None}
 
     def likely(self, clamp: Clamp) -> np.ndarray:
         """How likely the element has the profile, for each row of counts of its axis, as a logarithm."""
-        axis = self._beliefs.propagation.counts.layout.axes[self._axis_of(clamp)]
+        axis = self._beliefs.propagation.counts.counted.axes[self._axis_of(clamp)]
         pool = self.bunches.all[clamp.bunch].pool
         if clamp.bunch in self.bunches.whole_pools:
             with np.errstate(divide="ignore"):
@@ -78,12 +82,12 @@ class Believed:
 
     def _axis_of(self, clamp: Clamp) -> int:
         pool = self.bunches.all[clamp.bunch].pool
-        axes = self._beliefs.propagation.counts.layout.axes
+        axes = self._beliefs.propagation.counts.counted.axes
         return next(i for i, axis in enumerate(axes) if pool in axis.pools)
 
     def _clamped(self, layout: Layout, clamp: Clamp) -> dict[Scope, np.ndarray]:
         """Believed probabilities of each axis's counts given the clamp, by Bayes' rule on its own axis."""
-        before = self._beliefs.propagation.counts.layout.axes
+        before = self._beliefs.propagation.counts.counted.axes
         here = self._axis_of(clamp)
         likely, rows = _ratio(before[here], _same(before[here], layout.axes))
         found = {}
@@ -100,6 +104,62 @@ class Believed:
             weights = np.exp(belief - belief.max(initial=-np.inf))
             found[number,] = weights / weights.sum()
         return found
+
+
+class BelievedApart:
+    """Stands for a :class:`Summation` where regions take some elements only: what one element, and two that a
+    link is about, are believed to be."""
+
+    def __init__(self, summation: Summation, beliefs: Beliefs) -> None:
+        self.tabulated = summation.tabulated
+        self.scene = summation.scene
+        self.bunches = summation.bunches
+        self._beliefs = beliefs
+        self._variable = {bunch.pool: number for number, bunch in enumerate(summation.bunches.all)}
+
+    def sums(self, clamp: Clamp | None = None) -> Sums:
+        """What is expected; nothing is ever clamped, since every pool is of one class."""
+        assert clamp is None
+        states = tuple(map(self._states, range(len(self.bunches.all))))
+        pairs = {link[1:]: self._pairs(link) for link in set(self.tabulated.tables) - self.tabulated.flat}
+        return Sums(torch.zeros(()), states, {}, pairs)
+
+    def profiles(self, number: int) -> np.ndarray:
+        """The probability of each profile for an element of a variable."""
+        found = self._beliefs.about(Region(((number, 1),)))
+        assert found is not None
+        return np.exp(found) @ self._beliefs.propagation.counts.variables[number].counts(1)
+
+    def _states(self, number: int) -> np.ndarray:
+        """How many elements of a bunch are expected in each state."""
+        bunch = self.bunches.all[number]
+        cells = self.tabulated.cells[bunch.pool]
+        weights = self.tabulated.weights[self.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
+        kept = cells.state >= 0
+        by_state = np.full(cells.states, -np.inf)
+        np.logaddexp.at(by_state, cells.state[kept], weights[kept])
+        of_profile = np.full(cells.profiles, -np.inf)
+        np.logaddexp.at(of_profile, cells.profile[kept], weights[kept])
+        profile = np.array(cells.profile_of, dtype=np.int64)
+        with np.errstate(invalid="ignore"):
+            share = np.where(by_state > -np.inf, np.exp(by_state - of_profile[profile]), 0.0)
+        return len(bunch) * self.profiles(number)[profile] * share
+
+    def _pairs(self, link: Link) -> np.ndarray:
+        """How many pairs of elements are expected in each two profiles."""
+        one, other = (self._variable[pool] for pool in link[1:])
+        variables = self._beliefs.propagation.counts.variables
+        about = Region(((one, 2),)) if one == other else Region(tuple(sorted([(one, 1), (other, 1)])))
+        found = self._beliefs.about(about)
+        assert found is not None
+        if one != other:
+            table = np.exp(found if one < other else found.T)
+            joint = variables[one].counts(1).T @ table @ variables[other].counts(1)
+        else:
+            counts = variables[one].counts(2)
+            both = np.exp(found)[:, None] * counts
+            joint = (both.T @ counts - np.diag(both.sum(0))) / 2
+        return pair_count(self.scene, link) * joint
 
 
 def _expected(layout: Layout, tables: dict[Scope, np.ndarray]) -> Sums:

@@ -54,6 +54,8 @@ def explained(
 def _around(asked: Asked, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
     """The cluster that counts the atom; none for an atom of two elements, or where propositions that pairs
     depend on were tried one value after another."""
+    if any(beliefs.propagation.counts.layout is None for beliefs in believed):
+        return None
     arity = asked.evidence.program.signature.predicates[asked.predicate].arity
     shares = solution.weighted[0][1]
     if arity > 1 or len(solution.weighted) > 1 or not isinstance(shares, Shares):
@@ -103,7 +105,7 @@ class _Around:
     def _variable(self) -> int:
         """The axis that counts the element."""
         pool = self.shares.summation.bunches.all[self._place[1]].pool
-        axes = self.beliefs.propagation.counts.layout.axes
+        axes = self.beliefs.propagation.counts.counted.axes
         return next(i for i, axis in enumerate(axes) if pool in axis.pools)
 
     @cached_property
@@ -116,7 +118,7 @@ class _Around:
         return self.beliefs.propagation.graph.regions[self._region].scope
 
     def _prior(self, variable: int) -> np.ndarray:
-        return along(self.beliefs.propagation.counts.variables[variable].prior, (variable,), self._scope)
+        return along(self.beliefs.propagation.counts.variables[variable].all_ways, (variable,), self._scope)
 
     @cached_property
     def _holding(self) -> np.ndarray:
@@ -141,9 +143,8 @@ class _Around:
     def _tables(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """What each statement, and all messages together, give the cluster; and what is forbidden in it."""
         tables: dict[str, np.ndarray] = {}
-        forbidden = np.zeros(
-            self.beliefs.propagation.shape(self.beliefs.propagation.graph.regions[self._region])
-        )
+        propagation = self.beliefs.propagation
+        forbidden = np.zeros(propagation.counts.shape(propagation.graph.regions[self._region]))
         for text, table in (*self._said(), *self._told()):
             forbidden = forbidden + np.where(np.isneginf(table), -np.inf, 0.0)
             finite = np.where(np.isneginf(table), 0.0, table)
@@ -153,10 +154,10 @@ class _Around:
     def _said(self) -> Iterator[tuple[str, np.ndarray]]:
         """The tables of the cluster's own statements."""
         propagation = self.beliefs.propagation
-        layout, graph = propagation.counts.layout, propagation.graph
+        layout, graph = propagation.counts.counted, propagation.graph
         here = {
-            scope
-            for scope, owners in zip(propagation.counts.scopes, graph.owners, strict=True)
+            part.scope
+            for part, (owners, _) in zip(propagation.counts.parts, graph.owners, strict=True)
             if self._region in owners
         }
         counted = ((names, layout.factors.of_counts(term)) for names, term in layout.terms)
@@ -169,12 +170,12 @@ class _Around:
     def _texts(self) -> Iterator[str]:
         """For each factor, the statement that it is of; the pairs of two pools may be of several."""
         scene = self.shares.summation.scene
-        for one, other in self.beliefs.propagation.counts.layout.pairs:
+        for one, other in self.beliefs.propagation.counts.counted.pairs:
             families = {scene.pools[one].family, scene.pools[other].family}
             groups = [group for group in scene.groups if set(group.families) == families]
             weights = sorted({t.weight for group in groups for t in group.terms if t.weight is not None})
             yield "; ".join(dict.fromkeys(map(self._text, weights))) or HARD
-        for _, term in self.beliefs.propagation.counts.layout.terms:
+        for _, term in self.beliefs.propagation.counts.counted.terms:
             yield HARD if term.weight is None else self._text(term.weight)
 
     def _text(self, weight: int) -> str:
@@ -185,16 +186,8 @@ class _Around:
     def _told(self) -> Iterator[tuple[str, np.ndarray]]:
         """The messages that enter the cluster, as one."""
         propagation = self.beliefs.propagation
-        graph = propagation.graph
-        entering = graph.entering[self._region]
-        total = np.zeros(propagation.shape(graph.regions[self._region]))
-        for edge in entering:
-            child = graph.regions[graph.edges[edge][1]]
-            total = total + propagation.inside(
-                self.beliefs.messages[edge], child, graph.regions[self._region]
-            )
-        if entering:
-            yield "messages from other regions", total
+        if propagation.graph.entering[self._region]:
+            yield "messages from other regions", propagation.heard(self._region, self.beliefs.messages)
 
 
 def _shares(belief: np.ndarray, holds: np.ndarray) -> np.ndarray:

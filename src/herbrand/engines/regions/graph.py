@@ -1,73 +1,134 @@
 """Which regions there are, which pass messages to which, and how often each is counted.
 
-Takes clusters of variables (a variable is the counts of some alike elements) and which variables are told of
-one element at a time; gives a :class:`RegionGraph`. A region of counts holds all elements of its variables; a
-*single* region is one element of its variable, and stands for as many copies as there are elements. Variables
-in ``singles`` are shared between clusters element by element, all others by their joint counts.
+A variable is some alike elements, and a region takes some number of them: all, so that it is about their
+counts, or a few, so that it stands for as many ground regions as there are choices. Nothing is grounded: how
+many ground regions hold a smaller one, and so every exponent and counting number, is a product of binomial
+coefficients. Elements that evidence tells apart are one element of a variable of their own.
 
->>> graph = region_graph([(0, 1), (1, 2)], frozenset(), [(0, 1), (1, 2)])
+Takes clusters, how many elements each variable has, and which variables are told of one element at a time;
+gives a :class:`RegionGraph`.
+
+>>> graph = region_graph([whole((0, 1), [3, 3]), whole((1, 2), [3, 3, 3])], [3, 3, 3], [])
 >>> [(str(region), graph.counting[i]) for i, region in enumerate(graph.regions)]
-[('{0 1}', 1), ('{1 2}', 1), ('{1}', -1)]
+[('{3 of 0, 3 of 1}', 1), ('{3 of 1, 3 of 2}', 1), ('{3 of 1}', -1)]
 >>> graph.acyclic
 True
+>>> pairs = region_graph([Region(((0, 2),))], [5], [])
+>>> [(str(region), pairs.counting[i], pairs.copies(i)) for i, region in enumerate(pairs.regions)]
+[('{2 of 0}', 1, 10), ('{1 of 0}', -3, 5)]
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 Scope = tuple[int, ...]
 """Variables, ascending."""
 
+Elements = Sequence[int]
+"""How many elements each variable has."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, order=True)
 class Region:
-    """All counts of ``scope``; or, where ``single``, one element of its one variable."""
+    """``taken``: (variable, how many of its elements, at least one), variables ascending."""
 
-    scope: Scope
-    single: bool = False
+    taken: tuple[tuple[int, int], ...]
 
     def __str__(self) -> str:
-        inside = " ".join(map(str, self.scope))
-        return f"one of {inside}" if self.single else f"{{{inside}}}"
+        return "{" + ", ".join(f"{number} of {variable}" for variable, number in self.taken) + "}"
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        return dict(self.taken)
+
+    @cached_property
+    def scope(self) -> Scope:
+        return tuple(variable for variable, _ in self.taken)
+
+    @property
+    def size(self) -> int:
+        """How many elements it takes."""
+        return sum(number for _, number in self.taken)
+
+    def fits(self, other: Region) -> bool:
+        """Whether the other region takes as many elements of everything, or more."""
+        return all(number <= other.numbers.get(variable, 0) for variable, number in self.taken)
 
     def inside(self, other: Region) -> bool:
         """Whether it is a smaller part of the other region."""
-        if other.single or not set(self.scope) <= set(other.scope):
-            return False
-        return self.single or self.scope != other.scope
+        return self != other and self.fits(other)
+
+
+def whole(scope: Iterable[int], elements: Elements) -> Region:
+    """All elements of some variables."""
+    return Region(tuple((variable, elements[variable]) for variable in sorted(scope)))
+
+
+def joined(one: Region, other: Region) -> Region:
+    """The smallest region that both fit in."""
+    scope = sorted({*one.scope, *other.scope})
+    return Region(tuple((v, max(one.numbers.get(v, 0), other.numbers.get(v, 0))) for v in scope))
+
+
+def choices(small: Region, large: Region, elements: Elements) -> int:
+    """How many ground regions of the large kind hold one of the small kind."""
+    found = 1
+    for variable, number in large.taken:
+        here = small.numbers.get(variable, 0)
+        found *= math.comb(elements[variable] - here, number - here)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class RegionGraph:
     """``edges`` (parent, child) by number: one inside the other with none between. ``counting``: how often
-    each copy counts. ``owners``: for each factor the regions that hold it."""
+    each ground region counts. ``owners``: for each factor the regions that hold it, and the share of it that
+    each ground one has."""
 
+    elements: tuple[int, ...]
     regions: tuple[Region, ...]
     edges: tuple[tuple[int, int], ...]
     counting: tuple[int, ...]
-    owners: tuple[tuple[int, ...], ...]
+    owners: tuple[tuple[tuple[int, ...], float], ...]
+
+    def copies(self, number: int) -> int:
+        """How many ground regions a region stands for."""
+        return choices(Region(()), self.regions[number], self.elements)
+
+    def is_whole(self, number: int) -> bool:
+        """Whether it takes all elements of its variables."""
+        return all(taken == self.elements[variable] for variable, taken in self.regions[number].taken)
 
     @cached_property
-    def descendants(self) -> tuple[frozenset[int], ...]:
-        """The regions inside each."""
-        return tuple(
-            frozenset(i for i, region in enumerate(self.regions) if region.inside(other))
-            for other in self.regions
-        )
-
-    @cached_property
-    def entering(self) -> tuple[tuple[int, ...], ...]:
-        """For each region the edges whose messages its belief takes: those that come from outside to it or to
-        one of its descendants. A message equation without the descendants' messages is wrong from three
-        levels on."""
+    def entering(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For each region the edges whose messages its belief takes, and how many ground ones there are into
+        each smaller ground region: those that come from outside to it or to a descendant. A message equation
+        without the descendants' messages is wrong from three levels on."""
         found = []
-        for number in range(len(self.regions)):
-            within = self.descendants[number] | {number}
-            found.append(tuple(e for e, (p, c) in enumerate(self.edges) if c in within and p not in within))
+        for region in self.regions:
+            here = []
+            for edge, (parent, child) in enumerate(self.edges):
+                times = self._outside(region, self.regions[parent], self.regions[child])
+                if times:
+                    here.append((edge, times))
+            found.append(tuple(here))
         return tuple(found)
+
+    def _outside(self, region: Region, parent: Region, child: Region) -> int:
+        """How many ground parents of a child inside a region are not inside it."""
+        if not child.fits(region):
+            return 0
+        times = choices(child, parent, self.elements)
+        if parent.fits(region):
+            inside = [region.numbers[variable] for variable in region.scope]
+            limits = dict(zip(region.scope, inside, strict=True))
+            times -= choices(child, parent, [limits.get(v, 0) for v in range(len(self.elements))])
+        return times
 
     @cached_property
     def into(self) -> dict[int, tuple[int, ...]]:
@@ -79,72 +140,116 @@ class RegionGraph:
 
     @cached_property
     def acyclic(self) -> bool:
-        """Whether the clusters form a junction tree of counts: then propagation is exact once at rest."""
-        scopes = {frozenset(region.scope) for region in self.regions}
-        if any(region.single for region in self.regions) or _intersections(scopes) - scopes:
+        """Whether the clusters form a junction tree: then propagation is exact once at rest.
+
+        A cluster that takes one element of one variable, of which no other speaks, is a chain of copies that
+        share everything else; more than that is taken to have cycles.
+        """
+        if _intersections(self.regions, self.elements) - set(self.regions):
             return False
-        return _is_acyclic([set(scope) for scope in scopes])
+        inner = {child for _, child in self.edges}
+        outer = [region for number, region in enumerate(self.regions) if number not in inner]
+        apart = [[v for v, number in r.taken if number < self.elements[v]] for r in outer]
+        for region, variables in zip(outer, apart, strict=True):
+            for variable in variables:
+                alone = sum(variable in other.scope for other in outer) == 1
+                if len(variables) > 1 or region.numbers[variable] > 1 or not alone:
+                    return False
+        return _is_acyclic([set(region.scope) for region in outer])
 
     @cached_property
     def flat(self) -> bool:
         """Whether there are two levels only: no region both hears from larger ones and tells smaller ones."""
         return not {parent for parent, _ in self.edges} & {child for _, child in self.edges}
 
-    def smallest_with(self, variables: Collection[int]) -> int | None:
-        """The smallest region of counts that has all these variables."""
-        fitting = [
-            (len(region.scope), number)
-            for number, region in enumerate(self.regions)
-            if not region.single and set(variables) <= set(region.scope)
-        ]
+    def smallest_with(self, needed: Region) -> int | None:
+        """The smallest region that takes as much of everything."""
+        fitting = [(r.size, number) for number, r in enumerate(self.regions) if needed.fits(r)]
         return min(fitting)[1] if fitting else None
 
 
 def region_graph(
-    clusters: Iterable[Scope], singles: Collection[int], factors: Sequence[Scope], deep: bool = True
+    clusters: Iterable[Region],
+    elements: Elements,
+    factors: Sequence[Region],
+    singles: Collection[int] = (),
+    deep: bool = True,
 ) -> RegionGraph:
-    """The clusters and all that they share; every factor must be inside some cluster. Unless ``deep`` they
-    share each variable by itself: coarser, but two levels of messages come to rest more easily."""
-    outer = _maximal(clusters)
-    shared = [frozenset(scope) - set(singles) for scope in outer]
-    inner = (_intersections(shared) if deep else _one_by_one(shared)) - set(map(frozenset, outer))
-    alone = sorted(v for v in singles if sum(v in scope for scope in outer) > 1)
-    regions = [Region(scope) for scope in outer]
-    regions += [Region(tuple(sorted(scope))) for scope in sorted(inner, key=lambda s: (-len(s), sorted(s)))]
-    regions += [Region((variable,), single=True) for variable in alone]
+    """The clusters and all that their ground regions share; every factor must fit in some cluster.
+
+    Unless ``deep`` they share each variable by itself: coarser, but two levels come to rest more easily.
+    Variables in ``singles`` are shared one element at a time, apart from all others.
+    """
+    outer = maximal(clusters)
+    shared = [Region(tuple(t for t in region.taken if t[0] not in singles)) for region in outer]
+    if deep:
+        inner = _intersections(shared, elements) | _repeated(shared, outer, elements)
+    else:
+        inner = _one_by_one(outer, elements, singles)
+    ones = [Region(((variable, 1),)) for variable in singles]
+    held = [sum(choices(one, r, elements) for r in outer if one.fits(r)) for one in ones]
+    inner |= {one for one, times in zip(ones, held, strict=True) if times > 1}
+    inner -= {*outer, Region(())}
+    regions = [*outer, *sorted(inner, key=lambda region: (-region.size, region.scope, region))]
     counting: list[int] = []
     for region in regions:  # larger ones come first
-        counting.append(
-            1 - sum(c for c, other in zip(counting, regions, strict=False) if region.inside(other))
-        )
-    owners = tuple(_owners(scope, regions, counting) for scope in factors)
-    graph = RegionGraph(tuple(regions), tuple(_edges(regions)), tuple(counting), owners)
+        above = [(c, other) for c, other in zip(counting, regions, strict=False) if region.inside(other)]
+        counting.append(1 - sum(c * choices(region, other, elements) for c, other in above))
+    owners = tuple(_owners(factor, regions, counting, elements) for factor in factors)
+    graph = RegionGraph(tuple(elements), tuple(regions), tuple(_edges(regions)), tuple(counting), owners)
     _check(graph, factors)
     return graph
 
 
-def _maximal(scopes: Iterable[Scope]) -> list[Scope]:
-    """Without those inside others."""
-    distinct = sorted({tuple(sorted(scope)) for scope in scopes}, key=lambda scope: (-len(scope), scope))
-    return [s for s in distinct if not any(set(s) < set(other) for other in distinct)]
+def maximal(regions: Iterable[Region]) -> list[Region]:
+    """Without those inside others, larger ones first."""
+    distinct = sorted(set(regions), key=lambda region: (-region.size, region.scope, region))
+    return [r for r in distinct if not any(r.inside(other) for other in distinct)]
 
 
-def _intersections(scopes: Iterable[frozenset[int]]) -> set[frozenset[int]]:
-    """Everything that two or more of them have in common."""
-    scopes = list(scopes)
-    found = {a & b for i, a in enumerate(scopes) for b in scopes[:i] if a & b}
-    waiting = list(found)
+def _common(one: Region, other: Region, elements: Elements) -> Iterator[Region]:
+    """All that ground regions of two kinds can have in common."""
+    ranges = []
+    for variable, number in one.taken:
+        if variable in other.numbers:
+            also = other.numbers[variable]
+            least = max(0, number + also - elements[variable])
+            ranges.append([(variable, shared) for shared in range(least, min(number, also) + 1)])
+    for taken in product(*ranges):
+        yield Region(tuple(pair for pair in taken if pair[1]))
+
+
+def _intersections(regions: Iterable[Region], elements: Elements) -> set[Region]:
+    """Everything that two or more ground regions have in common, again and again."""
+    waiting, known = list(dict.fromkeys(regions)), set[Region]()
+    found: set[Region] = set()
     while waiting:
         one = waiting.pop()
-        more = {one & other for other in found} - found - {frozenset()}
-        found |= more
-        waiting += more
+        known.add(one)
+        for other in list(known):
+            for common in _common(one, other, elements):
+                if one == other == common or not common.taken:
+                    continue
+                found.add(common)
+                if common not in known and common not in waiting:
+                    waiting.append(common)
     return found
 
 
-def _one_by_one(scopes: Sequence[frozenset[int]]) -> set[frozenset[int]]:
-    """Each variable that two or more have."""
-    return {frozenset((v,)) for scope in scopes for v in scope if sum(v in other for other in scopes) > 1}
+def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collection[int]) -> set[Region]:
+    """What two or more ground regions have in common of each variable by itself."""
+    found: set[Region] = set()
+    for variable in {v for region in regions for v in region.scope if v not in singles}:
+        holding = [region for region in regions if variable in region.scope]
+        parts = [Region(((variable, region.numbers[variable]),)) for region in holding]
+        found |= _intersections(parts, elements) | _repeated(parts, holding, elements)
+    return found
+
+
+def _repeated(parts: Sequence[Region], regions: Sequence[Region], elements: Elements) -> set[Region]:
+    """Those parts of regions that more than one ground region has."""
+    pairs = zip(parts, regions, strict=True)
+    return {p for p, region in pairs if parts.count(p) > 1 or choices(p, region, elements) > 1}
 
 
 def _edges(regions: Sequence[Region]) -> Iterable[tuple[int, int]]:
@@ -155,21 +260,36 @@ def _edges(regions: Sequence[Region]) -> Iterable[tuple[int, int]]:
                 yield parent, child
 
 
-def _owners(scope: Scope, regions: Sequence[Region], counting: Sequence[int]) -> tuple[int, ...]:
-    """All regions with the scope; one cluster only where what they share is too little to count it once."""
-    holding = [i for i, region in enumerate(regions) if not region.single and set(scope) <= set(region.scope)]
+def _owners(
+    factor: Region, regions: Sequence[Region], counting: Sequence[int], elements: Elements
+) -> tuple[tuple[int, ...], float]:
+    """All regions that it fits in; the first one, in equal shares of its ground regions, where what they have
+    in common is too little to count it once."""
+    holding = [(i, choices(factor, r, elements)) for i, r in enumerate(regions) if factor.fits(r)]
     assert holding, "a factor in no cluster"
-    return tuple(holding) if sum(counting[i] for i in holding) == 1 else (holding[0],)
+    if sum(counting[i] * times for i, times in holding) == 1:
+        return tuple(i for i, _ in holding), 1.0
+    first, times = holding[0]
+    return (first,), 1 / times
 
 
-def _check(graph: RegionGraph, factors: Sequence[Scope]) -> None:
-    """Every variable and every factor must be counted once."""
+def _check(graph: RegionGraph, factors: Sequence[Region]) -> None:
+    """Every element and every factor must be counted once."""
     for variable in {v for region in graph.regions for v in region.scope}:
-        times = sum(c for c, r in zip(graph.counting, graph.regions, strict=True) if variable in r.scope)
-        assert times == 1, f"variable {variable} is counted {times} times"
-    for scope, owners in zip(factors, graph.owners, strict=True):
-        times = sum(graph.counting[owner] for owner in owners)
-        assert times == 1, f"a factor over {scope} is counted {times} times"
+        times = _times(graph, Region(((variable, 1),)), range(len(graph.regions)))
+        assert times == 1, f"an element of {variable} is counted {times} times"
+    for factor, (owners, share) in zip(factors, graph.owners, strict=True):
+        times = share * _times(graph, factor, owners)
+        assert math.isclose(times, 1), f"a factor over {factor} is counted {times} times"
+
+
+def _times(graph: RegionGraph, small: Region, holders: Iterable[int]) -> int:
+    """How often regions together count what is in each ground region that holds it."""
+    return sum(
+        graph.counting[i] * choices(small, graph.regions[i], graph.elements)
+        for i in holders
+        if small.fits(graph.regions[i])
+    )
 
 
 def _is_acyclic(scopes: list[set[int]]) -> bool:

@@ -1,14 +1,15 @@
 """Messages between regions, each computed once for all its copies, and what regions believe.
 
 A region's belief is its potential times every message that enters it or a descendant from outside; a message
-to one of n alike elements enters as many times as elements have each profile, so exponents are counts. A
-message is corrected by the ratio of what the parent believes of the child and what the child believes, which
-divides out everything that both hold: factors, descendants' messages, and the number of ways C(n, k), which
-would be counted twice if it stayed inside.
+about a few of its elements enters once for each choice of them that has each profile, so exponents are
+numbers of choices. A message is corrected by the ratio of what the parent believes of the child and what the
+child believes, which divides out everything that both hold: factors, descendants' messages, and the number of
+ways C(n, k), which would be counted twice if it stayed inside.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,11 @@ import numpy as np
 
 from herbrand.engines.regions.counts import CountGraph
 from herbrand.engines.regions.graph import Region, RegionGraph, Scope
-from herbrand.engines.regions.tables import along, normalised, summed, times
+from herbrand.engines.regions.tables import along, drawn, normalised, spread, summed
 from herbrand.engines.regions.wide import WideCluster
+
+Ways = Sequence[np.ndarray | None]
+"""Along each axis of a table how it is carried to more elements; none, where no axis is."""
 
 Messages = tuple[np.ndarray, ...]
 """Of each edge, over the child's table, in log space; the largest entry is 0."""
@@ -37,9 +41,11 @@ class Propagation:
         found = {}
         for number, region in enumerate(self.graph.regions):
             inside = [
-                s for s, owners in zip(self.counts.scopes, self.graph.owners, strict=True) if number in owners
+                part.scope
+                for part, (owners, _) in zip(self.counts.parts, self.graph.owners, strict=True)
+                if number in owners
             ]
-            if any(scope in self.counts.wide for scope in inside):
+            if self.counts.wide and any(scope in self.counts.wide for scope in inside):
                 found[number] = WideCluster.of(self.counts, region.scope, inside)
         return found
 
@@ -53,30 +59,22 @@ class Propagation:
 
     @property
     def possible(self) -> bool:
-        """Whether every region by itself has something possible."""
-        tables = (*(t for t in self.potentials if t is not None), *(v.prior for v in self.counts.variables))
-        return self.counts.constant > -np.inf and all((table > -np.inf).any() for table in tables)
+        """Whether every region by itself has something possible, and every variable."""
+        graph, counts = self.graph, self.counts
+        held = {v: region.numbers[v] for region in reversed(graph.regions) for v in region.scope}
+        tables = [table for table in self.potentials if table is not None]
+        tables += [counts.variables[v].prior(number) for v, number in held.items()]
+        return counts.constant > -np.inf and all((table > -np.inf).any() for table in tables)
 
     @cached_property
     def no_messages(self) -> Messages:
-        return tuple(np.zeros(self.shape(self.graph.regions[child])) for _, child in self.graph.edges)
+        return tuple(np.zeros(self.counts.shape(self.graph.regions[child])) for _, child in self.graph.edges)
 
     def entries(self, number: int) -> float:
         """Of a region's largest table."""
-        region = self.graph.regions[number]
         if number in self.wide:
             return self.wide[number].entries
-        return 1.0 if region.single else self.counts.entries(region.scope)
-
-    def shape(self, region: Region) -> tuple[int, ...]:
-        """Of a region's table."""
-        if region.single:
-            return (self.counts.variables[region.scope[0]].counts.shape[1],)
-        return tuple(len(self.counts.variables[v]) for v in region.scope)
-
-    def copies(self, region: Region) -> int:
-        """How many ground regions it stands for."""
-        return self.counts.variables[region.scope[0]].elements if region.single else 1
+        return self.counts.entries(self.graph.regions[number])
 
     def belief(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
         """Log-probabilities over a region's table; ``nan`` where nothing is possible."""
@@ -84,12 +82,37 @@ class Propagation:
 
     def weighed(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
         """A region's potential with all messages, not yet normalised."""
-        region, total = self.graph.regions[number], self.potentials[number]
+        total = self.potentials[number]
         assert total is not None, "a wide cluster has no table"
-        total = total.copy()
-        for edge in self.graph.entering[number]:
-            total += self.inside(messages[edge], self.graph.regions[self.graph.edges[edge][1]], region)
+        return total + self.heard(number, messages)
+
+    def heard(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
+        """All messages that enter a region, over its table."""
+        total = np.zeros(self.counts.shape(self.graph.regions[number]))
+        for (edge, exponent), (ways, shape) in zip(
+            self.graph.entering[number], self._entrances[number], strict=True
+        ):
+            message = spread(messages[edge], ways).reshape(shape)
+            total += message if exponent == 1 else exponent * message
         return total
+
+    @cached_property
+    def _entrances(self) -> tuple[tuple[tuple[Ways, tuple[int, ...]], ...], ...]:
+        """For each region how the messages that enter it are carried to its table, and their shapes in it."""
+        regions = self.graph.regions
+        return tuple(
+            tuple(self._into(regions[self.graph.edges[edge][1]], region) for edge, _ in entering)
+            for region, entering in zip(regions, self.graph.entering, strict=True)
+        )
+
+    def _into(self, small: Region, region: Region) -> tuple[Ways, tuple[int, ...]]:
+        """How a table is carried to a region that its own is inside of (or is)."""
+        variables, numbers = self.counts.variables, region.numbers
+        ways = [
+            None if numbers[v] == few else variables[v].choices(numbers[v], few) for v, few in small.taken
+        ]
+        shape = tuple(variables[v].rows(number) if v in small.numbers else 1 for v, number in region.taken)
+        return (ways if any(matrix is not None for matrix in ways) else ()), shape
 
     def marginal(self, number: int, scope: Scope, messages: Sequence[np.ndarray]) -> np.ndarray:
         """Log-weights of some of a region's variables, with all messages, not yet normalised."""
@@ -101,8 +124,14 @@ class Propagation:
 
     def told(self, parent: int, child: Region, messages: Sequence[np.ndarray]) -> np.ndarray:
         """What a region believes of a smaller one, as log-probabilities."""
+        numbers, variables = self.graph.regions[parent].numbers, self.counts.variables
         rows = self.marginal(parent, child.scope, messages)
-        return normalised(self._of_one(rows, child.scope[0]) if child.single else rows)
+        if any(numbers[v] != few for v, few in child.taken):
+            chances = [
+                None if numbers[v] == few else variables[v].chances(numbers[v], few) for v, few in child.taken
+            ]
+            rows = drawn(rows, chances)
+        return normalised(rows)
 
     def round(self, messages: Messages, damping: float) -> tuple[Messages, float]:
         """All messages anew at once, and by how much parents and children disagreed in a probability."""
@@ -128,9 +157,8 @@ class Propagation:
     def free_energy(self, messages: Messages) -> float:
         """The log-partition as regions see it: an approximation, exact without cycles; no bound."""
         total = self.counts.constant
-        for number, region in enumerate(self.graph.regions):
-            inside = self._inside_energy(number, messages)
-            total += self.graph.counting[number] * self.copies(region) * inside
+        for number, counted in enumerate(self.graph.counting):
+            total += counted * self.graph.copies(number) * self._inside_energy(number, messages)
         return total
 
     def _inside_energy(self, number: int, messages: Messages) -> float:
@@ -141,53 +169,47 @@ class Propagation:
             belief = self.belief(number, messages)
             here = belief > -np.inf
             return float(np.exp(belief[here]) @ (potential[here] - belief[here]))
-        first = self.marginal(number, self.graph.regions[number].scope[:1], messages)
+        region = self.graph.regions[number]
+        first = self.marginal(number, region.scope[:1], messages)
         total = float(summed(first, (0,)))
-        for edge in self.graph.entering[number]:
+        for edge, exponent in self.graph.entering[number]:
             child = self.graph.regions[self.graph.edges[edge][1]]
             told, message = np.exp(self.told(number, child, messages)), messages[edge]
-            total -= self.copies(child) * float(told[told > 0] @ message[told > 0])
+            times = self._times_inside(child, region) * exponent
+            total -= times * float(told[told > 0] @ message[told > 0])
         return total
+
+    def _times_inside(self, small: Region, region: Region) -> int:
+        """How many ground regions of a kind are in one of another."""
+        return math.prod(math.comb(region.numbers[v], few) for v, few in small.taken)
 
     def _said_of_each(self, number: int, messages: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """For each variable of a wide cluster its prior, all messages about it, and factors of it alone."""
         region = self.graph.regions[number]
-        found = {v: self.counts.variables[v].prior for v in region.scope}
-        for scope, owners in zip(self.counts.scopes, self.graph.owners, strict=True):
-            if len(scope) == 1 and number in owners:
-                found[scope[0]] = found[scope[0]] + self.counts.factors[scope]
-        for edge in self.graph.entering[number]:
+        found = {v: self.counts.variables[v].all_ways for v in region.scope}
+        for part, (owners, share) in zip(self.counts.parts, self.graph.owners, strict=True):
+            if len(part.scope) == 1 and number in owners:
+                found[part.scope[0]] = found[part.scope[0]] + share * self.counts.factors[part]
+        for edge, exponent in self.graph.entering[number]:
             child = self.graph.regions[self.graph.edges[edge][1]]
             (variable,) = child.scope
-            alone = Region(child.scope)
-            found[variable] = found[variable] + self.inside(messages[edge], child, alone)
+            alone = self.counts.all_of((variable,))
+            found[variable] = found[variable] + exponent * self.inside(messages[edge], child, alone)
         return found
 
     def _potential(self, number: int, region: Region) -> np.ndarray:
-        if region.single:
-            weights = self.counts.variables[region.scope[0]].weights
-            assert weights is not None
-            return weights
-        total = np.zeros(self.shape(region))
-        for variable in region.scope:
-            total += along(self.counts.variables[variable].prior, (variable,), region.scope)
-        for scope, owners in zip(self.counts.scopes, self.graph.owners, strict=True):
+        total = np.zeros(self.counts.shape(region))
+        for variable, taken in region.taken:
+            total += along(self.counts.variables[variable].prior(taken), (variable,), region.scope)
+        for part, (owners, share) in zip(self.counts.parts, self.graph.owners, strict=True):
             if number in owners:
-                total += along(self.counts.factors[scope], scope, region.scope)
+                total += share * self.inside(self.counts.factors[part], part, region)
         return total
 
-    def inside(self, message: np.ndarray, child: Region, region: Region) -> np.ndarray:
-        """A message to a child, over a region that it is inside of (or is)."""
-        if child.single and not region.single:
-            message = times(self.counts.variables[child.scope[0]].counts, message)
-        return message if region.single else along(message, child.scope, region.scope)
-
-    def _of_one(self, rows: np.ndarray, variable: int) -> np.ndarray:
-        """What a belief over counts says of one element."""
-        found = self.counts.variables[variable]
-        with np.errstate(divide="ignore"):
-            shares = np.log(found.counts / found.elements)
-        return summed(rows[:, None] + shares, (0,))
+    def inside(self, table: np.ndarray, small: Region, region: Region) -> np.ndarray:
+        """What is said of each ground region of a kind, over one that they are inside of (or are)."""
+        ways, shape = self._into(small, region)
+        return spread(table, ways).reshape(shape)
 
 
 def corrected(

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from herbrand.engines.regions.graph import choices
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.tables import along, times
 
@@ -45,18 +46,17 @@ def first_messages(propagation: Propagation, dice: np.random.Generator | None) -
     """Messages that say nothing; with ``dice`` each variable's elements lean to some profile."""
     if dice is None:
         return propagation.no_messages
-    graph, variables = propagation.graph, propagation.counts.variables
-    lean = [dice.uniform(-HIGHEST_ODDS, HIGHEST_ODDS, v.counts.shape[1]) for v in variables]
-    parents = np.bincount([child for _, child in graph.edges], minlength=len(graph.regions))
+    graph, counts = propagation.graph, propagation.counts
+    lean = [dice.uniform(-HIGHEST_ODDS, HIGHEST_ODDS, v.all_profiles) for v in counts.variables]
+    parents = np.zeros(len(graph.regions))
+    for parent, child in graph.edges:
+        parents[child] += choices(graph.regions[child], graph.regions[parent], graph.elements)
     found = []
     for _, child in graph.edges:
         region = graph.regions[child]
-        if region.single:
-            message = lean[region.scope[0]]
-        else:
-            message = np.zeros(propagation.shape(region))
-            for v in region.scope:
-                message += along(times(variables[v].counts, lean[v]), (v,), region.scope)
+        message = np.zeros(counts.shape(region))
+        for v, number in region.taken:
+            message += along(times(counts.variables[v].counts(number), lean[v]), (v,), region.scope)
         found.append((message - message.max()) / parents[child])
     return tuple(found)
 

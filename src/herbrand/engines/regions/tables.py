@@ -19,18 +19,53 @@ def summed(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """Log-sums over axes; each sum is scaled by its own largest entry, so that rare counts keep digits."""
     if not axes:
         return table
-    largest = table.max(axis=tuple(axes), keepdims=True)
-    safe = np.where(np.isneginf(largest), 0.0, largest)
+    axes = tuple(axes)
+    largest = table.max(axis=axes, keepdims=True)
+    if largest.min(initial=np.inf) == -np.inf:
+        largest[largest == -np.inf] = 0.0
     with np.errstate(divide="ignore"):
-        return np.squeeze(
-            np.log(np.exp(table - safe).sum(axis=tuple(axes), keepdims=True)) + safe, tuple(axes)
-        )
+        return np.log(np.exp(table - largest).sum(axis=axes)) + largest.squeeze(axes)
 
 
 def normalised(table: np.ndarray) -> np.ndarray:
     """Log-probabilities; ``nan`` where nothing is possible."""
     with np.errstate(invalid="ignore"):
         return table - summed(table, range(table.ndim))
+
+
+def spread(table: np.ndarray, ways: Sequence[np.ndarray | None]) -> np.ndarray:
+    """What is said of each choice of a few elements, summed over all choices out of more: ``ways`` [row of
+    more, row of few] along each axis, or ``None`` where all are taken; no ways, where all are along each.
+    0 times minus infinity is 0."""
+    if not len(ways):
+        return table
+    impossible = table == -np.inf
+    if not impossible.any():
+        return _carried(table, ways)
+    total = _carried(np.where(impossible, 0.0, table), ways)
+    return np.where(_carried(impossible.astype(float), ways) > 0, -np.inf, total)
+
+
+def _carried(table: np.ndarray, ways: Sequence[np.ndarray | None]) -> np.ndarray:
+    """A matrix times each axis."""
+    for axis, matrix in enumerate(ways):
+        if matrix is not None:
+            if table.ndim == 1:
+                return matrix @ table
+            table = np.moveaxis(np.tensordot(matrix, table, (1, axis)), 0, axis)
+    return table
+
+
+def drawn(table: np.ndarray, chances: Sequence[np.ndarray | None]) -> np.ndarray:
+    """What is believed of many elements, as beliefs about a few of them drawn at random: ``chances`` [row of
+    many, row of few] along each axis, as logarithms, or ``None`` where all are taken."""
+    for axis, matrix in enumerate(chances):
+        if matrix is not None:
+            wide = np.moveaxis(table, axis, 0)
+            wide = wide.reshape(len(matrix), 1, -1) + matrix[:, :, None]
+            rest = [size for place, size in enumerate(table.shape) if place != axis]
+            table = np.moveaxis(summed(wide, (0,)).reshape(-1, *rest), 0, axis)
+    return table
 
 
 def times(counts: np.ndarray, message: np.ndarray) -> np.ndarray:

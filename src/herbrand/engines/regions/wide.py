@@ -39,7 +39,7 @@ class WideCluster:
     def entries(self) -> float:
         """Of the largest table that is made: over all but the second longest line."""
         sizes = sorted((len(self.counts.variables[v]) for v in self.lines), reverse=True)
-        return self.counts.entries(self.scope) / sizes[1]
+        return self.counts.entries(self.counts.all_of(self.scope)) / sizes[1]
 
     def weighed(self, unary: Mapping[int, np.ndarray], keep: Collection[int]) -> np.ndarray:
         """The log-weights of the variables to keep; ``unary``: what is said of each variable by itself."""

@@ -1,0 +1,194 @@
+"""A program as factors over few elements: what regions are made of that take only some of their variables.
+
+Takes a summation whose pools are of one class each; gives a :class:`CountGraph` without a layout, since no
+vector of all counts is listed before some region takes all elements of a variable. Each formula becomes
+factors over the fewest elements that one grounding names: so many of each pool, told apart by nothing. A
+quantifier speaks of all elements of its pools.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import torch
+
+from herbrand.engines.lifted.factors import Factors, usual_pairs
+from herbrand.engines.lifted.gathering import FLOAT
+from herbrand.engines.lifted.summation import Summation
+from herbrand.engines.lifted.terms import CountTerm, NotLiftableError, Number
+from herbrand.engines.regions.counts import CountGraph, add
+from herbrand.engines.regions.graph import Region
+from herbrand.engines.regions.tables import spread
+from herbrand.engines.regions.variables import Variable
+
+MOST_CLASSES = 200
+"""With more classes of constants than this there is too little symmetry for regions to pay."""
+
+MOST_KINDS = 2000
+"""A formula may have so many kinds of groundings, by the classes that its variables are in."""
+
+NOTHING = 1e-9
+"""Numbers of groundings are whole: what is nearer to none is none."""
+
+
+def grounded_graph(summation: Summation, cost: float) -> CountGraph:
+    """The graph of a summation; no table has more than ``cost`` entries. Raises
+    :class:`~herbrand.engines.lifted.terms.NotLiftableError` where elements hang together by what is known of
+    pairs of them."""
+    bunches = summation.bunches
+    if len(bunches.whole_pools) < len(bunches.all):
+        raise NotLiftableError("what is known of pairs tells constants apart")
+    made = _Making(summation, cost)
+    factors: dict[Region, np.ndarray] = {}
+    constant = float(summation.constant().detach())
+    for about, table in map(made.open_part, made.factors()):
+        if about.taken:
+            add(factors, about, table)
+        else:
+            constant += float(table)
+    return CountGraph(made.variables, factors, constant)
+
+
+@dataclass(frozen=True, eq=False)
+class _Making:
+    summation: Summation
+    cost: float
+
+    @cached_property
+    def pools(self) -> dict[int, int]:
+        """The variable of each pool."""
+        return {bunch.pool: number for number, bunch in enumerate(self.summation.bunches.all)}
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(
+            Variable(len(bunch), self._weights(number))
+            for number, bunch in enumerate(self.summation.bunches.all)
+        )
+
+    def _weights(self, number: int) -> np.ndarray:
+        """Log-weights of one element [profile]."""
+        tabulated, bunch = self.summation.tabulated, self.summation.bunches.all[number]
+        weights = tabulated.weights[tabulated.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
+        cells = tabulated.cells[bunch.pool]
+        found = np.full(cells.profiles, -np.inf)
+        here = cells.profile >= 0
+        np.logaddexp.at(found, cells.profile[here], weights[here])
+        return found
+
+    def open_part(self, factor: tuple[Region, np.ndarray]) -> tuple[Region, np.ndarray]:
+        """A factor over the variables that are not settled, once for each choice of elements that are."""
+        about, table = factor
+        settled = [place for place, (v, _) in enumerate(about.taken) if self.variables[v].all_profiles == 1]
+        times = math.prod(
+            math.comb(self.variables[v].elements, number)
+            for place, (v, number) in enumerate(about.taken)
+            if place in settled
+        )
+        taken = tuple(pair for place, pair in enumerate(about.taken) if place not in settled)
+        return Region(taken), times * np.squeeze(table, tuple(settled))
+
+    def factors(self) -> Iterator[tuple[Region, np.ndarray]]:
+        """What each factor is about, and its table."""
+        for (one, other), table in usual_pairs(self.summation.tabulated).items():
+            yield self._pair(one, other, table.detach().numpy())
+        for term in self.summation.scene.terms.counts:
+            if term.single is None or not term.single.literals:
+                yield from self._term(term)
+
+    def _pair(self, one: int, other: int, table: np.ndarray) -> tuple[Region, np.ndarray]:
+        left, right = self.pools[one], self.pools[other]
+        if left != right:
+            rows, columns = (self.variables[v].counts(1).argmax(1) for v in (left, right))
+            table = table[np.ix_(rows, columns)]
+            about = sorted([(left, 1), (right, 1)])
+            return Region(tuple(about)), table if left < right else table.T
+        counts = self.variables[left].counts(2)
+        first, last = counts.argmax(1), counts.shape[1] - 1 - counts[:, ::-1].argmax(1)
+        return Region(((left, 2),)), table[first, last]
+
+    def _term(self, term: CountTerm) -> Iterator[tuple[Region, np.ndarray]]:
+        """The factors of a formula, for each kind of grounding."""
+        kinds = self._kinds(term)
+        numbers = {about: self._alone(term, about, kinds) for about in kinds}
+        for about, number in numbers.items():
+            some = np.abs(number) > NOTHING
+            if not some.any():
+                continue
+            if term.weight is None:
+                yield about, np.where(some, -np.inf, 0.0)
+            else:
+                yield about, float(self.summation.tabulated.worth(term).detach()) * number
+
+    def _kinds(self, term: CountTerm) -> list[Region]:
+        """How many elements of which variables a grounding can name; all that a quantifier speaks of."""
+        bound = {v: self.variables[v].elements for v in self._bound(term)}
+        found: set[Region] = set()
+        for picked in self._picked(term):
+            most = {v: min(number, self.variables[v].elements) for v, number in picked.items()}
+            free = sorted(set(most) - set(bound))
+            for taken in product(*(range(most[v] + 1) for v in free)):
+                numbers = {**bound, **{v: n for v, n in zip(free, taken, strict=True) if n}}
+                found.add(Region(tuple(sorted(numbers.items()))))
+            if len(found) > MOST_KINDS:
+                raise NotLiftableError(f"a formula has more than {MOST_KINDS:,} kinds of groundings")
+        for about in found:
+            entries = math.prod(float(self.variables[v].rows(number)) for v, number in about.taken)
+            if entries > self.cost:
+                raise NotLiftableError(
+                    f"a formula's table over few constants would have {entries:,.0f} entries, and "
+                    f"{self.cost:,.0f} are allowed (--cost)"
+                )
+        return sorted(found, key=lambda about: about.size)
+
+    def _bound(self, term: CountTerm) -> set[int]:
+        scene = self.summation.scene
+        return {self.pools[p] for slot in term.quantified if slot.literals for p in scene.pools_in(slot)}
+
+    def _picked(self, term: CountTerm) -> Iterator[Counter[int]]:
+        """The variables that the elements of one grounding can be of, each with how many."""
+        for parts in product(*(list(self._of_number(number)) for number in term.numbers)):
+            yield sum(parts, Counter())
+
+    def _of_number(self, number: Number) -> Iterator[Counter[int]]:
+        scene = self.summation.scene
+        for _, slots in number:
+            for pools in product(*(scene.pools_in(slot) for slot in slots if slot.literals)):
+                yield Counter(self.pools[pool] for pool in pools)
+
+    def _alone(self, term: CountTerm, about: Region, kinds: list[Region]) -> np.ndarray:
+        """How many groundings name all of some elements: those within them less those within fewer."""
+        total = np.zeros([self.variables[v].rows(number) for v, number in about.taken])
+        bound = self._bound(term)
+        free = [(v, number) for v, number in about.taken if v not in bound]
+        for fewer in product(*(range(number + 1) for _, number in free)):
+            less = {v: n for (v, _), n in zip(free, fewer, strict=True)}
+            taken = {v: less.get(v, number) for v, number in about.taken}
+            table = self._within(term, taken)
+            ways = [
+                None if taken[v] == number else self.variables[v].choices(number, taken[v])
+                for v, number in about.taken
+            ]
+            sign = (-1) ** sum(number - less[v] for v, number in free)
+            total = total + sign * spread(table, ways)
+        return total
+
+    def _within(self, term: CountTerm, taken: Mapping[int, int]) -> np.ndarray:
+        """How many groundings name only so many elements of some variables [row of each, ascending]."""
+        counts, names = {}, {}
+        for pool, variable in self.pools.items():
+            number, names[pool] = taken.get(variable, 0), f"c{variable}"
+            rows = self.variables[variable].counts(number) if variable in taken else None
+            counts[pool] = (
+                torch.zeros((1, self.variables[variable].all_profiles), dtype=FLOAT)
+                if rows is None
+                else torch.from_numpy(rows)
+            )
+        made = Factors(self.summation.tabulated, counts, names)
+        return made.product(term, tuple(f"c{variable}" for variable in sorted(taken))).detach().numpy()

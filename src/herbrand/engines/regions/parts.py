@@ -1,0 +1,165 @@
+"""From a program to its regions: what is counted, merged, taken in parts, or too large to be.
+
+Takes a program and what it may cost; gives a :class:`Part` for each summation: the regions to begin with, and
+gentler ones for where messages do not come to rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from herbrand.contraction.memory import budget, readable
+from herbrand.engines.lifted.costs import axes_of, largest_table
+from herbrand.engines.lifted.problem import Problem, problem_of
+from herbrand.engines.lifted.summation import Summation
+from herbrand.engines.lifted.terms import NotLiftableError
+from herbrand.engines.regions.construction import merged, one_a_formula, within
+from herbrand.engines.regions.counts import CountGraph, count_graph
+from herbrand.engines.regions.expected import Beliefs, Believed, BelievedApart
+from herbrand.engines.regions.graph import Region, region_graph
+from herbrand.engines.regions.grounded import MOST_CLASSES, grounded_graph
+from herbrand.engines.regions.messages import Propagation
+from herbrand.engines.regions.runs import Run
+from herbrand.program.evidence import Evidence
+from herbrand.program.program import Program
+
+COST = 1e5
+"""Clusters are merged up to so many entries unless told otherwise."""
+
+LARGEST_FORMULA = 2e7
+"""A single formula's table may have so many entries unless told otherwise."""
+
+BYTES_A_NUMBER = 8
+TABLES_AT_ONCE = 4
+
+
+class TooLargeError(NotLiftableError):
+    """Tables over all counts would be too large."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One summation and its regions; ``gentler`` ones are for where these do not come to rest."""
+
+    summation: Summation
+    propagation: Propagation
+    gentler: tuple[Propagation, ...]
+
+    def believed(self, run: Run) -> Believed | BelievedApart:
+        """What stands for the summation where probabilities are looked up."""
+        beliefs = Beliefs(run.propagation, run.messages)
+        is_counted = self.propagation.counts.layout is not None
+        return (Believed if is_counted else BelievedApart)(self.summation, beliefs)
+
+
+@dataclass(frozen=True)
+class Construction:
+    """How regions are made: the settings of the engine of the same names."""
+
+    memory: int | None
+    cost: float | None
+    joint: bool
+    merge: bool
+    partial: bool
+
+    def parted(self, program: Program, evidence: Evidence) -> tuple[Problem, list[Part]]:
+        """The regions of each summation; where some table over all counts would be too large, and if they
+        may, with ones that take some constants at a time."""
+        problem = problem_of(program, evidence)
+        try:
+            return problem, [self._counted(s) for s in problem.summations if not s.impossible]
+        except TooLargeError as reason:
+            if (
+                not self.partial
+                or sum(len(e.first) for s in problem.summations for e in s.scene.elements) > MOST_CLASSES
+            ):
+                raise
+            problem = problem_of(program, evidence, by_class=True)
+            possible = [s for s in problem.summations if not s.impossible]
+            try:
+                return problem, [self._grounded(summation) for summation in possible]
+            except NotLiftableError:
+                raise reason from None
+
+    def _counted(self, summation: Summation) -> Part:
+        """The regions of a summation, or :class:`TooLargeError`."""
+        rows, cost = axes_of(summation)
+        allowed = COST if self.cost is None else self.cost
+        largest = largest_table(summation, rows, allowed)
+        self._refuse(largest, cost.bytes)
+        graph = count_graph(summation, allowed)
+        formulas = one_a_formula(graph)
+        together = sum(map(graph.made, formulas))
+        self._refuse(largest, cost.bytes + (together - largest) * BYTES_A_NUMBER * TABLES_AT_ONCE)
+        clusters = merged(graph, formulas, self._most(largest, len(formulas))) if self.merge else formulas
+        ladder = [(clusters, True), (formulas, True), (clusters, False)]
+        if graph.wide:  # such clusters tell of one variable at a time
+            ladder = [(clusters, False), (formulas, False)]
+        return self._laddered(summation, graph, ladder)
+
+    def _grounded(self, summation: Summation) -> Part:
+        """The regions of a summation that take some constants at a time where all are too many."""
+        allowed = COST if self.cost is None else self.cost
+        graph = grounded_graph(summation, allowed)
+        formulas = within(graph, allowed)
+        together = sum(map(graph.entries, formulas))
+        self._refuse(0, together * BYTES_A_NUMBER * TABLES_AT_ONCE)
+        most = self._most(0, len(formulas))
+        clusters = merged(graph, formulas, most) if self.merge else formulas
+        part = self._laddered(summation, graph, [(clusters, True)])
+        if part.propagation.graph.acyclic:
+            return part
+        # What copies share of several variables at once counts so often, with either sign, that messages
+        # about it run away: only single variables are shared.
+        return self._laddered(summation, graph, [(clusters, False), (formulas, False)])
+
+    def _laddered(
+        self, summation: Summation, counts: CountGraph, ladder: Sequence[tuple[Sequence[Region], bool]]
+    ) -> Part:
+        """Regions of these clusters, that share all they have in common or each variable by itself; the first
+        ones are tried first."""
+        singles = [i for i, v in enumerate(counts.variables) if not self.joint and v.weights is not None]
+        steps = dict.fromkeys((tuple(clusters), deep) for clusters, deep in ladder)
+        first, *gentler = (
+            Propagation(counts, region_graph(outer, counts.elements, counts.parts, singles, deep))
+            for outer, deep in steps
+        )
+        return Part(summation, first, tuple(gentler))
+
+    def _most(self, largest: float, clusters: int) -> float:
+        """How large a merged cluster may be, so that memory holds as many."""
+        room = budget(self.memory) / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, clusters))
+        return max(largest, min(COST if self.cost is None else self.cost, room))
+
+    def _refuse(self, entries: float, needed: float) -> None:
+        allowed, most = budget(self.memory), LARGEST_FORMULA if self.cost is None else self.cost
+        if entries > most:
+            raise TooLargeError(
+                f"a formula's table over counts would have {entries:,.0f} entries, and {most:,.0f} are "
+                "allowed (--cost)"
+            )
+        needed += entries * BYTES_A_NUMBER * TABLES_AT_ONCE
+        if needed > allowed:
+            told = readable(needed) if math.isfinite(needed) else "more than any machine has"
+            raise TooLargeError(f"counting needs {told} and may use {readable(allowed)}")
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a part: the largest table, the operations of a round, and the bytes of all tables."""
+
+    entries: float
+    operations: float
+    bytes: float
+
+
+def size_of(part: Part) -> Size:
+    graph = part.propagation.graph
+    entries = [part.propagation.entries(number) for number in range(len(graph.regions))]
+    told = sum(
+        (entries[parent] + entries[child]) * (1 + len(graph.entering[parent]))
+        for parent, child in graph.edges
+    )
+    return Size(max(entries), told + max(entries), 2 * BYTES_A_NUMBER * sum(entries))

@@ -1,0 +1,108 @@
+"""Elements that regions take all or some of, and the counts that so many of them can have.
+
+A variable is some elements of which the same is known. So many of them have each profile a number of times:
+a vector of counts. What is said of a few of them, whichever they are, is said of more of them once for each
+choice; what is believed of many is believed of a few drawn from them at random.
+
+>>> coins = Variable(3, np.zeros(2))
+>>> coins.counts(2)
+array([[0., 2.],
+       [1., 1.],
+       [2., 0.]])
+>>> coins.choices(3, 2)[1]
+array([1., 2., 0.])
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import comb
+
+from herbrand.engines.lifted.polynomials import compositions, log_ways
+from herbrand.engines.regions.tables import times
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """``count`` elements. ``weights`` [profile]: log-weights of each, where all are alike and independent but
+    for what factors say. Else they can only be told of together: ``listed`` are all vectors of counts that
+    they can have [row, profile], and the log of all ways to have each."""
+
+    count: int
+    weights: np.ndarray | None
+    listed: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return self.rows(self.elements)
+
+    @property
+    def elements(self) -> int:
+        """How many elements there are for regions to take: one, where they go together."""
+        return 1 if self.weights is None else self.count
+
+    @property
+    def all_profiles(self) -> int:
+        """How many profiles counts tell apart."""
+        if self.weights is None:
+            assert self.listed is not None
+            return self.listed[0].shape[1]
+        return len(self.weights)
+
+    def rows(self, taken: int) -> int:
+        """How many vectors of counts so many elements can have."""
+        if self.weights is None:
+            assert self.listed is not None
+            return len(self.listed[1])
+        return math.comb(taken + len(self.weights) - 1, taken)
+
+    def counts(self, taken: int) -> np.ndarray:
+        """All vectors of counts that so many elements can have [row, profile]."""
+        if self.weights is None:
+            assert self.listed is not None
+            return self.listed[0]
+        return compositions(taken, len(self.weights)).astype(float)
+
+    def prior(self, taken: int) -> np.ndarray:
+        """Log of all ways, with their weights, for so many elements to have each vector of counts."""
+        if self.weights is None:
+            assert self.listed is not None
+            return self.listed[1]
+        ways = log_ways(taken, len(self.weights)).numpy()
+        return ways + times(self.counts(taken), self.weights)
+
+    @cached_property
+    def all_counts(self) -> np.ndarray:
+        return self.counts(self.elements)
+
+    @cached_property
+    def all_ways(self) -> np.ndarray:
+        return self.prior(self.elements)
+
+    def choices(self, many: int, few: int) -> np.ndarray:
+        """In how many ways a vector of counts of a few elements [column] is some of one of many [row]."""
+        if (many, few) not in self._choices:
+            table = np.ones((self.rows(many), self.rows(few)))
+            here, inside = self.counts(many), self.counts(few)
+            for profile in range(here.shape[1]):
+                table *= comb(here[:, profile, None], inside[None, :, profile])
+            self._choices[many, few] = table
+        return self._choices[many, few]
+
+    @cached_property
+    def _choices(self) -> dict[tuple[int, int], np.ndarray]:
+        return {}
+
+    def chances(self, many: int, few: int) -> np.ndarray:
+        """How likely a few elements, drawn at random from many, have each vector of counts, as logarithms."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.choices(many, few) / math.comb(many, few))
+
+    def by_count(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of rows by the count of the second of two profiles, from 0 on."""
+        found = np.full(self.count + 1, -np.inf)
+        found[self.all_counts[:, 1].astype(np.int64)] = weights
+        return found
