@@ -16,9 +16,17 @@ INKS = ("#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad")
 
 
 def line_plot(
-    title: str, across: str, up: str, curves: Mapping[str, Sequence[float]], least: float = 1e-9
+    title: str,
+    across: str,
+    up: str,
+    curves: Mapping[str, Sequence[float]],
+    least: float = 1e-9,
+    marks: Sequence[str] | None = None,
 ) -> str:
-    """The curves by name, one value a step from step 1 on; what is below ``least`` is drawn there."""
+    """The curves by name, one value a step from step 1 on; what is below ``least`` is drawn there.
+
+    ``marks``: what the steps are called, their numbers if None.
+    """
     steps = max(map(len, curves.values()))
     bottom = math.floor(math.log10(least))
     top = math.ceil(math.log10(max(least * 10, *(max(curve) for curve in curves.values()))))
@@ -39,7 +47,8 @@ def line_plot(
         x, y = place(1, 10.0**power)
         parts.append(f'<line x1="{x}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#ddd"/>')
         parts.append(_text(x - 26, y + 4, f"1e{power}"))
-    parts += [_text(place(step, least)[0], HEIGHT - 24, str(step)) for step in range(1, steps + 1)]
+    marks = marks or [str(step) for step in range(1, steps + 1)]
+    parts += [_text(place(step, least)[0], HEIGHT - 24, mark) for step, mark in enumerate(marks, 1)]
     for (name, curve), ink in zip(curves.items(), INKS, strict=False):
         places = [place(step, value) for step, value in enumerate(curve, 1)]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)

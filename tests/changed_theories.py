@@ -58,8 +58,10 @@ def rewritten(theory: s.Theory, change: Change) -> s.Theory:
     """Each weighted formula with a number for its weight changed into others."""
     statements: list[s.Statement] = []
     for statement in theory.statements:
-        numeric = isinstance(statement, s.WeightedFormula) and isinstance(statement.weight, float | int)
-        statements += change(statement) if numeric else [statement]
+        if isinstance(statement, s.WeightedFormula) and isinstance(statement.weight, float | int):
+            statements += change(statement)
+        else:
+            statements.append(statement)
     return s.Theory(tuple(statements))
 
 

@@ -12,15 +12,17 @@ PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
     "errors",
-    "language contraction",
+    "whole_files option_values",
+    "language contraction tensor_files",
     "facts",
     "program",
     "answers",
     "engines",
     "induction",
     "nn",
+    "learning",
     "scale",
-    "learning model",
+    "model",
     "reports",
     "__init__",
     "cli",
@@ -31,7 +33,8 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 
 LAZY = {
-    *("polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium", "pyspark.sql"),
+    *("polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium"),
+    *("pyspark.sql", "pyspark.sql.pandas.types"),
     *("rich.console", "rich.markup", "rich.progress", "rich.table"),
 }
 """Heavy or optional packages that a function may import for itself."""

@@ -70,8 +70,7 @@ def test_none_leaves_an_option_out(call: str) -> None:
     text, ask, options = CALLS[call]
     model = hb.Model(hb.parse(text))
     left_out, bare = (ask(model, **dict.fromkeys(names)).to_dict() for names in (options, ()))
-    left_out.pop("seconds", None), bare.pop("seconds", None)
-    assert left_out == bare
+    assert left_out | {"seconds": 0} == bare | {"seconds": 0}
 
 
 @pytest.mark.parametrize("memory", [-1, 1.5, "-1GB", "lots", "", "5%%", [1]])
@@ -89,7 +88,8 @@ def test_numbers_of_any_kind_are_numbers() -> None:
     )
     check_values({"tolerance": 0, "seed": 0, "top": 0, "clip": -1.0, "another": object()})
     model = hb.Model(hb.parse(WEIGHTS))
-    assert len(model.infer(top=np.int64(2), seed=np.int32(7), tolerance=np.float64(0.1))) == 2
+    options: dict[str, Any] = {"top": np.int64(2), "seed": np.int32(7), "tolerance": np.float64(0.1)}
+    assert len(model.infer(**options)) == 2
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from herbrand.engines.registry import query_engine
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
-from herbrand.facts.source import fact_sources
+from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.drawing import drawn
 from herbrand.language.parse import is_probability, parse_literal
@@ -43,11 +43,13 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
 )
+from herbrand.option_values import check_values, texts
 from herbrand.program.derive import derived
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.question import Question, queried_predicates, read_explained, read_question
+from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
     from herbrand.learning.learned import Learning
@@ -101,9 +103,9 @@ class Model:
         self.theory = theory
         self.signature: Signature = check(theory)
         self._sources = fact_sources(facts)
-        self._open, self._closed = _texts(open), _texts(closed)
+        self._open, self._closed = texts(open), texts(closed)
         self._header = header
-        self._ignored = frozenset(_texts(ignore))
+        self._ignored = frozenset(texts(ignore))
         self._on = on
         self._progress = progress
         self._programs: dict[_World, Program] = {}
@@ -144,16 +146,22 @@ class Model:
         :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
         self._refuse_unusable("infer", "weights", "rules")
+        check_values({"top": top, "min": min})
         chosen = settings_from(settings)
         if self._on is not None:
-            stored, asked = self.stored, (_texts(query), _texts(given))
+            stored, asked = self.stored, (texts(query), texts(given))
             return stored.infer(*asked, engine, chosen, map, top, min, resume, note)
         if resume:
-            raise UnsupportedError(
-                "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
-            )
-        program, question = self._asked(_texts(query), _texts(given), map)
-        settled = self._settled(program, question, engine, chosen, note)
+            raise _nothing_to_resume()
+        asked = (texts(query), texts(given), engine, chosen, map, top, min)
+        too_large = facts_too_large(self._sources, chosen.memory)
+        if too_large is not None:
+            return _scratch().inferred(self.stored_at, too_large, asked, note)
+        try:
+            program, question = self._asked(texts(query), texts(given), map)
+            settled = self._settled(program, question, engine, chosen, note)
+        except BudgetError as error:
+            return _scratch().inferred_instead(self.stored_at, error, asked, note)
         return settled.engine.read(settled.state, settled.status).filtered(top, min)
 
     @property
@@ -164,8 +172,16 @@ class Model:
     @property
     def stored(self) -> Any:
         """The model on its database."""
+        return self.stored_at(importlib.import_module("herbrand.scale.place").place_of(self._on))
+
+    @property
+    def sources(self) -> tuple[FactSource, ...]:
+        """Where the facts are."""
+        return self._sources
+
+    def stored_at(self, place: Any) -> Any:
+        """The model on a database."""
         inference = importlib.import_module("herbrand.scale.inference")
-        place = importlib.import_module("herbrand.scale.place").place_of(self._on)
         return inference.StoredModel(
             place,
             self._used_theory(),
@@ -183,19 +199,26 @@ class Model:
         *,
         given: Texts = (),
         engine: str = "auto",
+        resume: bool = False,
         note: Callable[[str], None] | None = None,
         progress: Callable[[str, float], None] | None = None,
         **settings: Any,
     ) -> Bounds:
         """Lower and upper probabilities of ``P(q | e)`` for every grounding, or of every atom.
 
+        ``resume``: on a database, go on from the last sweep of a run that was cut off.
         ``settings``: the fields of :class:`~herbrand.engines.credal.engine.BoundSettings` and ``time_limit``.
         """
         asking = importlib.import_module("herbrand.engines.credal.asking")
         self._refuse_unusable("bound", "bounds", "rules")
-        queries = _texts(query)
+        queries = texts(query)
+        if self._on is not None:
+            chosen = asking.bound_settings(settings)
+            return self.stored.bound(queries, texts(given), engine, chosen, resume, note, progress)
+        if resume:
+            raise _nothing_to_resume()
         named = asking.queried_predicates(queries, self.signature)
-        program = self._program(_World(_texts(given), named))
+        program = self._program(_World(texts(given), named))
         return asking.bounded(program, queries, engine, asking.bound_settings(settings), note, progress)
 
     def explain(
@@ -214,14 +237,15 @@ class Model:
         of a theory of bounds: both ends of its interval. ``settings`` are those of ``infer``, ``query`` or
         ``bound``.
         """
+        check_values({"top": top})
         asked = query.strip()
         derived = {rule.head.predicate for rule in self.theory.rules}
         if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
-            rules = self._rules(query_engine(engine), _texts(given))
+            rules = self._rules(query_engine(engine), texts(given))
             return rules.explained(asked, {**settings, "top": top})
         bounds_only = self._states("bounds") and not self._states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
-        found = explained(asked, _texts(given), engine, note, settings)
+        found = explained(asked, texts(given), engine, note, settings)
         return found if top is None else found.top(top)
 
     def _explained_atom(
@@ -273,8 +297,12 @@ class Model:
         self._refuse_unusable("query", "rules")
         if self._on is not None:
             query_engine(engine)
-            return self.stored.query(goal, bindings, _texts(given), options)
-        return self._rules(query_engine(engine), _texts(given)).answered(goal, bindings, options)
+            return self.stored.query(goal, bindings, texts(given), options)
+        too_large = facts_too_large(self._sources, options.get("memory"))
+        if too_large is not None:
+            query_engine(engine)
+            return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), options))
+        return self._rules(query_engine(engine), texts(given)).answered(goal, bindings, options)
 
     def _rules(self, engine: Any, given: tuple[str, ...]) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals."""
@@ -314,12 +342,15 @@ class Model:
         """
         methods = importlib.import_module("herbrand.learning.methods")
         self._refuse_unusable("learn", "weights", "rules")
+        if self._on is not None:
+            aim = texts(target), (*texts(latent), *self._open)
+            return self.stored.learn(method, *aim, worlds, {**settings, "watch": watch})
         return methods.learned(
             method,
             self._used_theory(),
             [self._stated_world(facts) for facts in methods.separate_facts(worlds) or [()]],
-            targets=_texts(target),
-            latent=(*_texts(latent), *self._open),
+            targets=texts(target),
+            latent=(*texts(latent), *self._open),
             settings={**settings, "watch": watch},
         )
 
@@ -380,7 +411,7 @@ class Model:
         """What runs in memory alone must not overlook the facts that a database holds."""
         if self._on is not None:
             raise UnsupportedError(
-                f"only infer, query and check run on {self._on}",
+                f"only infer, bound, query, learn and check run on {self._on}",
                 hint="leave out on (--on), and give the facts by facts (--facts)",
             )
 
@@ -442,6 +473,17 @@ class Model:
             raise UnsupportedError(mistakes)
 
 
+def _scratch() -> Any:
+    """What runs where memory does not do; most calls never need it."""
+    return importlib.import_module("herbrand.scale.scratch")
+
+
+def _nothing_to_resume() -> UnsupportedError:
+    return UnsupportedError(
+        "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
+    )
+
+
 def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
     """Names the first statement of a kind that the command has no use for."""
     first, more = statements[0], sum(map(_size, statements)) - 1
@@ -455,10 +497,6 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mista
 
 def _size(statement: Statement) -> int:
     return len(statement) if isinstance(statement, BoundRows) else 1
-
-
-def _texts(texts: Texts) -> tuple[str, ...]:
-    return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
 def _worth_knowing(program: Program) -> Iterator[str]:

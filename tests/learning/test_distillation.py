@@ -211,7 +211,7 @@ def test_early_stopping() -> None:
             "statement that quantifies",
         ),
         (TEXT, {"latent": "smokes"}, "has no value"),
-        (TEXT, {"latent": "smokes", "batch": 0}, "--batch is at least 1"),
+        (TEXT, {"latent": "smokes", "batch": 0}, "--batch is a whole number from 1 on"),
         (TEXT, {"latent": "smokes", "worlds": [{}, {}]}, "one world's constants"),
         (TEXT, {"latent": "smokes", "bach": 3}, "no option 'bach'"),
         (TEXT, {"latent": ["smokes", "area"], "clip": 1.0, "batch": 8}, "--clip bounds what all groundings"),

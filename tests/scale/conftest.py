@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from herbrand.contraction.relational_spark import Spark
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[None]:
+    """One session for all tests of a file: its executors take half a minute to start."""
+    patch, left = pytest.MonkeyPatch(), list[Spark]()
+    patch.setattr(Spark, "close", lambda database: left.append(database))
+    yield
+    patch.undo()
+    for database in left[-1:]:
+        database.close()
+
 
 @pytest.fixture
-def spark(tmp_path: Path) -> str:
+def spark(tmp_path: Path, session: None) -> str:
     """``make test-scale`` installs what this needs."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("pyspark is not installed; make test-scale does it")

@@ -263,8 +263,10 @@ class TestRefusals:
 
     def test_other_commands_do_not_overlook_the_database(self) -> None:
         model = hb.Model(hb.parse("1.0: p(x)"), {"p": [("a",)]}, on="duckdb:w.duckdb")
-        for ask in (lambda: model.explain('p("a")'), lambda: model.learn(), lambda: model.program):
-            with pytest.raises(UnsupportedError, match="only infer, query and check run on duckdb"):
+        for ask in (lambda: model.explain('p("a")'), lambda: model.program):
+            with pytest.raises(
+                UnsupportedError, match="only infer, bound, query, learn and check run on duckdb"
+            ):
                 ask()
 
     def test_places(self) -> None:

@@ -15,7 +15,9 @@ import herbrand as hb
 from herbrand.contraction import Contraction, Sparse, contract
 from herbrand.contraction.relational_databases import contract_in
 from herbrand.scale import mean_field
+from herbrand.scale.bounds import parts, solving
 from herbrand.scale.place import opened, place_of
+from tests.scale.test_bounds import Here
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +87,30 @@ def _after(facts: Any, iterations: int) -> Any:
     return hb.Model(hb.parse(THEORY), facts).infer(engine="mean-field", iterations=iterations)
 
 
+RING = """
+predicate friends(person, person): observed
+predicate smokes(person)
+0.4: friends(x, y) => (smokes(x) <=> smokes(y))
+0.5: smokes(x)
+"""
+UNEQUAL = """
+predicate friends(person, person): observed
+predicate smokes(person)
+0.4: smokes(x) and friends(x, y) => smokes(y)
+smokes("p2") ~ 0.7
+"""
+
+
+def test_belief_propagation(spark: str) -> None:
+    """Where all people are alike, between classes; else between atoms."""
+    ring = [(f"p{number}", f"p{(number + 1) % 10}") for number in range(10)]
+    some = [("p0", "p1"), ("p1", "p2"), ("p2", "p0"), ("p0", "p3"), ("p3", "p3"), ("p2", "p1")]
+    for text, friends in ((RING, ring), (UNEQUAL, some)):
+        theory, facts = hb.parse(text), {"friends": friends}
+        expected = hb.Model(theory, facts).infer(engine="bp", iterations=1)
+        agree(hb.Model(theory, facts, on=spark).infer(engine="bp", iterations=1), expected)
+
+
 def test_queries(spark: str) -> None:
     theory = hb.parse("path(x, y) :- friends(x, y)\npath(x, z) :- friends(x, y), path(y, z) @ 0.5")
     facts = {"friends": links(60)}
@@ -93,6 +119,59 @@ def test_queries(spark: str) -> None:
     for one, other in zip(hb.Model(theory, facts, on=spark).query(goals, depth=2), expected, strict=True):
         rows = {tuple(row.bindings.values()): row.weight for row in one.rows()}
         assert rows == pytest.approx({tuple(row.bindings.values()): row.weight for row in other.rows()})
+
+
+SMOKERS = """
+predicate friends(person, person): observed
+predicate smokes(person)
+"""
+BOUNDS = f"""{SMOKERS}
+P(smokes(y) | smokes(x) and friends(x, y)) in [0.4, 0.7]
+P(smokes(x)) in [0.1, 0.6]
+P(smokes("p1")) >= 0.5
+"""
+WEIGHTS = f"""{SMOKERS}
+?: smokes(x) and friends(x, y) => smokes(y)
+?: smokes(x)
+"""
+
+
+def test_ariel_with_an_executor_killed_on_the_way(spark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are solved by the executors, one of which is killed before the second of them."""
+    facts = {"friends": [(one, other) for one, other in links(150) if one != other]}
+    killed, tell = [], solving.SparkSolver.tell
+
+    def kill_once(self: Any, table: str, query: str) -> None:
+        if not killed and table == "told_1":
+            killed.append(_executors()[0])
+            os.kill(killed[0], signal.SIGKILL)
+        tell(self, table, query)
+
+    monkeypatch.setattr(solving.SparkSolver, "tell", kill_once)
+    monkeypatch.setattr(parts, "SENTENCES_A_PART", 40)
+    monkeypatch.setattr(parts, "PARTS_A_SHELF", 2)
+    options: dict[str, Any] = {"iterations": 2, "independence": "none"}
+    found = hb.Model(hb.parse(BOUNDS), facts, on=spark).bound(**options)
+    assert killed and "Spark" in found.status.where
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solving, "Workers", Here)
+        on_duckdb = hb.Model(hb.parse(BOUNDS), facts, on=f"duckdb:{spark.partition('/')[2]}.duckdb")
+        expected = on_duckdb.bound(**options)
+    assert found.status.iterations == expected.status.iterations
+    assert found.lower == pytest.approx(expected.lower, abs=1e-9)
+    assert found.upper == pytest.approx(expected.upper, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_learning(spark: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes fetched, and sums taken there."""
+    monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", share)
+    facts = {"friends": links(400), "smokes": [f"p{n}" for n in range(0, 80, 3)]}
+    options: dict[str, Any] = {"l2": 0.5, "iterations": 1} if not share else {"l2": 0.5}
+    expected = hb.Model(hb.parse(WEIGHTS), facts).learn(**options)
+    found = hb.Model(hb.parse(WEIGHTS), facts, on=spark).learn(**options)
+    assert [w.weight for w in found.weights] == pytest.approx([w.weight for w in expected.weights], abs=1e-7)
+    assert found.metrics == pytest.approx(expected.metrics)
 
 
 def _executors() -> list[int]:

@@ -121,6 +121,7 @@ class Bounds(Sheet):
             "converged": self.status.converged,
             "iterations": self.status.iterations,
             "seconds": self.status.seconds,
+            **({"where": self.status.where} if self.status.where else {}),
             "bounds": [row.to_dict() for row in self.rows()],
         }
 
@@ -138,7 +139,8 @@ class Bounds(Sheet):
 
     @property
     def title(self) -> str:
-        told = self.guarantee.of("bounds", self.engine)
+        where = f" on {self.status.where}" if self.status.where else ""
+        told = self.guarantee.of("bounds", self.engine) + where
         return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
 
     @property

@@ -48,6 +48,9 @@ def command(
         typer.Option("--tolerance", metavar="T", min=0, help="How far from the tightest an end may be."),
     ] = None,
     iterations: options.Iterations = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last sweep of a run on a database.")
+    ] = False,
 ) -> None:
     """Lower and upper probabilities of queries, or of every atom.
 
@@ -62,6 +65,7 @@ def command(
         mode=mode.value,
         tolerance=tolerance,
         iterations=iterations,
+        resume=resume,
         note=note,
         progress=bar.show,
         **limited.told(),

@@ -13,6 +13,7 @@ a run that is cut off loses the table it was making and nothing else.
 from __future__ import annotations
 
 import contextlib
+import json
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -52,6 +53,10 @@ class Database(ABC):
     @abstractmethod
     def arrow(self, query: str) -> pa.Table: ...
 
+    def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a query, about so many at a time; tables may be made in between."""
+        yield from self.arrow(query).to_batches(max_chunksize=rows)
+
     @abstractmethod
     def put(self, table: str, data: pa.Table) -> None:
         """A table of data that are in memory."""
@@ -73,6 +78,14 @@ class Database(ABC):
     def kept(self, table: str) -> str:
         """What :meth:`keep` has kept."""
         return self.number(f"SELECT kept FROM {table}")
+
+    def noted(self, table: str) -> dict[str, Any]:
+        """What was kept as JSON; nothing, if something else stands there."""
+        try:
+            found = json.loads(self.kept(table))
+        except (HerbrandError, ValueError, TypeError, IndexError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def number(self, query: str) -> Any:
         """The one value of a query."""
@@ -107,6 +120,7 @@ class DuckDB(Database):
     ) -> None:
         self.name = "DuckDB" if path is None else f"duckdb:{path}"
         self.memory = memory
+        self._schema = schema
         self._own_folder = tempfile.TemporaryDirectory(prefix="herbrand-") if path is None else None
         folder = spill or (f"{path}.spill" if self._own_folder is None else self._own_folder.name)
         settings: dict[str, Any] = {"temp_directory": str(folder), "preserve_insertion_order": False}
@@ -132,6 +146,16 @@ class DuckDB(Database):
     def arrow(self, query: str) -> pa.Table:
         with self._told():
             return self.connection.sql(query).to_arrow_table()
+
+    def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+        with self._told():
+            other = self.connection.cursor()
+            try:
+                if self._schema is not None:
+                    other.execute(f"USE {self._schema}")
+                yield from other.sql(query).to_arrow_reader(rows)
+            finally:
+                other.close()
 
     def put(self, table: str, data: pa.Table) -> None:
         self.connection.register("given_data", data)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import pyarrow.parquet as parquet
 from herbrand.contraction.relational import SPARK
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.whole_files import written_whole
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -51,17 +54,27 @@ class Spark(Database):
         return self.folder / "tables.json"
 
     def make(self, table: str, query: str) -> None:
-        place = self._new_place(table)
         with _told(self.name):
-            self._session.sql(query).write.mode("overwrite").parquet(str(place))
-        self._put_in_place(table, place)
+            self._write(table, self._session.sql(query))
+
+    def make_by(
+        self,
+        table: str,
+        query: str,
+        function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        schema: pa.Schema,
+    ) -> None:
+        """A table of what a function makes of the rows of a query, on the executors; of this schema."""
+        kinds = ", ".join(f"{field.name} {_kind(field.type)}" for field in schema)
+        with _told(self.name):
+            self._write(table, self._session.sql(query).mapInArrow(function, kinds))
 
     def put(self, table: str, data: pa.Table) -> None:
         place = self._new_place(table)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         parquet.write_table(data, place / "part-0.parquet")
-        self._put_in_place(table, place)
+        self._put_in_place(table, place, _schema(data.schema))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with _told(self.name):
@@ -71,39 +84,69 @@ class Spark(Database):
         with _told(self.name):
             return self._session.sql(query).toArrow()
 
+    def keep(self, table: str, text: str) -> None:
+        """In a file: a table of one text would be a job."""
+        with written_whole(self._note(table)) as file:
+            file.write(text.encode())
+
+    def kept(self, table: str) -> str:
+        return self._note(table).read_text()
+
     def drop(self, table: str) -> None:
+        self._note(table).unlink(missing_ok=True)
         place = self._tables.pop(table, None)
-        self._write_catalogue()
         if place is not None:
+            self._write_catalogue()
             self._session.catalog.dropTempView(table)
             shutil.rmtree(self.folder / place, ignore_errors=True)
 
     def has(self, table: str) -> bool:
-        return table in self._tables
+        return table in self._tables or self._note(table).exists()
 
     def close(self) -> None:
         self._session.stop()
+
+    def _note(self, table: str) -> Path:
+        return self.folder / f"{table}.note"
+
+    def _write(self, table: str, rows: Any) -> None:
+        place = self._new_place(table)
+        rows.write.mode("overwrite").parquet(str(place))
+        self._put_in_place(table, place, rows.schema)
 
     def _new_place(self, table: str) -> Path:
         """A folder that is not the one in which the table stands now."""
         turns = (f"{table}.0", f"{table}.1")
         return self.folder / next(turn for turn in turns if self._tables.get(table) != turn)
 
-    def _put_in_place(self, table: str, place: Path) -> None:
+    def _put_in_place(self, table: str, place: Path, schema: Any = None) -> None:
         before = self._tables.get(table)
         self._tables[table] = place.name
         self._write_catalogue()
-        self._show(table, place)
+        self._show(table, place, schema)
         if before is not None:
             shutil.rmtree(self.folder / before, ignore_errors=True)
 
-    def _show(self, table: str, place: Path) -> None:
-        self._session.read.parquet(str(place)).createOrReplaceTempView(table)
+    def _show(self, table: str, place: Path, schema: Any = None) -> None:
+        """``schema``, where it is known, saves a job that looks for it."""
+        reader = self._session.read if schema is None else self._session.read.schema(schema)
+        reader.parquet(str(place)).createOrReplaceTempView(table)
 
     def _write_catalogue(self) -> None:
-        written = self._catalogue.with_suffix(".new")
-        written.write_text(json.dumps(self._tables))
-        os.replace(written, self._catalogue)
+        with written_whole(self._catalogue) as file:
+            file.write(json.dumps(self._tables).encode())
+
+
+def _schema(schema: pa.Schema) -> Any:
+    """As Spark has it."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # pyright: ignore[reportMissingImports]
+
+    return from_arrow_schema(schema)
+
+
+def _kind(kind: pa.DataType) -> str:
+    """A type by the name that Spark gives it."""
+    return {pa.int64(): "BIGINT", pa.int32(): "INT", pa.float64(): "DOUBLE"}[kind]
 
 
 def _session(master: str, memory: int | None) -> Any:
@@ -113,6 +156,7 @@ def _session(master: str, memory: int | None) -> Any:
         raise UnsupportedError(
             "Spark is not installed", hint="pip install 'herbrand[scale]', and Java 17 or newer"
         ) from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors run this library's functions
     builder = SparkSession.builder.master(master).appName("herbrand")  # type: ignore[attr-defined]
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)

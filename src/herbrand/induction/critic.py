@@ -7,11 +7,11 @@ one move ahead (0) to the whole episode (1). Of solved games the critic also lea
 was moved from then on, which says more than a sum. All of it is learned from the same episodes and shapes
 the same conclusions; to play, the critic is not needed.
 
->>> forecasts = Forecasts((np.array([2.0]), np.array([1.0])), np.zeros(1))
->>> rows = (np.array([0]), np.array([0]))
->>> better, to_come = judged(rows, np.array([2]), np.array([True]), forecasts, discount=1.0, trace=0.9)
->>> better[0].tolist(), to_come[0].tolist()      # two moves were forecast, two it took
-([0.0], [2.0])
+>>> rows = (np.array([0]), np.array([0]))  # one game, solved by two moves
+>>> forecasts = Forecasts((np.array([5.0]), np.array([1.0])), beyond=np.zeros(1))
+>>> better, to_come = judged(rows, np.array([2]), np.array([True]), forecasts, discount=1.0, trace=1.0)
+>>> better[0].tolist(), to_come[0].tolist()
+([3.0], [2.0])
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ SPREADS = {"sorting": 1.0, "path": SPREAD, "blocks": SPREAD}
 def policy_for(name: str, seed: int = 0) -> ActionPolicy | TowerPolicy:
     """A fresh policy; equal seeds, equal weights.
 
-    Depth and breadth are the paper's, but for blocks world: what has to be known of a block takes four
-    layers (see the decisions), and the paper's seven take twice the time."""
+    Depth and breadth are the paper's, but for blocks world: what has to be known of a block takes four layers
+    (see the decisions), and the paper's seven take longer than the five here."""
     games = games_named(name)
     policy: ActionPolicy | TowerPolicy
     match name:

@@ -89,20 +89,25 @@ class Example:
 
 def example(theory: Theory, world: World, aim: Aim, memory: int | None = None) -> Example:
     """The world as an example; raises where what its facts say cannot be learned from."""
-    signature, facts = world.signature, told_facts(theory, world, aim, memory)
+    found = lowered(theory, World(world.signature, told_facts(theory, world, aim, memory)), aim)
+    refuse_unlabelled(found)
+    return found
+
+
+def lowered(theory: Theory, told: World, aim: Aim) -> Example:
+    """The two programs of a world whose facts are as learning takes them."""
+    signature, facts = told.signature, told.facts
     targets = aim.targets or default_targets(theory, signature, aim.latent)
     hidden = {name: FactTable.empty(facts.tables[name].columns, "open") for name in targets}
     known = Program(signature, facts, theory.statements, (), ())
     program = lower(theory, signature, Facts(facts.domains, {**facts.tables, **hidden}))
-    found = Example(known, program, targets, aim.latent)
-    _refuse_unlabelled(found)
-    return found
+    return Example(known, program, targets, aim.latent)
 
 
 def told_facts(theory: Theory, world: World, aim: Aim, memory: int | None = None) -> Facts:
     """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
     signature, facts = world.signature, world.facts
-    _refuse_unknown(aim, signature)
+    refuse_unknown(aim, signature)
     told = {name: _told(signature, facts, name, aim.latent) for name in facts.tables}
     facts = Facts(facts.domains, told)
     _refuse_valueless(signature, facts)
@@ -189,7 +194,8 @@ def _refuse_valueless(signature: Signature, facts: Facts) -> None:
             )
 
 
-def _refuse_unknown(aim: Aim, signature: Signature) -> None:
+def refuse_unknown(aim: Aim, signature: Signature) -> None:
+    """Raise where a predicate that is named does not exist."""
     mistakes = [
         Mistake(f"{option}: there is no predicate '{name}'", hint=nearest(name, signature.predicates))
         for option, names in (("--target", aim.targets), ("--latent", aim.latent))
@@ -200,7 +206,8 @@ def _refuse_unknown(aim: Aim, signature: Signature) -> None:
         raise UnsupportedError(mistakes)
 
 
-def _refuse_unlabelled(found: Example) -> None:
+def refuse_unlabelled(found: Example) -> None:
+    """Raise where there is no atom to foretell."""
     for name in found.targets:
         if not found.evidence.known(name).atom_count:
             empty = next(

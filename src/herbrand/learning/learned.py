@@ -80,6 +80,7 @@ class Learning(Sheet):
             "converged": self.status.converged,
             "seconds": self.status.seconds,
             "iterations": self.status.iterations,
+            **({"where": self.status.where} if self.status.where else {}),
             "metrics": {name: _finite(value) for name, value in self.metrics.items()},
             "weights": [weight.to_dict() for weight in self.weights],
             "theory": self.text,
@@ -110,7 +111,8 @@ class Learning(Sheet):
     def title(self) -> str:
         told = ", ".join(f"{name} {_shown(value)}" for name, value in self.metrics.items())
         ended = "" if self.status.converged else f", not converged: {self.status.advice}"
-        return f"{self.method}: {told}{ended}"
+        where = f" on {self.status.where}" if self.status.where else ""
+        return f"{self.method}{where}: {told}{ended}"
 
     def cells(self) -> Iterator[tuple[str, str, str, str, str]]:
         return (weight.cells() for weight in self.weights)

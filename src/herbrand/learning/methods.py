@@ -53,11 +53,22 @@ def learned(
     """What a method makes of a theory and worlds."""
     learn = method_named(method)
     told = settings_from(settings)
+    refuse_clip(method, told)
+    found_worlds, aim = [World(*w) for w in worlds], Aim(targets, latent)
+    return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), told)
+
+
+def refuse_clip(method: str, told: LearningSettings) -> None:
+    """Raise where clipped messages are wanted of a method that has none."""
     if told.clip is not None and method != CLIPPING:
         raise UnsupportedError(
             f"{method} learns weights of the theory's own model, and clipped messages are of another",
             hint=f"leave out --clip, or take --method {CLIPPING}",
         )
+
+
+def with_curve(learn: Callable[[LearningSettings], Learning], told: LearningSettings) -> Learning:
+    """What is learned by these settings, and what was watched on the way."""
     curve: list[Progress] = []
 
     def watch(progress: Progress) -> None:
@@ -65,5 +76,4 @@ def learned(
         if told.watch is not None:
             told.watch(progress)
 
-    found = learn(theory, [World(*w) for w in worlds], Aim(targets, latent), replace(told, watch=watch))
-    return replace(found, curve=tuple(curve))
+    return replace(learn(replace(told, watch=watch)), curve=tuple(curve))

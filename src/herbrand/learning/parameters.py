@@ -25,6 +25,15 @@ class Parameters:
     def __init__(self) -> None:
         self._columns: dict[Key, int] = {}
 
+    @classmethod
+    def of(cls, program: Program) -> Parameters:
+        """A column for each number that the program wants learned, and for no constant yet."""
+        found = cls()
+        for number, weight in enumerate(program.weights):
+            if weight.learned and not weight.by:
+                found.column(number)
+        return found
+
     def __len__(self) -> int:
         return len(self._columns)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -35,10 +35,26 @@ from herbrand.learning.parameters import Parameters
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.learning.writing import with_weights
 from herbrand.program.evidence import LATENT
+from herbrand.program.template import Template
 
 DEFAULT_L2 = 0.1
 MOST_ERRORS = 2000
 """Standard errors invert a matrix over the weights; above this many they are left out."""
+
+
+class Part(Protocol):
+    """A sum of log-probabilities of known values, wherever its counts are: see :class:`Conditionals`."""
+
+    @property
+    def atom_count(self) -> float: ...
+
+    def value(self, weights: np.ndarray) -> float: ...
+
+    def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]: ...
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray: ...
+
+    def hessian(self, weights: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +62,7 @@ class PseudoLikelihood:
     """The objective over one or several worlds: a sum of conditionals, and which number is which column."""
 
     parameters: Parameters
-    parts: tuple[Conditionals, ...]
+    parts: tuple[Part, ...]
 
     @property
     def atom_count(self) -> int:
@@ -69,10 +85,7 @@ class PseudoLikelihood:
 
 def pseudo_likelihood(examples: Sequence[Example], memory: int) -> PseudoLikelihood:
     """The objective of these worlds; raises where their facts contradict a hard statement."""
-    parameters = Parameters()
-    for number, weight in enumerate(examples[0].program.weights):
-        if weight.learned and not weight.by:
-            parameters.column(number)
+    parameters = Parameters.of(examples[0].program)
     counted = [(one, list(flips(one, memory))) for one in examples]
     columns = [[_columns(one, flip, parameters) for flip in found] for one, found in counted]
     parts = [
@@ -89,7 +102,13 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     examples = [example(theory, world, aim, settings.memory) for world in worlds]
     for one in examples:
         refuse_latent(one, "pseudo-likelihood")
-    objective = pseudo_likelihood(examples, budget(settings.memory))
+    return at_the_top(theory, pseudo_likelihood(examples, budget(settings.memory)), settings, began)
+
+
+def at_the_top(
+    theory: Theory, objective: PseudoLikelihood, settings: LearningSettings, began: float
+) -> Learning:
+    """The theory with the weights for which the objective, less the penalty, is largest."""
     penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
     slope = Slope(objective.value_and_gradient, objective.curvature, objective.hessian)
     top = climb(slope, len(objective.parameters), penalty, _patience(settings))
@@ -171,9 +190,14 @@ def _conditionals(
         parts.append(Conditionals.of(differences, offsets))
     untouched = world.label_count(target) - len(touched)
     if untouched:
-        alike = csr_array((alternatives, width))
-        parts.append(Conditionals(alike, np.zeros((1, alternatives)), np.array([float(untouched)])))
+        parts.append(indifferent(untouched, alternatives, width))
     return parts
+
+
+def indifferent(atoms: int, alternatives: int, width: int) -> Conditionals:
+    """Atoms on which no weight bears."""
+    alike = csr_array((alternatives, width))
+    return Conditionals(alike, np.zeros((1, alternatives)), np.array([float(atoms)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +220,7 @@ class _Difference:
         by = (then.astype(np.float64) - now[:, None]) * counts[:, None] * flip.template.sign
         number = flip.template.weight
         if number is None:
-            _refuse_contradiction(world, flip, codes[now])
+            refuse_contradiction(world, flip.template, flip.predicate, codes[now])
             return cls(codes, np.where(then, -np.inf, 0.0), None, 1.0)
         kept = None if columns is None else columns[labelled]
         return cls(codes, by, kept, world.program.weights[number].value)
@@ -226,12 +250,12 @@ def _stacked(
     return summed, offsets
 
 
-def _refuse_contradiction(world: Example, flip: Flips, violating: np.ndarray) -> None:
-    """A hard statement that the facts break as they stand."""
+def refuse_contradiction(world: Example, template: Template, predicate: str, violating: np.ndarray) -> None:
+    """A hard statement that the facts break as they stand, at these atoms."""
     if not len(violating):
         return
-    statement = world.program.statements[flip.template.statement]
-    atom = world.evidence.atom_text(flip.predicate, violating[:1])[0]
+    statement = world.program.statements[template.statement]
+    atom = world.evidence.atom_text(predicate, violating[:1])[0]
     raise ContradictionError(
         Mistake(
             f"the facts contradict this hard statement, as they tell of {atom}: {statement_text(statement)}",

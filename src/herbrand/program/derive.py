@@ -62,7 +62,7 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: f
     """The facts and all that follows from them."""
     heads = dict.fromkeys(rule.head.predicate for rule in rules)
     for rule in rules:
-        _refuse_open(rule, heads, facts)
+        refuse_open(rule, heads, facts)
     facts = _with_tables(facts, {name: replace(facts.tables[name], world="closed") for name in heads})
     for stratum in _strata(rules):
         derivations = [d for rule in stratum if (d := _derivation(rule, signature, facts)) is not None]
@@ -148,7 +148,8 @@ def _negation(part: Not, bound: Iterable[str]) -> Formula:
     return Not(Exists(own, part.operand)) if own else part
 
 
-def _refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
+def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
+    """Rules derive from what is known; raises where one would derive from an open predicate."""
     for literal in rule.body:
         for name in _predicates_of(literal):
             if name not in heads and facts.tables[name].world == "open":

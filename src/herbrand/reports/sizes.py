@@ -23,7 +23,8 @@ from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.reports.network import NetworkSize, network_size
-from herbrand.scale.sizes import measured
+from herbrand.scale.sizes import measured, measured_instead, measured_on_scratch, preferred
+from herbrand.scale.too_large import facts_too_large
 
 MOST_ROWS = 50
 """More predicates of one atom each than this have one row of the table together."""
@@ -45,7 +46,10 @@ class PredicateSize:
 
 @dataclass(frozen=True, repr=False)
 class SizeReport(Sheet):
-    """Sizes of a model: constants by type, atoms by predicate, groundings by formula, engines by name."""
+    """Sizes of a model: constants by type, atoms by predicate, groundings by formula, engines by name.
+
+    ``where``: the database that holds its facts, or would, as they do not fit into memory.
+    """
 
     declarations: str
     constants: dict[str, int]
@@ -54,6 +58,7 @@ class SizeReport(Sheet):
     engines: dict[str, Support]
     auto: Choice | None = None
     network: NetworkSize | None = None
+    where: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``herbrand check``."""
@@ -73,6 +78,7 @@ class SizeReport(Sheet):
             "formulas": [{"statement": text, "groundings": count} for text, count in self.formulas],
             "engines": _told(self.engines),
             "auto": None if self.auto is None else self.auto.engine.name,
+            "where": self.where,
             "network": None if self.network is None else self.network.to_dict(),
             "bound_engines": [] if self.network is None else _told(self.network.engines),
         }
@@ -99,6 +105,8 @@ class SizeReport(Sheet):
             yield text, f"{count:,}", "groundings"
         for name, support in self.engines.items():
             yield f"engine {name}", "yes" if support.possible else "no", _cost(support)
+        if self.where is not None:
+            yield "facts", "on a database", self.where
         if self.auto is not None:
             yield "engine auto", self.auto.engine.name, self.auto.why
         if self.network is not None:
@@ -137,12 +145,22 @@ def _predicate_row(alike: Sequence[PredicateSize]) -> tuple[str, str, str]:
 def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
     """Sizes and engines of a model; nothing is inferred."""
     allowed = None if memory is None else bytes_of(memory)
-    if model.on is None:
+    on_database = model.on is not None
+    too_large = None if on_database else facts_too_large(model.sources, allowed)
+    if model.on is None and too_large is None:
         program = _measured_program(model)
-        evidence = Evidence(program)
+        evidence: Evidence = Evidence(program)
         engines = _inference(program, Settings(allowed))
+        if not _states_bounds(program):
+            engines, on_database = measured_instead(model.stored_at, engines, allowed)
     else:
-        program, evidence, engines = measured(model.stored, allowed)
+        found = (
+            measured(model.stored, allowed)
+            if too_large is None
+            else measured_on_scratch(model.stored_at, too_large, allowed)
+        )
+        program, evidence, engines = found.program, found.evidence, found.engines
+        on_database = True
     known = {name: evidence.known(name) for name in program.signature.predicates}
     return SizeReport(
         show(program.signature.declarations()),
@@ -156,8 +174,9 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
             for s in model.theory.formulas
         ),
         engines,
-        _preferred(engines, Settings(allowed)),
-        network_size(program, BoundSettings(allowed)) if _states_bounds(program) else None,
+        _preferred(preferred(engines) if on_database else engines, Settings(allowed)),
+        network_size(program, BoundSettings(allowed)) if _states_bounds(program) and not too_large else None,
+        f"a scratch database: {too_large.why}" if too_large else model.on,
     )
 
 

@@ -45,18 +45,18 @@ from herbrand.program.question import queried_predicates, read_question
 from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds.bounding import Asked, bounded
 from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
+from herbrand.scale.bounds.solving import database_memory
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
-from herbrand.scale.learning.pseudo_likelihood import learned_there, refuse_unserved
 from herbrand.scale.learning.lesson import stored_example
+from herbrand.scale.learning.pseudo_likelihood import learned_there, refuse_unserved
 from herbrand.scale.loading import LOADING
 from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.proof.proofs import StoredRules
 from herbrand.scale.reading import refuse_unanswerable
 from herbrand.scale.run import RUN, Run, StoredEngine, StoredState, nothing_to_resume
-from herbrand.scale.bounds.solving import database_memory
 
 ENGINES: Mapping[str, type[StoredEngine]] = {
     "mean-field": StoredMeanField,

@@ -1,88 +1,26 @@
-"""When facts or a join do not fit into memory: a scratch database, told of and removed at the end.
-
-Only facts that a database reads where they are, Parquet files and DuckDB files, are measured before they are
-read: their rows are known without reading them.
-"""
+"""When facts or a join do not fit into memory: a scratch database, told of and removed at the end."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
-import pyarrow.parquet as parquet
-
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.memory import budget, bytes_of, readable
+from herbrand.contraction.memory import budget, readable
 from herbrand.errors import BudgetError, HerbrandError, Mistake
-from herbrand.facts.source import FactSource
-from herbrand.facts.sources.duckdb_tables import DuckDBFile
-from herbrand.facts.sources.parquet import ParquetFile
-from herbrand.facts.sources.stored import literal
 from herbrand.scale.inference import ENGINES, StoredModel
 from herbrand.scale.place import Place, is_enough
-
-BYTES_A_CELL = 45
-"""Of memory, at the most, while facts are read and sorted; measured on 20 million cells of numbers."""
-
-DISK_A_CELL = 20
-"""Of a database with the facts numbered, and of what is written on the way; measured on 200 million."""
+from herbrand.scale.too_large import TooLarge
 
 WITHOUT_RESUME = "allow more by --memory, or name a database that stays, on a larger disk: --on duckdb:FILE"
 
 MOST_ROWS_A_STEP = 1e9
 """A step that joins more takes a quarter of an hour or longer: that is begun only where it is asked for."""
-
-
-@dataclass(frozen=True)
-class TooLarge:
-    """``why`` memory does not do; ``disk``: bytes that the facts take in a database, as far as is known."""
-
-    why: str
-    disk: float = 0.0
-
-
-def facts_too_large(sources: Sequence[FactSource], memory: int | str | None) -> TooLarge | None:
-    """Whether the facts are more than memory holds; never where a database could not be opened either."""
-    allowed = budget(None if memory is None else bytes_of(memory))
-    if not is_enough(allowed):
-        return None
-    cells = float(sum(map(_cells, sources)))
-    if cells * BYTES_A_CELL <= allowed:
-        return None
-    needed = readable(cells * BYTES_A_CELL)
-    return TooLarge(
-        f"the facts need about {needed} in memory, and {readable(allowed)} are allowed", cells * DISK_A_CELL
-    )
-
-
-def _cells(source: FactSource) -> int:
-    """Rows times columns; 0 where they are not known, or the file cannot be read: loading tells why."""
-    try:
-        if isinstance(source, ParquetFile):
-            about = parquet.read_metadata(source.path)
-            return about.num_rows * about.num_columns
-        if isinstance(source, DuckDBFile):
-            return _cells_of_database(source)
-    except (OSError, pa.ArrowException, duckdb.Error):
-        return 0
-    return 0
-
-
-def _cells_of_database(source: DuckDBFile) -> int:
-    wanted = f" AND table_name = {literal(source.predicate)}" if source.predicate is not None else ""
-    with duckdb.connect(str(source.path), read_only=True) as connection:
-        found = connection.execute(
-            "SELECT SUM(estimated_size * column_count) FROM duckdb_tables() "
-            f"WHERE schema_name = 'main'{wanted}"
-        ).fetchall()
-    return int(found[0][0] or 0)
 
 
 StoredAt = Callable[[Place], StoredModel]

@@ -16,7 +16,8 @@ from herbrand.program.program import Program
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import ENGINES, StoredModel
 from herbrand.scale.place import is_enough, opened
-from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, TooLarge, scratch
+from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
+from herbrand.scale.too_large import TooLarge
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,18 +60,18 @@ class Atoms:
             return None
         code = 0
         for domain, term in zip(self.domains[place], atom.arguments, strict=True):
-            index = self._indices(domain).get(term.value) if isinstance(term, Constant) else None
+            index = self._index(domain, term.value) if isinstance(term, Constant) else None
             if index is None:
                 return None
             code = code * len(domain) + index
         return self.starts[place] + code
 
-    def _indices(self, domain: Domain) -> Mapping[Value, int]:
-        """The constants of a domain as a table: bounds may name each of them."""
+    def _index(self, domain: Domain, value: Value) -> int | None:
+        """By a table of all constants of the domain: bounds may name each of them."""
         found = self._tables.get(domain.name)
         if found is None:
             found = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
-        return found
+        return found.get(value)
 
     @cached_property
     def _tables(self) -> dict[str, dict[Value, int]]:

@@ -16,7 +16,7 @@ in which the same leaves are known and the same leaves are one atom share one sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -158,7 +158,7 @@ class Lowering:
         """Add the rows of a statement; gives the constants of its variables, grounding by grounding."""
         if self._add_plain(number, bound, gathered):
             return {}
-        if _has_variables(bound.event) or (bound.given is not None and _has_variables(bound.given)):
+        if has_variables(bound):
             return self._add_grounded(number, bound, gathered)
         event = self.shape(bound.event)
         given = None if bound.given is None else self.shape(bound.given)
@@ -264,17 +264,18 @@ class Lowering:
         self, event: Formula, given: Formula | None, span: Span | None
     ) -> tuple[Bindings, dict[str, str], list[str]]:
         """The choices of constants that what is observed leaves; types by variable; free variables."""
+        conjunction, types = self.choices(event, given)
+        limit = Limit(budget(self.memory), span=span)
+        rows = enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit)
+        return rows, types, [name for name, _ in conjunction.variables]
+
+    def choices(self, event: Formula, given: Formula | None) -> tuple[Conjunction, dict[str, str]]:
+        """The free variables and what must hold of them, by what is observed; types by variable."""
         parts = [event] if given is None else [event, given]
-        free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
+        free = dict.fromkeys(name for part in parts for name in free_variables(part))
         types = variable_types(parts, self.program.signature)
         literals = () if given is None else tuple(self._observed(given))
-        conjunction = Conjunction(tuple((name, types[name]) for name in free), literals)
-        limit = Limit(budget(self.memory), span=span)
-        return (
-            enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit),
-            types,
-            free,
-        )
+        return Conjunction(tuple((name, types[name]) for name in free), literals), types
 
     def _observed(self, given: Formula) -> Iterator[Literal]:
         """Observed atoms that must hold for what is given to hold."""
@@ -293,13 +294,21 @@ class Lowering:
     def _add_grounded(
         self, number: int, bound: Bound, gathered: Gathered
     ) -> dict[str, tuple[Domain, np.ndarray]]:
-        renaming = Renaming()
-        event = renaming.formula(bound.event)
-        given = None if bound.given is None else renaming.formula(bound.given)
-        rows, types, free = self.groundings(event, given, bound.span)
-        event = self.expanded(event)
-        given = None if given is None else self.expanded(given)
-        leaves = list(dict.fromkeys(leaf for leaf in _leaves(event, given)))
+        bound = renamed_apart(bound)
+        rows, types, free = self.groundings(bound.event, bound.given, bound.span)
+        self.add_bindings(number, self.expanded_bound(bound), rows, types, gathered)
+        return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
+
+    def expanded_bound(self, bound: Bound) -> Bound:
+        """The bound with each quantifier as a conjunction or disjunction over its domain."""
+        given = None if bound.given is None else self.expanded(bound.given)
+        return replace(bound, event=self.expanded(bound.event), given=given)
+
+    def add_bindings(
+        self, number: int, bound: Bound, rows: Bindings, types: dict[str, str], gathered: Gathered
+    ) -> None:
+        """Add a row for each of these choices of constants for the variables of an expanded bound."""
+        leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
         if needed > budget(self.memory):
             raise BudgetError(
@@ -318,8 +327,8 @@ class Lowering:
                 found = int(pattern[place[leaf]])
                 return found if found >= 0 else (TRUE if found == KNOWN_TRUE else FALSE)
 
-            shapes = shape_of(event, column), None if given is None else shape_of(given, column)
-            sentence = sentence_of(*shapes, bound)
+            condition = None if bound.given is None else shape_of(bound.given, column)
+            sentence = sentence_of(shape_of(bound.event, column), condition, bound)
             if sentence is None:
                 continue
             shaped, condition, positions = sentence
@@ -330,7 +339,6 @@ class Lowering:
                 atoms = values[members[:, None], np.array(positions, np.int64)]
             rows_of_shape = gathered.rows(shaped, condition, bound.independent)
             rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
-        return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
 
     def expanded(self, formula: Formula) -> Formula:
         """The formula with each quantifier as a conjunction or disjunction over its domain."""
@@ -357,6 +365,18 @@ class Lowering:
             instances = tuple(with_constants(body, {variable.name: Constant(value)}) for value in domain)
             body = Or(instances) if isinstance(formula, Exists) else And(instances)
         return body
+
+
+def renamed_apart(bound: Bound) -> Bound:
+    """The bound with each of its variables named once."""
+    renaming = Renaming()
+    event = renaming.formula(bound.event)
+    return replace(bound, event=event, given=None if bound.given is None else renaming.formula(bound.given))
+
+
+def has_variables(bound: Bound) -> bool:
+    """Whether a bound has many ground instances."""
+    return _has_variables(bound.event) or (bound.given is not None and _has_variables(bound.given))
 
 
 def _known(holds: np.ndarray) -> np.ndarray:

@@ -26,14 +26,14 @@ from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.program.question import Question
 from herbrand.scale.atoms import StoredAtoms
-from herbrand.scale.beliefs import Layout
 from herbrand.scale.belief.colours import COLOURS, lifted
-from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.belief.factor_families import Family, kinds_table
 from herbrand.scale.belief.factor_sizes import expected_size
 from herbrand.scale.belief.factor_tables import factor_tables
 from herbrand.scale.belief.forests import is_forest
 from herbrand.scale.belief.messages import Messages, shares
+from herbrand.scale.beliefs import Layout
+from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import Run, refuse_foreign_settings

@@ -20,13 +20,13 @@ from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.question import BoundQuestion, Query, read_bound_question
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.bounds.intervals import State, StoredAriel
 from herbrand.scale.bounds.parts import shelved
-from herbrand.scale.reading import BYTES_A_ROW
-from herbrand.scale.run import Run
 from herbrand.scale.bounds.sentences import Report, Sentences, StoredLowering
 from herbrand.scale.bounds.solving import solver
+from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.reading import BYTES_A_ROW
+from herbrand.scale.run import Run
 
 SHARE_FOR_GRAPH = 0.2
 ASKED_AT_ONCE = 1000

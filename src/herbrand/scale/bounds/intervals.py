@@ -21,10 +21,10 @@ from herbrand.engines.credal.stated import Stated
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.scale.bounds.parts import Shelves
-from herbrand.scale.run import Run
 from herbrand.scale.bounds.sentences import Sentences
 from herbrand.scale.bounds.solving import Solver
 from herbrand.scale.bounds.sweeping import NONE_FAILED
+from herbrand.scale.run import Run
 
 THRESHOLD = 1e-8
 """Smaller changes of an interval wake no part."""

@@ -27,8 +27,8 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.names import shown_constant
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
-from herbrand.scale.proof.clauses import ClauseQueries, Tables, listed
 from herbrand.scale.facts import StoredFacts
+from herbrand.scale.proof.clauses import ClauseQueries, Tables, listed
 from herbrand.scale.reading import Fetched
 
 ALGEBRAS = {"count": "real", "boolean": "boolean", "max": "max_product"}

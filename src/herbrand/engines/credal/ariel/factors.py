@@ -18,7 +18,12 @@ from typing import Protocol
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.independence import Links, Separation, Separations, cells_of
+from herbrand.engines.credal.ariel.independence import (
+    Independences,
+    Separation,
+    Separations,
+    cells_of,
+)
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.ariel.search import Cells
 from herbrand.engines.credal.ariel.simplex import workspace
@@ -200,7 +205,7 @@ def intervals_of(scope: Scope, count: int) -> tuple[np.ndarray, np.ndarray]:
     return lower, upper
 
 
-def factors_of(scopes: tuple[Scope, ...], links: Links | None) -> Iterator[Factors]:
+def factors_of(scopes: tuple[Scope, ...], links: Independences | None) -> Iterator[Factors]:
     """The factors of two atoms or more; ``links`` is ``None`` where no independence is asked."""
     for scope in scopes:
         if scope.arity < 2:
@@ -213,7 +218,7 @@ def factors_of(scopes: tuple[Scope, ...], links: Links | None) -> Iterator[Facto
             yield from _by_separations(scope, links)
 
 
-def _independent_pairs(scope: Scope, links: Links | None) -> np.ndarray:
+def _independent_pairs(scope: Scope, links: Independences | None) -> np.ndarray:
     unlinked = np.zeros(len(scope), bool)
     if links is not None:
         for factors, separations in links.separations(scope.atoms):
@@ -221,7 +226,7 @@ def _independent_pairs(scope: Scope, links: Links | None) -> np.ndarray:
     return unlinked
 
 
-def _by_separations(scope: Scope, links: Links | None) -> Iterator[Factors]:
+def _by_separations(scope: Scope, links: Independences | None) -> Iterator[Factors]:
     groups = [(np.arange(len(scope)), ())] if links is None else links.separations(scope.atoms)
     children = children_of(scope)
     closed: list[tuple[np.ndarray, np.ndarray]] = []

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 
 from herbrand.engines.credal.ariel.search import Cells
 from herbrand.engines.credal.ariel.separation import separators_within, statements_within
-from herbrand.engines.credal.markov import graph_of
+from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Network
 
 MOST_ENTRIES = 100_000
@@ -42,6 +42,12 @@ class Separation(NamedTuple):
 Separations = tuple[Separation, ...]
 
 
+class Independences(Protocol):
+    """Whatever tells the independences within scopes."""
+
+    def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Links:
     """The graph over atoms in compressed rows, both ways."""
@@ -54,7 +60,10 @@ class Links:
 
     @staticmethod
     def of(network: Network) -> Links:
-        graph = graph_of(network)
+        return Links.over(graph_of(network))
+
+    @staticmethod
+    def over(graph: Graph) -> Links:
         sources, targets = graph.links[:, 0], graph.links[:, 1]
         into_start, into = _compressed(graph.count, targets, sources)
         out_start, out = _compressed(graph.count, sources, targets)
@@ -65,23 +74,27 @@ class Links:
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]:
         """Which factors (row numbers of ``scopes`` [factors, k]) share which independences."""
-        if not len(scopes):
-            return
+        if len(scopes):
+            yield from coded_separations(self.codes(scopes), scopes.shape[1], self.acyclic)
+
+    def codes(self, scopes: np.ndarray) -> np.ndarray:
+        """The independences within each of these scopes as a row of numbers."""
+        lists = (self.into_start, self.into, self.out_start, self.out)
         if self.acyclic:
-            subsets = _subsets(scopes.shape[1])
-            found = separators_within(scopes, subsets, self.into_start, self.into, self.out_start, self.out)
-            codes = found.reshape(len(scopes), -1)
-            read = partial(_from_separators, subsets=subsets, k=scopes.shape[1])
-        else:
-            lists = (self.into_start, self.into, self.out_start, self.out)
-            codes = np.concatenate(statements_within(scopes, *lists), axis=1)
-            read = _from_statements
-        patterns, which = np.unique(codes, axis=0, return_inverse=True)
-        which = which.reshape(-1)
-        order = np.argsort(which, kind="stable")
-        ends = np.searchsorted(which[order], np.arange(len(patterns) + 1))
-        for number, pattern in enumerate(patterns):
-            yield order[ends[number] : ends[number + 1]], read(pattern.tolist())
+            found = separators_within(scopes, _subsets(scopes.shape[1]), *lists)
+            return found.reshape(len(scopes), -1)
+        return np.concatenate(statements_within(scopes, *lists), axis=1)
+
+
+def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tuple[np.ndarray, Separations]]:
+    """Which rows of :meth:`Links.codes`, over scopes of k atoms, say the same, and what."""
+    read = partial(_from_separators, subsets=_subsets(k), k=k) if acyclic else _from_statements
+    patterns, which = np.unique(codes, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[order], np.arange(len(patterns) + 1))
+    for number, pattern in enumerate(patterns):
+        yield order[ends[number] : ends[number + 1]], read(pattern.tolist())
 
 
 def pairwise(columns: Iterable[int]) -> Separations:

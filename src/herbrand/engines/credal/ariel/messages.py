@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.engines.credal.ariel.factors import Factors, factors_of, intervals_of
-from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.ariel.independence import Independences
 from herbrand.engines.credal.ariel.scopes import Scope
 from herbrand.engines.credal.ariel.sweeps import Beliefs
 
@@ -53,7 +53,7 @@ class Messages:
     threshold: float = 1e-8
     deadline: float = np.inf
 
-    def start(self, scopes: tuple[Scope, ...], links: Links | None, count: int) -> State:
+    def start(self, scopes: tuple[Scope, ...], links: Independences | None, count: int) -> State:
         """What the sentences about single atoms say, and the factors of the others."""
         return self.resumed(tuple(factors_of(scopes, links)), *single_atoms(scopes, count))
 
@@ -94,11 +94,11 @@ def single_atoms(scopes: tuple[Scope, ...], count: int) -> tuple[np.ndarray, np.
                     scope.sentence[np.repeat(mine, np.diff(scope.start))], crossed[:1]
                 )
         if scope.arity == 0:
-            _refuse_settled(scope)
+            refuse_settled(scope)
     return np.minimum(lower, upper), np.maximum(lower, upper)
 
 
-def _refuse_settled(scope: Scope) -> None:
+def refuse_settled(scope: Scope) -> None:
     """Sentences whose event is settled by what is observed, against their bounds."""
     holds = np.array([bool(p.event[0]) for p in scope.patterns])[scope.pattern]
     wrong = np.flatnonzero(np.where(holds, scope.upper < 1, scope.lower > 0))

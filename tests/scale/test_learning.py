@@ -1,0 +1,194 @@
+"""Pseudo-likelihood on DuckDB against pseudo-likelihood in memory, which its own tests hold against loops."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.contraction.memory import budget
+from herbrand.errors import ContradictionError, HerbrandError, UnsupportedError
+from herbrand.facts.world import Worlds
+from herbrand.language import syntax as s
+from herbrand.learning.example import Aim
+from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
+from herbrand.scale.learning.lesson import stored_example
+from herbrand.scale.learning.pseudo_likelihood import stored_objective
+from herbrand.scale.place import opened, place_of
+from tests.learning.test_pseudo_likelihood import examples_of
+from tests.learning.worlds_to_learn_from import Lesson, lessons
+
+SOME = settings(
+    max_examples=5,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+def without_quantifiers(lesson: Lesson) -> Lesson:
+    def is_plain(statement: s.Statement) -> bool:
+        if not isinstance(statement, s.WeightedFormula):
+            return True
+        return not any(isinstance(part, s.Exists | s.Forall) for part in s.walk(statement.formula))
+
+    return lesson._replace(theory=s.Theory(tuple(filter(is_plain, lesson.theory.statements))))
+
+
+def numbers(objective: PseudoLikelihood, seed: int) -> list[Any]:
+    """Value, gradient, curvature and second derivatives, weights by their keys."""
+    keys = sorted(objective.parameters.keys, key=repr)
+    drawn = dict(zip(keys, np.random.default_rng(seed).normal(size=len(keys)), strict=True))
+    weights = np.array([drawn[key] for key in objective.parameters.keys])
+    order = [objective.parameters.keys.index(key) for key in keys]
+    value, gradient = objective.value_and_gradient(weights)
+    hessian = objective.hessian(weights)[np.ix_(order, order)]
+    curved = objective.curvature(weights)[order]
+    return [objective.atom_count, objective.value(weights), value, gradient[order], curved, hessian]
+
+
+@given(st.booleans().flatmap(lambda hard: lessons(hard=hard)), st.booleans(), st.integers(0, 1000))
+def check_random_world(lesson: Lesson, in_database: bool, seed: int) -> None:
+    lesson = without_quantifiers(lesson)
+    assume(any(isinstance(f.weight, s.Learned) for f in lesson.theory.formulas))
+    try:
+        expected = numbers(pseudo_likelihood([examples_of(lesson)], budget()), seed)
+    except ContradictionError:
+        expected = None
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", 0.0 if in_database else 0.1)
+        model = hb.Model(lesson.theory, on=f"duckdb:{folder}/w.duckdb").stored
+        with opened(place_of(f"duckdb:{folder}/w.duckdb")) as database:
+            told = Worlds(open=model.signature.predicates)
+            signature, facts = model._facts(database, (), (), False, told)
+            aim = Aim(lesson.targets)
+            if expected is None:
+                with pytest.raises(ContradictionError):
+                    stored_objective(stored_example(lesson.theory, signature, facts, aim), None)
+                return
+            found = numbers(
+                stored_objective(stored_example(lesson.theory, signature, facts, aim), None), seed
+            )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_random_worlds() -> None:
+    settings(SOME)(check_random_world)()
+
+
+@pytest.mark.slow
+def test_more_random_worlds() -> None:
+    settings(SOME, max_examples=100)(check_random_world)()
+
+
+SMOKERS = """
+predicate smokes(person)
+predicate friends(person, person): observed
+predicate has(person, word): observed
+predicate mood(person) in {"good", "bad", "none"}
+?: smokes(x) and friends(x, y) => smokes(y)
+?: smokes(x)
+?[w]: has(x, w) => smokes(x)
+?: mood(x) = "bad" => smokes(x)
+0.3: smokes(x) and smokes(y) and friends(x, y)
+"""
+FACTS = {
+    "friends": [("a", "b"), ("b", "c"), ("c", "d"), ("a", "a"), ("d", "a")],
+    "smokes": ["a", "b"],
+    "has": [("a", "fine"), ("b", "odd"), ("d", "fine")],
+    "mood": [("a", "bad"), ("b", "good"), ("c", "bad"), ("d", "none")],
+}
+
+
+def learned(facts: Any = None, place: str | None = None, text: str = SMOKERS, **options: Any) -> Any:
+    return hb.Model(hb.parse(text), FACTS if facts is None else facts, on=place).learn(**options)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+@pytest.mark.parametrize("options", [{"l2": 0.5}, {"l1": 0.05, "l2": 0.1, "target": "smokes"}])
+def test_the_same_weights(
+    tmp_path: Path, share: float, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fetched, and by sums in the database; Newton's method, and L-BFGS."""
+    monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", share)
+    place, told = f"duckdb:{tmp_path / 'w.duckdb'}", []
+    expected = learned(**options)
+    found = learned(place=place, watch=told.append, **options)
+    assert len(found.weights) == len(expected.weights)
+    for one, other in zip(found.weights, expected.weights, strict=True):
+        assert (one.statement, one.constants) == (other.statement, other.constants)
+        assert one.weight == pytest.approx(other.weight, abs=1e-7)
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-6)
+        assert one.effect == pytest.approx(other.effect, abs=1e-9)
+    assert found.metrics == pytest.approx(expected.metrics)
+    assert found.status.where.startswith(place)
+    assert told and found.curve == tuple(told)
+
+
+def test_only_listed_atoms_of_a_latent_target_are_labels(tmp_path: Path) -> None:
+    text = "predicate p(t)\npredicate q(t): observed\n?: q(x) => p(x)"
+    facts = {"q": ["a", "b", "c"], "p": pandas.DataFrame({"t": ["a", "b"], "truth": [True, False]})}
+    for options in ({"target": "p", "latent": "p", "l2": 0}, {"target": "p", "l2": 0}):
+        expected = learned(facts, text=text, **options)
+        found = learned(facts, f"duckdb:{tmp_path / 'w.duckdb'}", text, **options)
+        assert found.metrics["atoms"] == expected.metrics["atoms"]
+        assert found.weights[0].weight == pytest.approx(expected.weights[0].weight, abs=1e-6)
+
+
+def test_what_rules_derive_is_known(tmp_path: Path) -> None:
+    text = """
+    predicate near(person, person)
+    predicate friends(person, person): observed
+    predicate smokes(person)
+    near(x, y) :- friends(x, y)
+    near(x, z) :- near(x, y), friends(y, z)
+    ?: smokes(x) and near(x, y) => smokes(y)
+    """
+    facts = {name: FACTS[name] for name in ("friends", "smokes")}
+    expected = learned(facts, text=text, target="smokes")
+    found = learned(facts, f"duckdb:{tmp_path / 'w.duckdb'}", text, target="smokes")
+    assert found.weights[0].weight == pytest.approx(expected.weights[0].weight, abs=1e-7)
+    assert expected.weights[0].weight != 0
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", 0.0)
+    place = place_of(f"duckdb:{tmp_path / 'w.duckdb'}")
+    learned(place=str(place))
+    with opened(place) as database:
+        names = {name for (name,) in database.rows("SELECT table_name FROM duckdb_tables()")}
+    assert not {name for name in names if name.startswith(("flip", "change"))}
+
+
+@pytest.mark.parametrize(
+    ("statement", "options", "said"),
+    [
+        ("?: exists y: friends(x, y) and smokes(y)", {}, "no quantifiers"),
+        ("", {"method": "layers"}, "does not run on a database"),
+        ("", {"worlds": [FACTS]}, "one world"),
+        ("", {"save": "state"}, "keeps no state"),
+        ("", {"target": "smoke"}, "no predicate 'smoke'"),
+        ("", {"latent": "has"}, "has is latent"),
+        ('smokes("z") ~ 0.3', {}, r'smokes\("z"\) ~ 0.3 is an opinion'),
+        ('smokes("z")', {}, "1 atoms of mood have no value"),
+        ("hard: friends(x, y) and smokes(x) => smokes(y)", {}, "contradict this hard statement"),
+    ],
+)
+def test_what_is_not_served_is_named(
+    tmp_path: Path, statement: str, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises((UnsupportedError, ContradictionError), match=said):
+        learned(place=f"duckdb:{tmp_path / 'w.duckdb'}", text=SMOKERS + statement, **options)
+
+
+def test_too_little_memory(tmp_path: Path) -> None:
+    with pytest.raises(HerbrandError, match="a database needs at least"):
+        learned(place=f"duckdb:{tmp_path / 'w.duckdb'}", memory="1MB")

@@ -1,0 +1,129 @@
+"""Facts or joins that memory does not hold: answered on a scratch database, which is told and removed."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import herbrand as hb
+from herbrand.errors import BudgetError, HerbrandError, Mistake
+from herbrand.scale import too_large
+
+THEORY = """
+predicate friends(person, person): observed
+predicate smokes(person)
+0.4: smokes(x) and friends(x, y) => smokes(y)
+-0.7: smokes(x)
+"""
+RULES = "path(x, y) :- friends(x, y)\npath(x, z) :- friends(x, y), friends(y, z)"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Facts as a DuckDB file and as Parquet; scratch databases go to a folder that is watched."""
+    with duckdb.connect(str(tmp_path / "world.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE friends AS SELECT range % 50 AS a, (range * 7 + 3) % 50 AS b FROM range(120)"
+        )
+        connection.execute(f"COPY friends TO '{tmp_path / 'friends.parquet'}'")
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(too_large, "BYTES_A_CELL", 10**6)  # so that 240 cells need 240 MB
+    return tmp_path
+
+
+def left_over(folder: Path) -> list[Path]:
+    return list((folder / "scratch").glob("herbrand-*"))
+
+
+@pytest.mark.parametrize("name", ["world.duckdb", "friends.parquet"])
+def test_facts_larger_than_memory(folder: Path, name: str) -> None:
+    model, notes = hb.Model(hb.parse(THEORY), str(folder / name)), []
+    found = model.infer(memory="100MB", note=notes.append, iterations=3)
+    assert "need about 228.9 MB in memory, and 100.0 MB are allowed" in notes[0]
+    assert str(folder / "scratch") in notes[0] and "--on duckdb:FILE" in notes[0]
+    assert found.to_dict()["where"].startswith("a scratch database")
+    expected = hb.Model(hb.parse(THEORY), str(folder / name)).infer(engine="mean-field", iterations=3)
+    assert not expected.status.where
+    assert {row.text: row.probability for row in found.rows()} == pytest.approx(
+        {row.text: row.probability for row in expected.rows()}, abs=1e-9
+    )
+    assert not left_over(folder)
+
+
+def test_goals(folder: Path) -> None:
+    model = hb.Model(hb.parse(RULES), str(folder / "world.duckdb"))
+    found = model.query("path(1, y)", memory="100MB")
+    assert found.status.where
+    rows = {row.bindings["y"]: row.weight for row in found.rows()}
+    assert rows == {row.bindings["y"]: row.weight for row in model.query("path(1, y)").rows()}
+    assert not left_over(folder)
+
+
+def test_check_tells_where_it_would_run(folder: Path) -> None:
+    report = hb.size_report(hb.Model(hb.parse(THEORY), str(folder / "world.duckdb")), "100MB")
+    assert report.auto is not None and report.auto.engine.name == "mean-field"
+    assert "228.9 MB" in report.to_dict()["where"]
+    assert not report.engines["exact"].possible and report.engines["bp"].possible
+    assert hb.size_report(hb.Model(hb.parse(THEORY), str(folder / "world.duckdb"))).where is None
+
+
+def test_engines_that_need_memory_say_so(folder: Path) -> None:
+    model = hb.Model(hb.parse(THEORY), str(folder / "world.duckdb"))
+    with pytest.raises(BudgetError, match="gibbs runs in memory only"):
+        model.infer(engine="gibbs", memory="100MB")
+    with pytest.raises(HerbrandError, match="most probable world"):
+        model.infer(map=True, memory="100MB")
+    assert not left_over(folder)
+
+
+def test_a_disk_that_is_too_small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(too_large, "DISK_A_CELL", 10**13)
+    with pytest.raises(BudgetError, match=r"of disk, and .* are free"):
+        hb.Model(hb.parse(THEORY), str(folder / "world.duckdb")).infer(memory="100MB")
+    assert not left_over(folder)
+
+
+def test_an_interrupted_run_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("herbrand.scale.mean_field.StoredMeanField.step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hb.Model(hb.parse(THEORY), str(folder / "world.duckdb")).infer(memory="100MB")
+    assert not left_over(folder)
+
+
+class TestJoins:
+    """Where no engine can run in memory."""
+
+    @pytest.fixture
+    def notes(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        def refused(*_: object) -> None:
+            raise BudgetError([Mistake("a join does not fit"), Mistake("nor does another")])
+
+        monkeypatch.setattr("herbrand.model.choose", refused)
+        return []
+
+    def test_a_join_larger_than_memory(self, folder: Path, notes: list[str]) -> None:
+        facts = {"friends": [(a, (a * 7 + 3) % 50) for a in range(50)]}
+        model = hb.Model(hb.parse(THEORY), facts)
+        found = model.infer(iterations=3, note=notes.append)
+        assert notes[0].startswith("no engine can run it within the memory allowed: running on a scratch")
+        expected = hb.Model(hb.parse(THEORY), facts, on=f"duckdb:{folder / 'w.duckdb'}").infer(iterations=3)
+        assert found.log_partition == pytest.approx(expected.log_partition, rel=1e-12)
+        assert found.status.where
+        assert not left_over(folder)
+        with pytest.raises(BudgetError, match="a join does not fit"):
+            model.infer(engine="exact")
+
+    def test_what_would_take_days_is_not_begun(self, folder: Path, notes: list[str]) -> None:
+        theory = hb.parse(
+            "predicate e(t, t): observed\npredicate p(t, t)\n0.3: p(x, y) and p(y, z) => p(x, z)"
+        )
+        with pytest.raises(BudgetError, match=r"nor does it run on a database: .* rows a step"):
+            hb.Model(theory, {"e": [(place, place + 1) for place in range(1500)]}).infer(top=1)
+        assert not left_over(folder)
