@@ -41,7 +41,7 @@ def test_a_table_for_people(herbrand: Herbrand) -> None:
 
 def test_an_empty_answer_is_an_empty_answer(herbrand: Herbrand) -> None:
     outcome = herbrand("query", FAMILY, 'uncle("ruth", y)', "--format", "json")
-    assert outcome.status == 0 and json.loads(outcome.out)["answers"] == []
+    assert outcome.status == 0 and json.loads(outcome.out)["answers"] == [] and outcome.err == "no answer\n"
 
 
 def test_depth_and_what_it_cuts(herbrand: Herbrand) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,6 @@ import pyarrow as pa
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
-
-if TYPE_CHECKING:
-    pass
-
-ROWS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)

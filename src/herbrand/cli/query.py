@@ -68,6 +68,8 @@ def command(
         lambda: [sheet_table(answer)],
         answer.to_arrow,
     )
+    if not len(answer):
+        note("no answer")
     if answer.truncated:
         note("a call was cut by the depth: deeper proofs are not counted; allow more by --depth")
     leave_unconverged(answer.status)

@@ -109,7 +109,7 @@ def test_clipped_contributions_sum_to_the_reported_log_odds() -> None:
     ("options", "told"),
     [
         ({"clip": 0.0}, "the clip is 0.0"),
-        ({"clip": math.nan}, "the clip is nan"),
+        ({"clip": math.nan}, "--clip is a number, not nan"),
         ({"clip": 1.0, "schedule": "sequential"}, "a bound on log Z, and clipped messages have none"),
         ({"clip": 1.0, "starts": 2}, "a bound on log Z, and clipped messages have none"),
         ({"clip": 1.0, "map": True}, "worlds have no weights to compare"),
