@@ -25,6 +25,8 @@ from herbrand.program.ground import Ground
 FLOAT = torch.float64
 TOO_WIDE = ANY_MACHINE.bit_length()
 """A table of so many axes has more entries than any machine has bytes."""
+FEW_LINKS = 10_000
+"""Tables of so few are made at once; :func:`planned` bounds the width by them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,8 @@ class Elimination:
 
 def refuse_hopeless(ground: Ground) -> None:
     """Raise ``BudgetError`` where no machine could eliminate this, before its tables are made one by one."""
-    if least_width_of(links(ground), enough=TOO_WIDE) >= TOO_WIDE:
+    found = links(ground)
+    if len(found) > FEW_LINKS and least_width_of(found, enough=TOO_WIDE) >= TOO_WIDE:
         raise _hopeless(ground.atoms.count)
 
 

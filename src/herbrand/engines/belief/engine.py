@@ -83,6 +83,10 @@ class BeliefPropagation:
             state = self.start(program, question)
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
+        return self.support_of(state)
+
+    def support_of(self, state: State) -> Support:
+        """What running on from a first state would cost."""
         graph = state.compiled.graph
         detail = f"{state.compiled.class_count:,} classes of {state.compiled.atom_count:,} latent atoms"
         operations = graph.operations * ROUNDS_EXPECTED

@@ -124,7 +124,7 @@ class Regions:
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
         if state.ground is not None:
-            found = self._ground.supports(program, question)
+            found = self._ground.support_of(state.ground)
             return replace(found, state=state, reason=_fell_back(state.reason))
         sizes = [size_of(part) for part in state.parts]
         regions = sum(len(part.propagation.graph.regions) for part in state.parts)
