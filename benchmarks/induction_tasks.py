@@ -29,8 +29,8 @@ from herbrand.language.show import show
 from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
-WIDER = Plan(rebuild_widest=True, spread=SPREAD)
-PLANS = {"uncle": WIDER, "maternal-great-uncle": WIDER}
+THOROUGH = Plan(rebuild_widest=True, spread=SPREAD, again=0.5, rate_decay=0.9)
+PLANS = {"uncle": THOROUGH, "maternal-great-uncle": THOROUGH}
 """Tasks that stood still under the common plan; see the decisions."""
 
 WITH_WEIGHTS = 3

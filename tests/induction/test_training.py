@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from herbrand.errors import HerbrandError
 from herbrand.induction.checkpoint import load_machine, save_machine
-from herbrand.induction.examination import marks
+from herbrand.induction.examination import failed_worlds, marks
 from herbrand.induction.extraction import extract, verify
+from herbrand.induction.failures import Failures
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Training, balanced_loss
 from herbrand.induction.worlds.task import Sample
@@ -55,6 +59,25 @@ def test_equal_seeds_give_equal_runs_and_a_saved_one_goes_on(tmp_path: Path) -> 
     assert not torch.equal(weights(whole), weights(Training(task, SHORT, seed=4)))
 
 
+@pytest.mark.parametrize("changed", [{"again": 0.5}, {"rate_decay": 0.5}, {"patience": 0.25, "rate": 0.0}])
+def test_a_saved_run_keeps_failures_rate_and_restarts(
+    changed: dict[str, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any exam counts as nearly right here, so that the rate falls; each change makes another run."""
+    monkeypatch.setattr("herbrand.induction.training.NEARLY", 0.0)
+    task, path, plan = task_named("uncle"), tmp_path / "run.safetensors", replace(SHORT, **changed)
+    whole, stopped, resumed, plain = (Training(task, p, seed=3) for p in (plan, plan, plan, SHORT))
+    for training in (whole, plain):
+        list(training.run())
+    next(stopped.run())
+    stopped.save(path)
+    resumed.resume(path)
+    list(resumed.run())
+    assert torch.equal(weights(whole), weights(resumed))
+    assert whole.progress().restarts == resumed.progress().restarts
+    assert not torch.equal(weights(whole), weights(plain))
+
+
 def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "run.safetensors"
     Training(task_named("has-father"), SHORT, seed=1).save(path)
@@ -81,6 +104,30 @@ def test_a_run_that_stands_still_begins_again() -> None:
     training = Training(task_named("1-out-degree"), plan, seed=0)
     told = list(training.run())
     assert told[-1].restarts > 0 and told[-1].examples == 96
+
+
+def test_worlds_fail_that_are_not_right_by_the_margin_everywhere() -> None:
+    sample = Sample({}, torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
+    log_odds = torch.tensor([[3.0, -3.0], [3.0, -1.5], [-3.0, -3.0]])
+    assert failed_worlds(log_odds, sample, 2.0).tolist() == [1, 2]
+    assert failed_worlds(log_odds, sample, 0.0).tolist() == [2]
+    half_known = replace(sample, known=torch.tensor([[True, False]] * 3))
+    assert failed_worlds(log_odds, half_known, 2.0).tolist() == [2]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=6), st.integers(1, 8), st.integers(0, 9), st.integers(0, 99))
+def test_a_pool_of_failures_loses_none_but_the_oldest(
+    kept: list[int], most: int, asked: int, seed: int
+) -> None:
+    """Worlds are told apart by their targets: 0, 1, 2 ... in the order in which they were kept."""
+    pool, numbered = Failures(most), torch.arange(float(sum(kept)))
+    for part in numbered.split(kept):
+        pool.keep(Sample({}, part[:, None]))
+    taken = [int(t) for part in pool.taken(np.random.default_rng(seed), asked) for t in part.target]
+    left = [int(t) for t in Failures.of(pool.tensors()).tensors().get("target", torch.zeros(0))]
+    latest = list(range(len(numbered)))[-most:]
+    assert len(taken) == min(asked, len(latest)) and sorted(taken + left) == latest
 
 
 def test_unknown_tuples_do_not_count() -> None:

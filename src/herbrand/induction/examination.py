@@ -50,12 +50,23 @@ class Marks:
 def marks(conclude: Conclude, sample: Sample) -> Marks:
     """How the conclusions about some worlds compare with the truth."""
     with torch.no_grad():
-        log_odds = conclude(sample)
-    right = torch.where(sample.target > 0.5, log_odds, -log_odds)
+        right = on_the_right_side(conclude(sample), sample)
     right = right[sample.known] if sample.known is not None else right
     if not right.numel():
         return Marks(sample.worlds, 0, 0)
     return Marks(sample.worlds, right.numel(), int((right <= 0).sum()), float(right.min()))
+
+
+def failed_worlds(log_odds: torch.Tensor, sample: Sample, margin: float) -> torch.Tensor:
+    """The places of the worlds of a sample in which some tuple is not right by a margin."""
+    short = on_the_right_side(log_odds, sample) <= margin
+    short = short & sample.known if sample.known is not None else short
+    return torch.nonzero(short.flatten(1).any(1)).flatten()
+
+
+def on_the_right_side(log_odds: torch.Tensor, sample: Sample) -> torch.Tensor:
+    """How far conclusions lie on the side of the truth; negative on the other."""
+    return torch.where(sample.target > 0.5, log_odds, -log_odds)
 
 
 def examine(

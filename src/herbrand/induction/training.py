@@ -24,11 +24,15 @@ import torch
 from torch.nn import functional
 
 from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
-from herbrand.induction.examination import Marks, examine
+from herbrand.induction.examination import Marks, examine, failed_worlds
+from herbrand.induction.failures import Failures
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.worlds.task import Sample, Task, joined
 from herbrand.tensor_files import read_tensors, save_tensors
+
+NEARLY = 0.999
+"""The share of right tuples from which on a training may slow down."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class Plan:
     """How a training goes. ``examples``: worlds to learn from at most (``None``: as many as the paper);
     ``exam_every``: examples between exams; ``exam_worlds``: of the training size and of the larger;
     ``patience``: the share of the budget without a better loss after which weights are drawn anew;
-    ``margin``: the smallest log-odds on the right side that graduates; ``spread``: of fresh weights."""
+    ``margin``: the smallest log-odds on the right side that graduates; ``spread``: of fresh weights;
+    ``again``: the share of a batch that are worlds met before and not all right by the margin, while there
+    are any; ``rate_decay``: the rate is multiplied by this at every exam in which ``NEARLY`` all is right."""
 
     examples: int | None = None
     batch: int = 16
@@ -47,6 +53,8 @@ class Plan:
     margin: float = 2.0
     most_balance: float = 10.0
     spread: float = 1.0
+    again: float = 0.0
+    rate_decay: float = 1.0
     width: int = 8
     hidden: tuple[int, ...] = ()
     rebuild_widest: bool = False
@@ -82,6 +90,7 @@ class Training:
             rebuild_widest=self.plan.rebuild_widest,
         )
         self._worlds = np.random.default_rng([seed, 0])
+        self._failures = Failures()
         self._state = _State()
         self._begin()
 
@@ -93,32 +102,47 @@ class Training:
         until = None if seconds is None else time.monotonic() + seconds
         while not self._state.graduated and self._state.examples < self.budget:
             began = time.process_time()
+            self._restart_if_still()
             losses, rights = self._lesson(until)
             exam = self._exam() if not _past(until) else ()
             taken = time.process_time() - began
             self._note(float(np.mean(losses)), exam, taken)
+            self._slow_down(exam)
             yield self._progress(float(np.mean(losses)), float(np.mean(rights)), exam)
             if _past(until):
                 return
-            self._restart_if_still(exam)
 
     def _lesson(self, until: float | None) -> tuple[list[float], list[float]]:
         """One stretch of training: the losses, and the shares of tuples that were right."""
         losses, rights = [], []
         state, size = self._state, self.task.sizes[0]
         for _ in range(max(1, self.plan.exam_every // self.plan.batch)):
-            sample = self.task.draw_for_training(self._worlds, self.plan.batch, size)
+            sample = self._batch(size)
             log_odds = self.machine(sample.predicates, sample.present)
             loss = balanced_loss(log_odds, sample, self.plan.most_balance)
             self._optimiser.zero_grad()
             loss.backward()
             self._optimiser.step()
+            self._keep_failures(sample, log_odds)
             state.examples += sample.worlds
             losses.append(float(loss.detach()))
             rights.append(float(((log_odds > 0) == (sample.target > 0.5)).float().mean()))
             if state.examples >= self.budget or _past(until):
                 break
         return losses, rights
+
+    def _batch(self, size: int) -> Sample:
+        """Fresh worlds, and some that were failed before."""
+        batch = self.plan.batch
+        again = self._failures.taken(self._worlds, round(self.plan.again * batch))
+        fresh = batch - sum(part.worlds for part in again)
+        return joined([*again, self.task.draw_for_training(self._worlds, fresh, size)])
+
+    def _keep_failures(self, sample: Sample, log_odds: torch.Tensor) -> None:
+        if self.plan.again:
+            failed = failed_worlds(log_odds.detach(), sample, self.plan.margin)
+            if len(failed):
+                self._failures.keep(sample.take(failed))
 
     def _exam(self) -> tuple[Marks, ...]:
         rng = np.random.default_rng([self.seed, 1, self._state.examples])
@@ -140,14 +164,25 @@ class Training:
         if loss < 0.95 * state.best or (exam and exam[0].perfect):
             state.best, state.best_at = min(loss, state.best), state.examples
 
-    def _restart_if_still(self, exam: tuple[Marks, ...]) -> None:
+    def _restart_if_still(self) -> None:
+        """Before a lesson, not after the exam: a run saved between them goes on as if not stopped."""
         state = self._state
-        if not state.graduated and state.examples - state.best_at >= self.plan.patience * self.budget:
+        if state.examples - state.best_at >= self.plan.patience * self.budget:
             state.restarts += 1
             self._begin()
 
+    def _slow_down(self, exam: tuple[Marks, ...]) -> None:
+        if exam and exam[0].accuracy > NEARLY:
+            self._state.slowed += 1
+            self._set_rate()
+
+    def _set_rate(self) -> None:
+        for group in self._optimiser.param_groups:
+            group["lr"] = self.plan.rate * self.plan.rate_decay**self._state.slowed
+
     def _begin(self) -> None:
         state = self._state
+        state.slowed = 0
         state.best, state.best_at = float("inf"), state.examples
         drawn = int(np.random.default_rng([self.seed, 2, state.restarts]).integers(2**31))
         draw_weights(self.machine, drawn, self.plan.spread)
@@ -172,6 +207,7 @@ class Training:
             "state": asdict(self._state),
             "worlds": json.dumps(self._worlds.bit_generator.state),
         }
+        tensors |= {f"failures.{name}": tensor for name, tensor in self._failures.tensors().items()}
         save_tensors(path, tensors, about)
 
     def resume(self, path: str | Path) -> None:
@@ -184,6 +220,8 @@ class Training:
         self._worlds.bit_generator.state = json.loads(about["worlds"])
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
         restore_optimiser(self._optimiser, self.machine, tensors)
+        self._set_rate()
+        self._failures = Failures.of(within("failures", tensors))
 
 
 @dataclass
@@ -194,6 +232,7 @@ class _State:
     best: float = float("inf")
     best_at: int = 0
     restarts: int = 0
+    slowed: int = 0
     seconds: float = 0.0
     graduated: bool = False
 

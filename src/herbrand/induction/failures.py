@@ -1,0 +1,68 @@
+"""Worlds that a machine was wrong about, kept to be met again.
+
+What is taken to be met again is not kept any longer, unless it fails again. Of many failures the latest stay.
+
+>>> from herbrand.induction.worlds.tasks import task_named
+>>> sample = task_named("has-father").draw(np.random.default_rng(0), worlds=4, objects=5)
+>>> pool = Failures(most=3)
+>>> pool.keep(sample)
+>>> pool.worlds, pool.taken(np.random.default_rng(0), 2)[0].worlds, pool.worlds
+(3, 2, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from herbrand.induction.checkpoint import within
+from herbrand.induction.worlds.task import Sample, joined
+
+MOST = 300
+"""Worlds that are kept at most."""
+
+
+class Failures:
+    """A pool of worlds of one size."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self._held: Sample | None = None
+
+    @property
+    def worlds(self) -> int:
+        return 0 if self._held is None else self._held.worlds
+
+    def keep(self, failed: Sample) -> None:
+        """These worlds join the pool; the oldest leave it where they are too many."""
+        every = failed if self._held is None else joined([self._held, failed])
+        self._held = every.take(np.arange(max(0, every.worlds - self.most), every.worlds))
+
+    def taken(self, rng: np.random.Generator, count: int) -> list[Sample]:
+        """At most ``count`` worlds at random, out of the pool; nothing where it is empty."""
+        if self._held is None or not self.worlds or not count:
+            return []
+        order = rng.permutation(self.worlds)
+        chosen, left = order[:count], np.sort(order[count:])
+        found, self._held = self._held.take(chosen), self._held.take(left)
+        return [found]
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The pool by names to save it under."""
+        if self._held is None:
+            return {}
+        held = self._held
+        named = {f"predicates.{arity}": tensor for arity, tensor in held.predicates.items()}
+        others = {"target": held.target, "present": held.present, "known": held.known}
+        return named | {name: tensor for name, tensor in others.items() if tensor is not None}
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, torch.Tensor]) -> Failures:
+        """The pool that :meth:`tensors` told."""
+        pool = cls()
+        if tensors:
+            named = {int(arity): tensor for arity, tensor in within("predicates", tensors).items()}
+            pool._held = Sample(named, tensors["target"], tensors.get("present"), tensors.get("known"))
+        return pool
