@@ -217,9 +217,14 @@ class Model:
             return self.stored.bound(queries, texts(given), engine, chosen, resume, note, progress)
         if resume:
             raise _nothing_to_resume()
+        chosen = asking.bound_settings(settings)
+        too_large = facts_too_large(self._sources, chosen.memory)
+        if too_large is not None:
+            asked = (queries, texts(given), engine, chosen, progress)
+            return _scratch().bounded(self.stored_at, too_large, asked, note)
         named = asking.queried_predicates(queries, self.signature)
         program = self._program(_World(texts(given), named))
-        return asking.bounded(program, queries, engine, asking.bound_settings(settings), note, progress)
+        return asking.bounded(program, queries, engine, chosen, note, progress)
 
     def explain(
         self,
@@ -238,6 +243,10 @@ class Model:
         ``bound``.
         """
         check_values({"top": top})
+        self._refuse_on()
+        too_large = facts_too_large(self._sources, settings.get("memory"))
+        if too_large is not None:
+            raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
         derived = {rule.head.predicate for rule in self.theory.rules}
         if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
@@ -332,6 +341,7 @@ class Model:
         latent: Texts = (),
         worlds: Any = (),
         watch: Callable[[Any], None] | None = None,
+        note: Callable[[str], None] | None = None,
         **settings: Any,
     ) -> Learning:
         """The theory with weights in place of its ``?``, learned from the facts.
@@ -342,25 +352,25 @@ class Model:
         """
         methods = importlib.import_module("herbrand.learning.methods")
         self._refuse_unusable("learn", "weights", "rules")
+        aim, told = (texts(target), (*texts(latent), *self._open)), {**settings, "watch": watch}
         if self._on is not None:
-            aim = texts(target), (*texts(latent), *self._open)
-            return self.stored.learn(method, *aim, worlds, {**settings, "watch": watch})
+            return self.stored.learn(method, *aim, worlds, told)
+        separate = [fact_sources(facts) for facts in methods.separate_facts(worlds) or [()]]
+        every = [source for own in separate for source in (*self._sources, *own)]
+        too_large = facts_too_large(every, settings.get("memory"))
+        if too_large is not None:
+            return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, told), note)
         return methods.learned(
-            method,
-            self._used_theory(),
-            [self._stated_world(facts) for facts in methods.separate_facts(worlds) or [()]],
-            targets=texts(target),
-            latent=(*texts(latent), *self._open),
-            settings={**settings, "watch": watch},
+            method, self._used_theory(), [self._stated_world(own) for own in separate], *aim, told
         )
 
-    def _stated_world(self, more: Any) -> tuple[Signature, Facts]:
+    def _stated_world(self, more: Sequence[FactSource]) -> tuple[Signature, Facts]:
         """The vocabulary and the facts as stated, with more facts beside the model's own."""
         self._refuse_on()
         return load_facts(
             self.theory.facts,
             self.signature,
-            (*self._sources, *fact_sources(more)),
+            (*self._sources, *more),
             mentioned=self.signature.mentioned,
             header=self._header,
             open=self.signature.predicates,

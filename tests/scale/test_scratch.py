@@ -63,6 +63,50 @@ def test_goals(folder: Path) -> None:
     assert not left_over(folder)
 
 
+BOUNDS = """
+predicate friends(person, person): observed
+predicate smokes(person)
+P(smokes(y) | smokes(x) and friends(x, y)) in [0.4, 0.7]
+P(smokes(1)) in [0.6, 0.8]
+"""
+
+
+def test_intervals(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(too_large, "BYTES_A_CELL", 10**7)  # workers alone take 250 MB each
+    model, notes = hb.Model(hb.parse(BOUNDS), str(folder / "friends.parquet")), []
+    options = {"engine": "ariel", "independence": "none"}
+    found = model.bound(memory="1GB", note=notes.append, **options)
+    assert notes[0].startswith("the facts need about 2.2 GB") and "--on duckdb:FILE" in notes[0]
+    assert found.status.where.startswith("a scratch database")
+    expected = model.bound(**options)
+    assert not expected.status.where
+    assert list(found.queries) == list(expected.queries)
+    assert found.lower == pytest.approx(expected.lower, abs=1e-6)
+    assert found.upper == pytest.approx(expected.upper, abs=1e-6)
+    assert not left_over(folder)
+
+
+def test_weights(folder: Path) -> None:
+    theory = hb.parse(THEORY.replace("0.4:", "?:").replace("-0.7:", "?:") + "smokes(1)\nsmokes(8)\nsmokes(4)")
+    model, notes = hb.Model(theory, str(folder / "friends.parquet")), []
+    found, expected = model.learn(memory="100MB", note=notes.append), model.learn()
+    assert "running on a scratch database" in notes[0]
+    assert found.status.where.startswith("a scratch database") and not expected.status.where
+    assert [w.weight for w in found.weights] == pytest.approx([w.weight for w in expected.weights], abs=1e-7)
+    assert not left_over(folder)
+
+
+def test_worlds_are_measured_together(folder: Path) -> None:
+    """Two that would fit one by one do not fit side by side."""
+    model = hb.Model(hb.parse(THEORY.replace("0.4:", "?:")))
+    one = str(folder / "friends.parquet")
+    model.learn(worlds=[one], memory="300MB")
+    with pytest.raises(
+        BudgetError, match=r"457\.8 MB in memory, and 300\.0 MB are allowed; on a database learn"
+    ):
+        model.learn(worlds=[one, one], memory="300MB")
+
+
 def test_check_tells_where_it_would_run(folder: Path) -> None:
     report = hb.size_report(hb.Model(hb.parse(THEORY), str(folder / "world.duckdb")), "100MB")
     assert report.auto is not None and report.auto.engine.name == "mean-field"
@@ -77,6 +121,15 @@ def test_engines_that_need_memory_say_so(folder: Path) -> None:
         model.infer(engine="gibbs", memory="100MB")
     with pytest.raises(HerbrandError, match="most probable world"):
         model.infer(map=True, memory="100MB")
+    with pytest.raises(BudgetError, match=r"100\.0 MB are allowed; explain runs in memory only"):
+        model.explain("smokes(1)", memory="100MB")
+    with pytest.raises(
+        BudgetError, match=r"100\.0 MB are allowed; layers does not run on a database"
+    ) as refused:
+        model.learn("layers", memory="100MB")
+    assert refused.value.mistakes[0].hint == "allow more by --memory"
+    with pytest.raises(BudgetError, match=r"100\.0 MB are allowed; exact does not bound on a database"):
+        hb.Model(hb.parse(BOUNDS), str(folder / "world.duckdb")).bound(engine="exact", memory="100MB")
     assert not left_over(folder)
 
 

@@ -122,6 +122,7 @@ def command(
         latent=latent or (),
         worlds=worlds or (),
         watch=watch,
+        note=note,
         l2=l2,
         l1=l1,
         iterations=iterations,

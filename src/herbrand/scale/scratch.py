@@ -10,14 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
 from herbrand.contraction.memory import budget, readable
-from herbrand.errors import BudgetError, HerbrandError, Mistake
+from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
+from herbrand.learning.learned import Learning
 from herbrand.scale.inference import ENGINES, StoredModel
 from herbrand.scale.place import Place, is_enough
 from herbrand.scale.too_large import TooLarge
 
 WITHOUT_RESUME = "allow more by --memory, or name a database that stays, on a larger disk: --on duckdb:FILE"
+MORE = "allow more by --memory"
 
 MOST_ROWS_A_STEP = 1e9
 """A step that joins more takes a quarter of an hour or longer: that is begun only where it is asked for."""
@@ -35,14 +38,35 @@ def inferred(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...], note
             f"{reason.why}; {engine} runs in memory only",
             hint=f"allow more by --memory, or take an engine that runs on a database: {', '.join(ENGINES)}",
         )
+    with _told_model(stored_at, reason, note) as model:
+        return model.infer(query, given, engine, settings, most_probable, top, least, note=note)
+
+
+def bounded(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...], note: Note | None) -> Bounds:
+    """What ``bound`` answers, by way of a scratch database."""
+    query, given, engine, settings, progress = asked
+    with _told_model(stored_at, reason, note) as model:
+        return model.bound(query, given, engine, settings, note=note, progress=progress)
+
+
+def learned(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...], note: Note | None) -> Learning:
+    """What ``learn`` learns, by way of a scratch database."""
+    with _told_model(stored_at, reason, note) as model:
+        return model.learn(*asked)
+
+
+@contextmanager
+def _told_model(stored_at: StoredAt, reason: TooLarge, note: Note | None) -> Iterator[StoredModel]:
+    """The model there; what no database does is refused with the reason for one."""
     with scratch(reason) as place:
         if note is not None:
             note(told(reason, place))
-        model = stored_at(place)
         try:
-            return model.infer(query, given, engine, settings, most_probable, top, least, note=note)
+            yield stored_at(place)
         except BudgetError as error:
             raise _lasting(error) from None
+        except UnsupportedError as error:
+            raise _needed(error, reason) from None
 
 
 def _lasting(error: BudgetError) -> BudgetError:
@@ -50,6 +74,18 @@ def _lasting(error: BudgetError) -> BudgetError:
     return BudgetError(
         [
             Mistake(one.message, one.span, WITHOUT_RESUME) if "--resume" in one.hint else one
+            for one in error.mistakes
+        ]
+    )
+
+
+def _needed(error: UnsupportedError, reason: TooLarge) -> HerbrandError:
+    """To leave out ``--on`` is no way out for those who have not said it."""
+    if not any("--on" in one.hint for one in error.mistakes):
+        return error
+    return BudgetError(
+        [
+            Mistake(f"{reason.why}; {one.message}", one.span, MORE) if "--on" in one.hint else one
             for one in error.mistakes
         ]
     )
