@@ -83,6 +83,12 @@ class RegionGraph:
 
     def belief(self, region: Region) -> Table:
         """Log-probabilities."""
+        found = self.weighed(region)
+        total = log_sum(list(found.values()))
+        return {values: weight - total for values, weight in found.items()}
+
+    def weighed(self, region: Region) -> Table:
+        """Its factors and all messages that enter it."""
         inside = {region, *self.descendants[region]}
         entering = [(p, c) for p, c in self.edges if c in inside and p not in inside]
         found = self.potential(region)
@@ -92,8 +98,7 @@ class RegionGraph:
                 found[values] += self.messages[parent, child][
                     tuple(chosen[name] for name in self._names(child))
                 ]
-        total = log_sum(list(found.values()))
-        return {values: weight - total for values, weight in found.items()}
+        return found
 
     def marginal(self, belief: Table, region: Region, names: Sequence[Hashable]) -> Table:
         """Log-probabilities of some of a region's variables."""
@@ -140,8 +145,14 @@ class RegionGraph:
             found[name] = [math.exp(belief[value,]) for value in range(size)]
         return found
 
+    def log_sums(self) -> float:
+        """The log-partition as regions see it at rest: what each sums to, messages and all, each counted."""
+        return sum(
+            count * log_sum(list(self.weighed(region).values())) for region, count in self.counting.items()
+        )
+
     def free_energy(self) -> float:
-        """The log-partition as regions see it: averages of log-weights and entropies, each counted."""
+        """The same from beliefs: averages of log-weights and entropies, each counted."""
         total = 0.0
         for region, count in self.counting.items():
             potential = self.potential(region)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from herbrand.engines.damping import check_damping
 from herbrand.engines.mean_field.clipping import clipped
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.stride import after_slope
@@ -58,10 +59,7 @@ class LogicLayer(nn.Module):
         super().__init__()
         if clauses not in CLAUSES:
             raise UnsupportedError(f"clauses are '{clauses}'", hint=f"one of {', '.join(CLAUSES)}")
-        if not 0 <= damping < 1:
-            raise UnsupportedError(
-                f"the damping is {damping}", hint="a number from 0 up to, not including, 1"
-            )
+        check_damping(damping)
         if iterations is not None and iterations < 1:
             raise UnsupportedError(
                 f"there are {iterations} iterations", hint="1 or more, or None to converge"

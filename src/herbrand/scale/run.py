@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_databases import Database
+from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.errors import UnsupportedError
@@ -109,10 +110,7 @@ def refuse_foreign_settings(settings: Settings, engine: str) -> None:
         raise UnsupportedError("on a database messages are not clipped", hint="leave out --clip, or --on")
     if settings.starts not in (None, 1):
         raise UnsupportedError(f"on a database {engine} has one start")
-    if settings.damping is not None and not 0 <= settings.damping < 1:
-        raise UnsupportedError(
-            f"the damping is {settings.damping}", hint="a number from 0 up to, not including, 1"
-        )
+    check_damping(settings.damping)
 
 
 def refuse_other_questions(question: Question) -> None:

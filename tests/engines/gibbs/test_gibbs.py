@@ -101,10 +101,44 @@ def test_chains_that_disagree_have_not_converged() -> None:
     assert answer.diagnostics["r_hat"] > 1.05
 
 
-@pytest.mark.parametrize(("option", "value"), [("starts", 1), ("samples", 3)])
-def test_wrong_settings(option: str, value: int) -> None:
-    with pytest.raises(UnsupportedError):
+@pytest.mark.parametrize("iterations", [1, 2, 3, 9, 10, 11, 12, 13, 29])
+def test_a_run_that_is_stopped_tells_of_all_that_it_drew(iterations: int) -> None:
+    """While warming up these are the sweeps of warming up: better than nothing, and not converged."""
+    text = 'predicate a in {"x", "y", "z"}\npredicate p\n0.7: a = "x"\n-1: p\n0.5: p => a = "y"'
+    model = hb.Model(hb.parse(text))
+    exact = model.infer(engine="exact")
+    answer = model.infer(engine="gibbs", iterations=iterations, samples=4000)
+    assert not answer.status.converged and "--iterations" in answer.status.advice
+    batches = iterations // 2 * 2 if iterations > 1 else 1
+    batches = min(batches, 10) if iterations < 12 else (iterations - 10) // 2 * 2
+    assert answer.diagnostics["samples"] == 4 * batches * 200
+    found = [row.probability for row in answer.rows()]
+    assert math.fsum(found[:3]) == pytest.approx(1.0)
+    error = SURE * answer.diagnostics["standard_error"]
+    assert 0 < error < 0.2
+    assert found == pytest.approx([row.probability for row in exact.rows()], abs=error)
+    why = model.explain("p", engine="gibbs", iterations=iterations, samples=4000)
+    assert why.value == pytest.approx(math.log(answer["p"] / (1 - answer["p"])), abs=0.2)
+
+
+def test_one_batch_is_compared_between_chains_without_splitting_it() -> None:
+    told = convergence(np.array([[[50, 50]], [[50, 50]]]), 100)
+    assert told.r_hat == pytest.approx(1.0, abs=0.01)
+    assert convergence(np.array([[[0, 100]], [[100, 0]]]), 100).r_hat == math.inf
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("starts", 1, "1 chain cannot be compared with any other\n  at least 2 --starts"),
+        ("samples", 3, "3 samples are too few to tell an error\n  at least 20 --samples"),
+        ("samples", 0, "--samples is a whole number from 1 on, not 0"),
+    ],
+)
+def test_wrong_settings(option: str, value: int, message: str) -> None:
+    with pytest.raises(UnsupportedError) as told:
         hb.Model(hb.parse("1: p")).infer(engine="gibbs", **{option: value})
+    assert str(told.value) == message
 
 
 def test_diagnostics_are_in_the_json_object() -> None:

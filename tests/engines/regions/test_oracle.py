@@ -46,6 +46,7 @@ def test_a_junction_tree_of_three_levels_is_exact(seed: int) -> None:
     assert graph.run(400, damping=0.5) < 1e-12
     total, marginals = enumerated(sizes, factors)
     assert graph.free_energy() == pytest.approx(total, abs=1e-10)
+    assert graph.log_sums() == pytest.approx(total, abs=1e-10)
     for name, expected in marginals.items():
         assert graph.marginals()[name] == pytest.approx(expected, abs=1e-10)
 
@@ -67,3 +68,4 @@ def test_factors_and_their_variables_are_loopy_propagation(seed: int) -> None:
         loopy.round()
         regions.round()
     assert regions.free_energy() == pytest.approx(loopy.bethe(), abs=1e-9)
+    assert regions.log_sums() == pytest.approx(loopy.bethe(), abs=1e-9)

@@ -17,21 +17,22 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
-from herbrand.engines.belief.damping import is_due, raised
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.model import Compiled, compiled
 from herbrand.engines.belief.refuted import contradiction
+from herbrand.engines.damping import Patience, check_damping
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.reading import looked_up
+from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
-SCHEDULES = ("parallel", "sequential")
+PATIENCE = Patience(rounds=10, least_step=1e-3)
 ROUNDS_EXPECTED = 50
 
 
@@ -59,24 +60,18 @@ class BeliefPropagation:
     log-message, and is raised by itself where rounds do not help unless it is given."""
 
     memory: int | None = None
-    schedule: str = "parallel"
+    schedule: str = Schedule.parallel
     damping: float | None = None
     lift: bool = True
     name: str = field(default="bp", init=False)
 
     def __post_init__(self) -> None:
-        if self.schedule not in SCHEDULES:
-            raise UnsupportedError(
-                f"bp has no schedule '{self.schedule}'", hint=f"one of {', '.join(SCHEDULES)}"
-            )
-        if self.damping is not None and not 0 <= self.damping < 1:
-            raise UnsupportedError(
-                f"a damping of {self.damping} would never move a message", hint="at least 0 and below 1"
-            )
+        Schedule.named(self.name, self.schedule)
+        check_damping(self.damping)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> BeliefPropagation:
-        return cls(settings.memory, settings.schedule or SCHEDULES[0], settings.damping)
+        return cls(settings.memory, settings.schedule or cls.schedule, settings.damping)
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
@@ -114,7 +109,7 @@ class BeliefPropagation:
             inwards, _ = sweep(graph, state.messages, state.order, 0.0)
             messages, _ = sweep(graph, inwards, state.order[::-1].copy(), 0.0)
             moved = 0.0
-        elif self.schedule == "sequential":
+        elif self.schedule == Schedule.sequential:
             order = np.arange(graph.factor_count)
             messages, moved = sweep(graph, state.messages, order, state.damping)
         else:
@@ -125,9 +120,9 @@ class BeliefPropagation:
 
     def _damped(self, state: State) -> State:
         """More damping where rounds do not help, if it is ours to choose."""
-        if self.damping is not None or not is_due(state.since, state.damping):
+        if self.damping is not None or not PATIENCE.is_over(state.since, state.damping):
             return state
-        damping = raised(state.damping, state.moved, state.mark)
+        damping = PATIENCE.raised(state.damping, state.moved, state.mark)
         return replace(state, damping=damping, mark=state.moved, since=0)
 
     def residual(self, state: State) -> float:

@@ -34,7 +34,7 @@ class Convergence:
 
 
 def convergence(counts: Array, batch: int) -> Convergence:
-    """Of chains cut into an even number of batches of ``batch`` draws each."""
+    """Of chains cut into an even number of batches of ``batch`` draws each, or into a single one."""
     r_hat = split_r_hat(counts, batch)
     samples, error = effective_samples(counts, batch)
     return Convergence(
@@ -45,11 +45,13 @@ def convergence(counts: Array, batch: int) -> Convergence:
 
 
 def split_r_hat(counts: Array, batch: int) -> Array:
-    """For each value; infinite where halves of chains stand still at different values."""
+    """For each value; infinite where halves of chains stand still at different values. A single batch is not
+    split."""
     chains, batches, values = counts.shape
-    half = counts[:, : batches // 2 * 2].reshape(chains * 2, batches // 2, values)
-    draws = batch * (batches // 2)
-    means = half.sum(axis=1) / draws
+    length = max(1, batches // 2)
+    parts = counts.reshape(chains * batches // length, length, values)
+    draws = batch * length
+    means = parts.sum(axis=1) / draws
     within = (means * (1 - means) * draws / max(1, draws - 1)).mean(axis=0)
     between = means.var(axis=0, ddof=1)
     pooled = within * (draws - 1) / draws + between

@@ -42,14 +42,17 @@ BATCHES = 20
 NUMBERS_AT_ONCE = 1_000_000
 SAMPLES = 2000
 CHAINS = 4
-WARM_UP = 0.5
-"""Sweeps before the first draw, as a share of the draws."""
+WARM_BATCHES = BATCHES // 2
+"""Sweeps before the first draw, in batches."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
     """``values`` [chain, axis] and ``holding`` [chain, factor] are where the chains are; ``counts``
-    [chain, batch, value of an axis] what they have seen, ``batch`` the next one (negative: warming up)."""
+    [chain, batch, value of an axis] what they have seen, ``batch`` the next one (negative: warming up).
+
+    Batches of warming up are written at the end, where draws overwrite them.
+    """
 
     question: Question
     compiled: Compiled
@@ -58,6 +61,16 @@ class State:
     holding: Array
     counts: Array
     batch: int
+
+    @property
+    def seen(self) -> Array:
+        """The draws, in an even number of batches where there are two; of a run stopped before them those of
+        warming up, which are all that there is."""
+        done = min(self.batch, BATCHES)
+        if done >= 2:
+            return self.counts[:, : done // 2 * 2]
+        warm = self.counts[:, BATCHES - WARM_BATCHES : BATCHES + min(self.batch, 0)]
+        return warm[:, warm.shape[1] % 2 if warm.shape[1] > 1 else 0 :]
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ class Gibbs:
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
         graph = state.compiled.graph
-        drawn = self.chains * self.batch_size * BATCHES * (1 + WARM_UP)
+        drawn = self.chains * self.batch_size * (BATCHES + WARM_BATCHES)
         bytes_ = graph.bytes + state.counts.nbytes
         return Support(True, "", 2.0 * graph.edge_count * drawn, bytes_, state)
 
@@ -129,7 +142,7 @@ class Gibbs:
             uniforms = self._random(chain, 0).random(len(blocks))
             begin(made, values[chain], holding[chain], uniforms)
         counts = np.zeros((self.chains, BATCHES, len(graph.unary)), np.uint32)
-        return State(question, found, made, values, holding, counts, -math.ceil(BATCHES * WARM_UP))
+        return State(question, found, made, values, holding, counts, -WARM_BATCHES)
 
     def step(self, state: State) -> State:
         """One batch of sweeps by every chain, each in a thread of its own."""
@@ -147,8 +160,7 @@ class Gibbs:
 
         with ThreadPoolExecutor(min(self.chains, os.cpu_count() or 1)) as threads:
             for chain, seen in enumerate(threads.map(drawn, range(self.chains))):
-                if state.batch >= 0:
-                    counts[chain, state.batch] = seen
+                counts[chain, state.batch] = seen
         return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
 
     def residual(self, state: State) -> float:
@@ -157,11 +169,10 @@ class Gibbs:
 
     def read(self, state: State, status: Status) -> Marginals:
         found = state.compiled
-        done = max(2, min(state.batch, BATCHES) // 2 * 2)
-        counts = state.counts[:, :done]
+        counts = state.seen
         told = convergence(_of_atoms(found, counts), self.batch_size)
         totals = counts.sum(axis=(0, 1))
-        drawn = self.chains * done * self.batch_size
+        drawn = self.chains * counts.shape[1] * self.batch_size
 
         def look_up(predicate: str, codes: Array) -> Array:
             axes = found.axes_of(predicate, codes)
@@ -188,8 +199,7 @@ class Gibbs:
         asked = Asked.of(state.question, found.evidence)
         (axis,) = found.axes_of(asked.predicate, asked.codes)
         place = int(found.graph.starts[axis]) + asked.value
-        counts = state.counts[:, : max(1, state.batch)]
-        probability = float(counts[:, :, place].mean() / self.batch_size)
+        probability = float(state.seen[:, :, place].mean() / self.batch_size)
         chains = Chains(state.network, state.values, state.holding)
         random = self._random(self.chains, 0)
         return explained(found, asked, chains, probability, random, self.name)

@@ -16,6 +16,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget
+from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
@@ -23,11 +24,11 @@ from herbrand.engines.mean_field.formulas import formula_rows
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.reading import tables_asked_for
 from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
+from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
-SCHEDULES = ("parallel", "sequential")
 SMALL_ENOUGH = 2_000
 """Worlds are improved atom by atom up to this many classes of atoms."""
 
@@ -72,14 +73,8 @@ class MeanField:
     name: str = field(default="mean-field", init=False)
 
     def __post_init__(self) -> None:
-        if self.schedule not in SCHEDULES:
-            raise UnsupportedError(
-                f"mean-field has no schedule '{self.schedule}'", hint=f"one of {', '.join(SCHEDULES)}"
-            )
-        if self.damping is not None and not 0 <= self.damping < 1:
-            raise UnsupportedError(
-                f"the damping is {self.damping}", hint="a number from 0 up to, not including, 1"
-            )
+        Schedule.named(self.name, self.schedule)
+        check_damping(self.damping)
         if self.starts < 1:
             raise UnsupportedError(f"there are {self.starts} starts", hint="1 or more")
         if self.clip is not None and (self.schedule == "sequential" or self.starts > 1):

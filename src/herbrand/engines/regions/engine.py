@@ -22,6 +22,7 @@ from herbrand.engines.asked import Asked
 from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
 from herbrand.engines.belief.engine import State as GroundState
 from herbrand.engines.belief.refuted import contradiction
+from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.lifted.problem import Problem, Solution
 from herbrand.engines.lifted.shares import Shares
@@ -30,7 +31,8 @@ from herbrand.engines.reading import looked_up
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.parts import Construction, Part, size_of
-from herbrand.engines.regions.runs import Run, Schedule, begun, stepped
+from herbrand.engines.regions.runs import Run, begun, stepped
+from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError, nearest
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
@@ -91,7 +93,9 @@ class Regions:
     name: str = field(default="regions", init=False)
 
     def __post_init__(self) -> None:
-        self._ground  # noqa: B018  # which checks schedule and damping
+        if self.schedule is not None:
+            Schedule.named(self.name, self.schedule)
+        check_damping(self.damping)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Regions:

@@ -9,7 +9,6 @@ ways C(n, k), which would be counted twice if it stayed inside.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -155,33 +154,22 @@ class Propagation:
         return tuple(current), moved
 
     def free_energy(self, messages: Messages) -> float:
-        """The log-partition as regions see it: an approximation, exact without cycles; no bound."""
+        """The log-partition as regions see it at rest: an approximation, exact without cycles; no bound.
+
+        There what is expected of messages cancels, each being counted as often above as below, and is left
+        out: it would multiply the rounding of beliefs by weights.
+        """
         total = self.counts.constant
         for number, counted in enumerate(self.graph.counting):
-            total += counted * self.graph.copies(number) * self._inside_energy(number, messages)
+            total += counted * self.graph.copies(number) * self._log_sum(number, messages)
         return total
 
-    def _inside_energy(self, number: int, messages: Messages) -> float:
-        """What is expected of a region's log-potential less its log-belief. That is its log-sum with all
-        messages less what is expected of these; so wide clusters need no table."""
-        potential = self.potentials[number]
-        if potential is not None:
-            belief = self.belief(number, messages)
-            here = belief > -np.inf
-            return float(np.exp(belief[here]) @ (potential[here] - belief[here]))
-        region = self.graph.regions[number]
-        first = self.marginal(number, region.scope[:1], messages)
-        total = float(summed(first, (0,)))
-        for edge, exponent in self.graph.entering[number]:
-            child = self.graph.regions[self.graph.edges[edge][1]]
-            told, message = np.exp(self.told(number, child, messages)), messages[edge]
-            times = self._times_inside(child, region) * exponent
-            total -= times * float(told[told > 0] @ message[told > 0])
-        return total
-
-    def _times_inside(self, small: Region, region: Region) -> int:
-        """How many ground regions of a kind are in one of another."""
-        return math.prod(math.comb(region.numbers[v], few) for v, few in small.taken)
+    def _log_sum(self, number: int, messages: Messages) -> float:
+        """Of everything that a region holds and hears."""
+        if number not in self.wide:
+            return float(np.logaddexp.reduce(self.weighed(number, messages), axis=None))
+        first = self.marginal(number, self.graph.regions[number].scope[:1], messages)
+        return float(summed(first, (0,)))
 
     def _said_of_each(self, number: int, messages: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """For each variable of a wide cluster its prior, all messages about it, and factors of it alone."""

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 
+from herbrand.engines.damping import Patience
 from herbrand.engines.regions.graph import choices
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.tables import along, times
+from herbrand.engines.schedule import Schedule
 
-PATIENCE = 20
-"""Rounds in which the disagreement should halve; damped ones move less, and get as many more."""
-
-LEAST_STEP = 0.01
+PATIENCE = Patience(rounds=20, least_step=0.01)
 DAMPING = 0.5
 HIGHEST_ODDS = 4.0
 """Starts lean to log-odds of at most so much for one element."""
-
-
-class Schedule(StrEnum):
-    """All messages at once, or region after region."""
-
-    parallel = "parallel"
-    sequential = "sequential"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +65,7 @@ def stepped(run: Run, schedule: Schedule, free: bool) -> Run:
     update = run.propagation.sweep if schedule is Schedule.sequential else run.propagation.round
     messages, moved = update(run.messages, run.damping)
     run = replace(run, messages=messages, moved=moved, rounds=run.rounds + 1, since=run.since + 1)
-    if not free or run.since * (1 - run.damping) < PATIENCE:
+    if not free or not PATIENCE.is_over(run.since, run.damping):
         return run
-    damping = run.damping if moved <= run.mark / 2 else 1 - max(LEAST_STEP, (1 - run.damping) / 2)
+    damping = PATIENCE.raised(run.damping, moved, run.mark)
     return replace(run, damping=damping, mark=moved, since=0)

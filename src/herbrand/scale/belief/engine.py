@@ -19,8 +19,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_databases import Database
-from herbrand.engines.belief.damping import is_due, raised
-from herbrand.engines.belief.engine import refuse_what_is_no_marginal
+from herbrand.engines.belief.engine import PATIENCE, refuse_what_is_no_marginal
 from herbrand.engines.belief.refuted import every_hard_statement
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
@@ -129,9 +128,9 @@ class StoredBeliefPropagation:
 
     def _damped(self, state: State) -> State:
         """More damping where rounds do not help, if it is ours to choose; a forest needs none."""
-        if self.damping is not None or state.forest or not is_due(state.since, state.damping):
+        if self.damping is not None or state.forest or not PATIENCE.is_over(state.since, state.damping):
             return state
-        damping = raised(state.damping, state.moved, state.mark)
+        damping = PATIENCE.raised(state.damping, state.moved, state.mark)
         return replace(state, damping=damping, mark=state.moved, since=0)
 
     def residual(self, state: State) -> float:
