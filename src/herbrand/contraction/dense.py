@@ -20,7 +20,11 @@ from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.expression import Axes, Pair
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.relation import Relation
-from herbrand.contraction.steps import Route, Step
+from herbrand.contraction.stacking import Together
+from herbrand.contraction.steps import Route
+
+ROWS = ""
+"""The last dimension of a table of many rows; no axis has this name."""
 
 
 def run_dense(plan: Plan, relations: Sequence[Relation]) -> Tensor:
@@ -41,45 +45,68 @@ def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Ten
     like = tensors[0] if tensors else None
     if 0 in contraction.sizes.values():
         return algebra.full(contraction.shape(contraction.output), algebra.zero, like)
-    slots = dict(enumerate(_bound(route, algebra, tensors)))
-    start = len(slots)
-    for wave in route.waves:
-        steps = [route.steps[number] for number in wave]
-        operands = [[slots.pop(slot) for slot in step.slots] for step in steps]
-        results = _run_alike(algebra, steps[0], operands)
-        slots.update(zip((start + number for number in wave), results, strict=True))
-    result = slots.popitem()[1] if slots else algebra.full((), algebra.one, like)
+    runs = dict(enumerate(_input_runs(route, algebra, tensors)))
+    made = len(runs)
+    stacking = route.stacking
+    for wave, takes, results in zip(route.waves, stacking.takes, stacking.results, strict=True):
+        step = route.steps[wave[0]]
+        operands = [
+            _put_together([runs.pop(run) for run in taken.runs], shape, taken.order)
+            for taken, shape in zip(takes, step.shapes, strict=True)
+        ]
+        shapes = [(*shape, len(wave)) for shape in step.shapes] if len(wave) > 1 else step.shapes
+        cut = _cut(algebra.eliminate(operands, shapes, step.leading), results)
+        runs.update(enumerate(cut, start=made))
+        made += len(cut)
+    result = runs.popitem()[1] if runs else algebra.full((), algebra.one, like)
     if route.repeats != 1:
         result = algebra.repeat(result, route.repeats)
     return _with_zeros(spread(result, route), contraction.output, route.term.apart, algebra)
 
 
-def _run_alike(algebra: Algebra, step: Step, operands: Sequence[Sequence[Tensor]]) -> Sequence[Tensor]:
-    """Steps of the same shapes, as one along a last dimension: a call costs more than a small table."""
-    if len(operands) == 1:
-        return [algebra.eliminate(operands[0], step.shapes, step.leading)]
-    together = [
-        torch.stack([operand.view(shape) for operand in place], dim=-1)
-        for place, shape in zip(zip(*operands, strict=True), step.shapes, strict=True)
-    ]
-    shapes = [tuple(operand.shape) for operand in together]
-    return algebra.eliminate(together, shapes, step.leading).unbind(-1)
+def _input_runs(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Iterator[Tensor]:
+    """What steps start from; those that stand together are stacked along a last dimension and cut by use."""
+    for together in route.stacking.inputs:
+        first = together.slots[0]
+        if len(together.slots) == 1:
+            yield _bound(route, algebra, tensors, first)
+        else:
+            table = torch.stack([tensors[slot] for slot in together.slots], dim=-1)
+            axes = route.term.contraction.operands[first]
+            yield from _cut(arranged(table, (*axes, ROWS), (*route.inputs[first], ROWS)), together)
 
 
-def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Iterator[Tensor]:
-    """Every operand with its diagonals taken and its axes in the order of the route; then the masks."""
-    contraction = route.term.contraction
-    hollow: dict[int, list[tuple[int, int]]] = {}
-    for operand, left, right in route.term.hollow:
-        hollow.setdefault(operand, []).append((left, right))
-    for operand, (axes, tensor) in enumerate(zip(contraction.operands, tensors, strict=True)):
-        for left, right in hollow.get(operand, ()):
-            tensor = zero_diagonal(tensor, left, right, algebra)
-        yield arranged(tensor, axes, route.inputs[operand])
-    like = tensors[0] if tensors else None
-    for pair, order in zip(route.term.unequal, route.inputs[len(tensors) :], strict=True):
-        ones = algebra.full(contraction.shape(pair), algebra.one, like)
-        yield arranged(zero_diagonal(ones, 0, 1, algebra), pair, order)
+def _put_together(runs: Sequence[Tensor], shape: Sequence[int], order: Sequence[int]) -> Tensor:
+    """One run after another, in ``order`` if there is one."""
+    if len(runs) > 1:
+        return _ordered(torch.cat([run.view(*shape, -1) for run in runs], dim=-1), order)
+    return _ordered(runs[0], order)
+
+
+def _cut(table: Tensor, together: Together) -> Sequence[Tensor]:
+    """The runs of the rows that stand along the last dimension."""
+    if len(together.slots) == 1:
+        return [table]
+    return _ordered(table, together.order).split(together.lengths, dim=-1)
+
+
+def _ordered(table: Tensor, order: Sequence[int]) -> Tensor:
+    return table.index_select(-1, torch.tensor(order, device=table.device)) if order else table
+
+
+def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor], slot: int) -> Tensor:
+    """An operand with its diagonals taken and its axes in the order of the route; or a mask."""
+    term = route.term
+    if slot < len(tensors):
+        axes, tensor = term.contraction.operands[slot], tensors[slot]
+        pairs = [(left, right) for operand, left, right in term.hollow if operand == slot]
+    else:
+        axes = term.unequal[slot - len(tensors)]
+        tensor = algebra.full(term.contraction.shape(axes), algebra.one, tensors[0] if tensors else None)
+        pairs = [(0, 1)]
+    for left, right in pairs:
+        tensor = zero_diagonal(tensor, left, right, algebra)
+    return arranged(tensor, axes, route.inputs[slot])
 
 
 def arranged(tensor: Tensor, axes: Axes, order: Axes) -> Tensor:

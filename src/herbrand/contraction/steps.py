@@ -16,12 +16,16 @@ from functools import cached_property
 
 from herbrand.contraction.distinct import Term
 from herbrand.contraction.expression import Axes
+from herbrand.contraction.stacking import Stacking, stacked
 
 AT_ONCE = 1 << 17
 """Entries of the joint tables of steps that are run as one: they stay in a core's cache."""
 
 KEPT_AT_ONCE = 1 << 24
 """Bytes of all results up to which steps may be run out of turn, so that more of them are alive at a time."""
+
+STACKED = 1 << 10
+"""Entries of an operand up to which it may be copied to stand together with others of its shape."""
 
 Wave = tuple[int, ...]
 
@@ -129,6 +133,24 @@ class Route:
             alike.setdefault((depth, step.shapes, step.leading), []).append(number)
         in_turn = sorted(alike.values(), key=lambda numbers: depths[numbers[0]])
         return tuple(wave for numbers in in_turn for wave in self._small(numbers))
+
+    @cached_property
+    def stacking(self) -> Stacking:
+        """Which small tables stand together in one tensor when the steps are run in waves."""
+        return stacked(list(self._kinds()), [step.slots for step in self.steps], self.waves)
+
+    def _kinds(self) -> Iterator[tuple[object, ...] | None]:
+        """What small operands of the same shape and arrangement have in common; nothing for other inputs."""
+        contraction, hollow = self.term.contraction, {operand for operand, *_ in self.term.hollow}
+        for slot, order in enumerate(self.inputs):
+            plain = slot < len(contraction.operands) and slot not in hollow
+            if plain and entries(order, contraction.sizes) <= STACKED:
+                axes = contraction.operands[slot]
+                number = {axis: number for number, axis in enumerate(axes)}
+                arrangement = [number[axis] for axis in (*axes, *order)]
+                yield contraction.shape(axes), *arrangement
+            else:
+                yield None
 
     def _depths(self) -> list[int]:
         """How many steps in a row each one waits for."""
