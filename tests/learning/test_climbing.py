@@ -72,3 +72,23 @@ def test_like_atoms_are_kept_once_and_others_apart() -> None:
     weights = np.array([0.3, -0.8])
     scores = rows @ weights + offsets[:, 0]
     assert merged.value(weights) == pytest.approx(-np.logaddexp(0, scores).sum())
+
+
+@pytest.mark.parametrize("newton", [True, False])
+def test_a_climb_that_goes_on_ends_at_the_same_top(newton: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's method takes the very steps of an unbroken climb; the other one forgets what it has met."""
+    monkeypatch.setattr(climbing, "MOST_NEWTON", 500 if newton else 0)
+    _, _, slope = logistic(2)
+    unbroken = climb(slope, 5, Penalty(0.1), Patience(1e-12))
+    kept: list[tuple[int, float, np.ndarray]] = []
+    climb(slope, 5, Penalty(0.1), Patience(1e-12, 2, keep=lambda *told: kept.append(told)))
+    steps, value, weights = kept[-1]
+    assert steps == 2 and value == pytest.approx(slope.value_and_gradient(weights)[0])
+    spent = climb(slope, 5, Penalty(0.1), Patience(1e-12, 2, taken=2), weights)
+    assert (spent.iterations, spent.converged) == (2, False) and "--iterations" in spent.advice
+    went_on = climb(slope, 5, Penalty(0.1), Patience(1e-12, taken=2), weights)
+    assert went_on.converged and went_on.iterations > 2
+    if newton:
+        assert went_on.iterations == unbroken.iterations
+        assert went_on.weights == pytest.approx(unbroken.weights, abs=1e-12)
+    assert went_on.weights == pytest.approx(unbroken.weights, abs=1e-3)

@@ -19,7 +19,8 @@ from herbrand.facts.world import Worlds
 from herbrand.language import syntax as s
 from herbrand.learning.example import Aim
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
-from herbrand.scale.learning.lesson import stored_example
+from herbrand.scale.learning.counted import counted
+from herbrand.scale.learning.lesson import StoredExample, stored_example
 from herbrand.scale.learning.pseudo_likelihood import stored_objective
 from herbrand.scale.place import opened, place_of
 from tests.learning.test_pseudo_likelihood import examples_of
@@ -54,6 +55,10 @@ def numbers(objective: PseudoLikelihood, seed: int) -> list[Any]:
     return [objective.atom_count, objective.value(weights), value, gradient[order], curved, hessian]
 
 
+def objective_there(example: StoredExample) -> PseudoLikelihood:
+    return stored_objective(example, counted(example, None, lambda what, share: None), None)
+
+
 @given(st.booleans().flatmap(lambda hard: lessons(hard=hard)), st.booleans(), st.integers(0, 1000))
 def check_random_world(lesson: Lesson, in_database: bool, seed: int) -> None:
     lesson = without_quantifiers(lesson)
@@ -71,11 +76,9 @@ def check_random_world(lesson: Lesson, in_database: bool, seed: int) -> None:
             aim = Aim(lesson.targets)
             if expected is None:
                 with pytest.raises(ContradictionError):
-                    stored_objective(stored_example(lesson.theory, signature, facts, aim), None)
+                    objective_there(stored_example(lesson.theory, signature, facts, aim))
                 return
-            found = numbers(
-                stored_objective(stored_example(lesson.theory, signature, facts, aim), None), seed
-            )
+            found = numbers(objective_there(stored_example(lesson.theory, signature, facts, aim)), seed)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -161,11 +164,52 @@ def test_what_rules_derive_is_known(tmp_path: Path) -> None:
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", 0.0)
-    place = place_of(f"duckdb:{tmp_path / 'w.duckdb'}")
-    learned(place=str(place))
-    with opened(place) as database:
-        names = {name for (name,) in database.rows("SELECT table_name FROM duckdb_tables()")}
-    assert not {name for name in names if name.startswith(("flip", "change"))}
+    place = f"duckdb:{tmp_path / 'w.duckdb'}"
+    learned(place=place)
+    assert not [name for name in tables_of(place) if name.startswith(("flip", "change", "counted"))]
+
+
+def tables_of(place: str) -> list[str]:
+    with opened(place_of(place)) as database:
+        return [name for (name,) in database.rows("SELECT table_name FROM duckdb_tables()")]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+@pytest.mark.parametrize("options", [{"l2": 0.5}, {"l1": 0.05, "l2": 0.1, "target": "smokes"}])
+def test_a_run_that_was_cut_off_ends_in_the_same_weights(
+    tmp_path: Path, share: float, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut off after a step; what was counted is not counted again."""
+    monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", share)
+    place, file = f"duckdb:{tmp_path / 'w.duckdb'}", str(tmp_path / "weights")
+    expected = learned(place=f"duckdb:{tmp_path / 'other.duckdb'}", **options)
+    with pytest.raises(KeyboardInterrupt):
+        learned(place=place, save=file, resume=file, watch=stop_after(1), **options)
+    steps: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("herbrand.scale.learning.pseudo_likelihood.counted", refused)
+        patch.setattr("herbrand.scale.inference.stored_facts", refused)
+        found = learned(
+            place=place, save=file, resume=file, watch=lambda told: steps.append(told.step), **options
+        )
+    assert steps[0] == 2 and found.status.converged
+    assert [w.weight for w in found.weights] == pytest.approx([w.weight for w in expected.weights], abs=1e-6)
+    assert not [name for name in tables_of(place) if name.startswith(("flip", "change", "counted"))]
+    changed = {**FACTS, "smokes": ["a", "b", "c"]}
+    with pytest.raises(UnsupportedError, match="another theory or other facts"):
+        learned(changed, f"duckdb:{tmp_path / 'third.duckdb'}", resume=file, **options)
+
+
+def stop_after(steps: int) -> Any:
+    def watch(told: Any) -> None:
+        if told.step == steps:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def refused(*_: Any) -> None:
+    raise AssertionError("this was done before")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +218,6 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("?: exists y: friends(x, y) and smokes(y)", {}, "no quantifiers"),
         ("", {"method": "layers"}, "does not run on a database"),
         ("", {"worlds": [FACTS]}, "one world"),
-        ("", {"save": "state"}, "keeps no state"),
         ("", {"target": "smoke"}, "no predicate 'smoke'"),
         ("", {"latent": "has"}, "has is latent"),
         ('smokes("z") ~ 0.3', {}, r'smokes\("z"\) ~ 0.3 is an opinion'),

@@ -47,12 +47,17 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Patience:
-    """When to stop: the function is within ``tolerance`` of its top as far as its slope tells, or a limit."""
+    """When to stop: the function is within ``tolerance`` of its top as far as its slope tells, or a limit.
+
+    ``taken``: steps of an earlier climb, which count; ``keep`` is told the weights after each step.
+    """
 
     tolerance: float = 1e-9
     iterations: int = 1000
     seconds: float | None = None
     watch: Callable[[int, float], None] | None = None
+    taken: int = 0
+    keep: Callable[[int, float, np.ndarray], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +78,20 @@ def climb(
     patience: Patience = Patience(),
     start: np.ndarray | None = None,
 ) -> Top:
-    """Where the function less the penalty is largest; ``start`` (at 0) matters where it is not concave."""
+    """Where the function less the penalty is largest, climbed from ``start`` (0 if not given): that matters
+    where it is not concave."""
     if not size:
         return Top(np.empty(0), slope.value_and_gradient(np.empty(0))[0], 0, True)
+    start = np.zeros(size) if start is None else start
+    if patience.taken >= patience.iterations:
+        return Top(start, slope.value_and_gradient(start)[0], patience.taken, False, _spent(patience.taken))
     if slope.hessian is not None and not penalty.l1 and size <= MOST_NEWTON:
-        return _newton(slope, slope.hessian, size, penalty.l2, patience)
-    return _quasi_newton(slope, size, penalty, patience, np.zeros(size) if start is None else start)
+        return _newton(slope, slope.hessian, penalty.l2, patience, start)
+    return _quasi_newton(slope, size, penalty, patience, start)
+
+
+def _spent(steps: int) -> str:
+    return f"stopped after {steps} iterations; allow more by --iterations"
 
 
 class _Clock:
@@ -86,24 +99,30 @@ class _Clock:
 
     def __init__(self, patience: Patience) -> None:
         self.patience = patience
-        self.began, self.steps = time.perf_counter(), 0
+        self.began, self.steps = time.perf_counter(), patience.taken
 
-    def step(self, value: float) -> str:
+    def step(self, value: float, weights: np.ndarray) -> str:
         """The limit that is met, in words, if one is."""
         self.steps += 1
+        if self.patience.keep is not None:
+            self.patience.keep(self.steps, value, weights)
         if self.patience.watch is not None:
             self.patience.watch(self.steps, value)
         if self.steps >= self.patience.iterations:
-            return f"stopped after {self.steps} iterations; allow more by --iterations"
+            return _spent(self.steps)
         if self.patience.seconds is not None and time.perf_counter() - self.began > self.patience.seconds:
             return f"stopped after {self.patience.seconds:.1f} s; allow more by --time-limit"
         return ""
 
 
 def _newton(
-    slope: Slope, hessian: Callable[[np.ndarray], np.ndarray], size: int, l2: float, patience: Patience
+    slope: Slope,
+    hessian: Callable[[np.ndarray], np.ndarray],
+    l2: float,
+    patience: Patience,
+    weights: np.ndarray,
 ) -> Top:
-    clock, weights = _Clock(patience), np.zeros(size)
+    clock = _Clock(patience)
 
     def objective(point: np.ndarray) -> tuple[float, float, np.ndarray]:
         value, gradient = slope.value_and_gradient(point)
@@ -111,7 +130,7 @@ def _newton(
 
     value, height, gradient = objective(weights)
     while True:
-        curvature = -hessian(weights) + l2 * np.eye(size)
+        curvature = -hessian(weights) + l2 * np.eye(len(weights))
         direction = np.linalg.lstsq(curvature, gradient, rcond=1e-13)[0]
         promised = float(gradient @ direction)
         if promised <= patience.tolerance * max(1.0, abs(height)):
@@ -125,7 +144,7 @@ def _newton(
         else:
             return _ended(slope, weights, value, clock, "", l2)
         weights, (value, height, gradient) = weights + length * direction, found
-        if advice := clock.step(value):
+        if advice := clock.step(value, weights):
             return _ended(slope, weights, value, clock, advice, l2)
 
 
@@ -165,7 +184,8 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
     def told(current: np.ndarray) -> None:
         nonlocal point, advice
         point = current.copy()
-        if advice := clock.step(slope.value_and_gradient(weights_of(point))[0]):
+        weights = weights_of(point)
+        if advice := clock.step(slope.value_and_gradient(weights)[0], weights):
             raise _Enough
 
     steepest = float(np.abs(loss(point)[1]).max())

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,8 +31,9 @@ from herbrand.learning.climbing import Patience, Penalty, Slope, climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.example import Aim, Example, World, example, refuse_latent
 from herbrand.learning.flips import Flips, flips
+from herbrand.learning.kept_weights import KeptWeights, kept_weights
 from herbrand.learning.learned import Learning, learned_weights, statement_text
-from herbrand.learning.parameters import Parameters
+from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.learning.writing import with_weights
 from herbrand.program.evidence import LATENT
@@ -111,9 +113,11 @@ def at_the_top(
     """The theory with the weights for which the objective, less the penalty, is largest."""
     penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
     slope = Slope(objective.value_and_gradient, objective.curvature, objective.hessian)
-    top = climb(slope, len(objective.parameters), penalty, _patience(settings))
-    status = Status(top.converged, top.iterations, time.perf_counter() - began, top.advice)
     keys = objective.parameters.keys
+    begun = _begun(settings, objective)
+    start = None if begun is None else begun.weights
+    top = climb(slope, len(keys), penalty, _patience(settings, keys, begun), start)
+    status = Status(top.converged, top.iterations, time.perf_counter() - began, top.advice)
     learned = with_weights(theory, dict(zip(keys, top.weights.tolist(), strict=True)))
     metrics = {
         "log_pseudo_likelihood": top.value,
@@ -131,14 +135,27 @@ def at_the_top(
     return Learning("pseudo-likelihood", learned, status, weights, metrics)
 
 
-def _patience(settings: LearningSettings) -> Patience:
+def _begun(settings: LearningSettings, objective: PseudoLikelihood) -> KeptWeights | None:
+    """Where an earlier climb was cut off; a file that is to be saved to need not be there yet."""
+    path = settings.resume
+    if path is None or (path == settings.save and not Path(path).exists()):
+        return None
+    return kept_weights(path, objective.parameters.keys, objective.value)
+
+
+def _patience(settings: LearningSettings, keys: Sequence[Key], begun: KeptWeights | None) -> Patience:
     most = settings.iterations or 1000
 
     def watch(step: int, value: float) -> None:
         if settings.watch is not None:
             settings.watch(Progress(step, most, "log pseudo-likelihood", value))
 
-    return Patience(settings.tolerance or 1e-9, most, settings.seconds, watch)
+    def keep(step: int, value: float, weights: np.ndarray) -> None:
+        if settings.save is not None:
+            KeptWeights(step, weights, value).save(settings.save, keys)
+
+    taken = 0 if begun is None else begun.steps
+    return Patience(settings.tolerance or 1e-9, most, settings.seconds, watch, taken, keep)
 
 
 def _effects(objective: PseudoLikelihood, weights: np.ndarray) -> list[float] | None:

@@ -210,7 +210,7 @@ class StoredModel:
         refuse_unserved(method, worlds, told)
         with opened(self.place, told.memory) as database:
             stated = Worlds(open=self.signature.predicates)
-            signature, facts = self._facts(database, frozenset(), (), False, stated)
+            signature, facts = self._facts(database, frozenset(), (), told.resume is not None, stated)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))
             report = self.progress or _quiet
 

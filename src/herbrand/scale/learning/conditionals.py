@@ -71,11 +71,6 @@ class StoredConditionals:
     def atom_count(self) -> float:
         return float(self.atoms)
 
-    def drop(self) -> None:
-        """Leave nothing behind."""
-        for name in (self.table, f"{self.table}_weights", f"{self.table}_shares"):
-            self.database.drop(name)
-
     def value(self, weights: np.ndarray) -> float:
         """The sum of the known values' log-probabilities."""
         self._weigh(weights)
@@ -159,6 +154,11 @@ class StoredConditionals:
         for left, right, total in rows:
             found[left, right] = total
         return found
+
+
+def derived_tables(table: str) -> tuple[str, ...]:
+    """What sums over a table of changes make beside it."""
+    return f"{table}_weights", f"{table}_shares"
 
 
 SAME_VALUE = "s.code = c.code AND s.alternative = c.alternative"

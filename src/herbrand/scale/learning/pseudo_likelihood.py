@@ -6,18 +6,16 @@ The same objective as in memory, climbed by the same optimiser, so the same weig
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from herbrand.contraction.memory import budget
-from herbrand.contraction.relational_databases import Database
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.learned import Learning
-from herbrand.learning.parameters import Parameters
 from herbrand.learning.pseudo_likelihood import Part, PseudoLikelihood, at_the_top, indifferent
 from herbrand.learning.settings import LearningSettings
-from herbrand.scale.learning.conditionals import BYTES_A_CHANGE, StoredConditionals, fetched, merged
-from herbrand.scale.learning.flips import Report, StoredFlips, changes, stored_flips
+from herbrand.scale.learning.conditionals import BYTES_A_CHANGE, StoredConditionals, fetched
+from herbrand.scale.learning.counted import Counted, counted, fingerprint, kept_counts
+from herbrand.scale.learning.flips import Report
 from herbrand.scale.learning.lesson import StoredExample
 
 METHOD = "pseudo-likelihood"
@@ -28,66 +26,46 @@ SHARE_FETCHED = 0.1
 def learned_there(
     theory: Theory, example: StoredExample, settings: LearningSettings, room: int | None, report: Report
 ) -> Learning:
-    """The theory with the weights that foretell the world best. ``room``: free bytes of disk."""
+    """The theory with the weights that foretell the world best. ``room``: free bytes of disk.
+
+    Where weights are saved, counts stay in the database until they have come to rest.
+    """
     began = time.perf_counter()
-    objective = stored_objective(example, settings.memory, room, report)
+    counts = (kept_counts(example) if settings.resume is not None else None) or counted(example, room, report)
+    if settings.save is not None:
+        counts.keep(fingerprint(example))
+    at_rest = False
     try:
-        return at_the_top(theory, objective, settings, began)
+        found = at_the_top(theory, stored_objective(example, counts, settings.memory), settings, began)
+        at_rest = found.status.converged
     finally:
-        for part in objective.parts:
-            if isinstance(part, StoredConditionals):
-                part.drop()
+        if settings.save is None or at_rest:
+            counts.drop()
+    return found
 
 
-def stored_objective(
-    example: StoredExample,
-    memory: int | None,
-    room: int | None = None,
-    report: Report = lambda what, share: None,
-) -> PseudoLikelihood:
-    """The objective of a world; raises where its facts contradict a hard statement."""
-    database, parameters = example.stored.database, Parameters.of(example.program)
-    flips = list(stored_flips(example, room, report))
-    changed = {}
-    for number, target in enumerate(example.targets):
-        query = changes(example, target, flips, parameters)
-        if query is not None:
-            changed[target] = f"change_{number}"
-            database.make(changed[target], query)
+def stored_objective(example: StoredExample, counts: Counted, memory: int | None) -> PseudoLikelihood:
+    """The objective of a world."""
     limit = budget(memory) * SHARE_FETCHED
-    parts = tuple(
-        part
-        for target in example.targets
-        for part in _parts(example, target, changed.get(target), len(parameters), limit)
-    )
-    _clear(database, flips)
-    return PseudoLikelihood(parameters, parts)
+    parts = tuple(part for target in example.targets for part in _parts(example, target, counts, limit))
+    return PseudoLikelihood(counts.parameters, parts)
 
 
-def _parts(example: StoredExample, target: str, changed: str | None, width: int, limit: float) -> list[Part]:
+def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -> list[Part]:
     """The labelled atoms of one target against their alternatives."""
-    database, alternatives = example.stored.database, example.program.value_count(target) - 1
-    parts: list[Part] = []
-    touched = 0
-    if changed is not None and alternatives:
-        table, touched = merged(database, changed)
+    database, alternatives = counts.database, example.program.value_count(target) - 1
+    width, parts, touched = len(counts.parameters), list[Part](), 0
+    if target in counts.tables and alternatives:
+        table, touched = counts.tables[target]
         rows = database.number(f"SELECT COUNT(*) FROM {table}")
-        if not rows or rows * BYTES_A_CHANGE <= limit:
-            parts += [fetched(database, table, alternatives, width)] if rows else []
-            database.drop(table)
-        else:
+        if rows * BYTES_A_CHANGE > limit:
             parts.append(StoredConditionals(database, table, alternatives, width, touched))
+        elif rows:
+            parts.append(fetched(database, table, alternatives, width))
     untouched = example.label_count(target) - touched
     if untouched:
         parts.append(indifferent(untouched, alternatives, width))
     return parts
-
-
-def _clear(database: Database, flips: Sequence[StoredFlips]) -> None:
-    """Drop what only counting needed."""
-    for flip in flips:
-        database.drop(flip.table)
-        database.drop(f"{flip.table}_places")
 
 
 def refuse_unserved(method: str, worlds: object, settings: LearningSettings) -> None:
@@ -100,8 +78,4 @@ def refuse_unserved(method: str, worlds: object, settings: LearningSettings) -> 
         raise UnsupportedError(
             "on a database learn takes one world, the facts that are there",
             hint="leave out --worlds, or --on",
-        )
-    if settings.resume is not None or settings.save is not None:
-        raise UnsupportedError(
-            "on a database learn keeps no state of its own", hint="leave out --save and --resume"
         )

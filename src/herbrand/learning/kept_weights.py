@@ -1,0 +1,63 @@
+"""Weights on their way to the top, in a file, so that a climb that is cut off goes on from there.
+
+A concave function has one top, so that wherever a climb goes on from, it ends in the same weights.
+
+>>> import tempfile
+>>> path = tempfile.mkdtemp() + "/weights"
+>>> KeptWeights(3, np.array([0.5, -1.0]), -2.0).save(path, [(0, ()), (1, ("anna",))])
+>>> kept_weights(path, [(0, ()), (1, ("anna",))], lambda weights: -2.0).weights.tolist()
+[0.5, -1.0]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from herbrand.errors import UnsupportedError
+from herbrand.learning.parameters import Key
+from herbrand.tensor_files import read_tensors, save_tensors
+
+SAME = 1e-6
+"""Values that differ by less, relatively, are of the same facts: sums of a database come in any order."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptWeights:
+    """Where a climb was after so many ``steps``, and the ``value`` of the function there."""
+
+    steps: int
+    weights: np.ndarray
+    value: float
+
+    def save(self, path: str, keys: Sequence[Key]) -> None:
+        """A file of them; ``keys`` say whose they are."""
+        about = {"steps": self.steps, "value": self.value, "keys": _named(keys)}
+        save_tensors(path, {"weights": torch.from_numpy(self.weights)}, about)
+
+
+def kept_weights(path: str, keys: Sequence[Key], value: Callable[[np.ndarray], float]) -> KeptWeights:
+    """What was saved; raises where it is of another theory or of other facts, whose function differs."""
+    tensors, about = read_tensors(path)
+    if about.get("keys") != _named(keys) or len(tensors["weights"]) != len(keys):
+        raise _other(path)
+    found = KeptWeights(about["steps"], tensors["weights"].numpy(), about["value"])
+    if not math.isclose(value(found.weights), found.value, rel_tol=SAME, abs_tol=SAME):
+        raise _other(path)
+    return found
+
+
+def _named(keys: Sequence[Key]) -> str:
+    return hashlib.sha256(repr(list(keys)).encode()).hexdigest()
+
+
+def _other(path: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"'{path}' keeps weights of another theory or other facts",
+        hint="resume with the theory, facts and targets it was saved with",
+    )

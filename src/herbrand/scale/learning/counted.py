@@ -1,0 +1,85 @@
+"""What other values of labelled atoms would change, counted: a table a target, and whose columns they are.
+
+A run that keeps its weights keeps these tables too, so that one that goes on does not count again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from herbrand.contraction.relational_databases import Database
+from herbrand.language.show import show_statement
+from herbrand.learning.parameters import Parameters
+from herbrand.scale.learning.conditionals import derived_tables, merged
+from herbrand.scale.learning.flips import Report, StoredFlips, changes, stored_flips
+from herbrand.scale.learning.lesson import StoredExample
+
+COUNTED = "counted"
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """``tables``: of each target that any statement bears on its changes, and how many atoms have some."""
+
+    database: Database
+    parameters: Parameters
+    tables: Mapping[str, tuple[str, int]]
+
+    def keep(self, fingerprint: str) -> None:
+        """For a run that goes on; ``fingerprint`` says of what these are the counts."""
+        said = {"fingerprint": fingerprint, "keys": self.parameters.keys, "tables": self.tables}
+        self.database.keep(COUNTED, json.dumps(said))
+
+    def drop(self) -> None:
+        """Leave nothing behind."""
+        self.database.drop(COUNTED)
+        for table, _ in self.tables.values():
+            for name in (table, *derived_tables(table)):
+                self.database.drop(name)
+
+
+def counted(example: StoredExample, room: int | None, report: Report) -> Counted:
+    """The changes of every target. ``room``: free bytes of disk."""
+    database, parameters = example.stored.database, Parameters.of(example.program)
+    database.drop(COUNTED)
+    flips = list(stored_flips(example, room, report))
+    tables = dict(_merged(example, flips, parameters))
+    for flip in flips:
+        database.drop(flip.table)
+        database.drop(f"{flip.table}_places")
+    return Counted(database, parameters, tables)
+
+
+def _merged(
+    example: StoredExample, flips: list[StoredFlips], parameters: Parameters
+) -> Iterator[tuple[str, tuple[str, int]]]:
+    for number, target in enumerate(example.targets):
+        query = changes(example, target, flips, parameters)
+        if query is not None:
+            changed = f"change_{number}"
+            example.stored.database.make(changed, query)
+            yield target, merged(example.stored.database, changed)
+
+
+def kept_counts(example: StoredExample) -> Counted | None:
+    """What :meth:`Counted.keep` has kept, if it is of this theory and these facts."""
+    database = example.stored.database
+    said = database.noted(COUNTED) if database.has(COUNTED) else {}
+    if said.get("fingerprint") != fingerprint(example):
+        return None
+    parameters = Parameters()
+    for number, constants in said["keys"]:
+        parameters.column(number, tuple(constants))
+    return Counted(
+        database, parameters, {name: (table, atoms) for name, (table, atoms) in said["tables"].items()}
+    )
+
+
+def fingerprint(example: StoredExample) -> str:
+    """Equal for worlds with equal counts, as far as is known without counting."""
+    told = [text for statement in example.program.statements for text in show_statement(statement)]
+    rows = {name: tables.counts for name, tables in example.stored.tables.items()}
+    return hashlib.sha256(repr((told, example.targets, example.latent, rows)).encode()).hexdigest()
