@@ -11,12 +11,22 @@ import pytest
 
 from herbrand.contraction.relational_spark import Spark
 
+FOR_SMALL_TABLES = """
+spark.sql.shuffle.partitions     8
+spark.driver.extraJavaOptions    -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.executor.extraJavaOptions  -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+"""
+"""A process that lives for minutes does not get back what its second compiler takes: two thirds of all."""
+
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[None]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One session for all tests of a file: its executors take half a minute to start."""
     patch, left = pytest.MonkeyPatch(), list[Spark]()
     patch.setattr(Spark, "close", lambda database: left.append(database))
+    folder = tmp_path_factory.mktemp("spark")
+    (folder / "spark-defaults.conf").write_text(FOR_SMALL_TABLES)
+    patch.setenv("SPARK_CONF_DIR", str(folder))
     yield
     patch.undo()
     for database in left[-1:]:

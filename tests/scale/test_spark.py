@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ import herbrand as hb
 from herbrand.contraction import Contraction, Sparse, contract
 from herbrand.contraction.relational_databases import contract_in
 from herbrand.scale import mean_field
+from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds import parts, solving
 from herbrand.scale.place import opened, place_of
+from herbrand.scale.proof import proofs
 from tests.scale.test_bounds import Here
 
 pytestmark = pytest.mark.slow
@@ -67,19 +71,42 @@ def _dtype(algebra: str) -> torch.dtype:
     return {"boolean": torch.bool, "counting": torch.int64}.get(algebra, torch.float64)
 
 
-def test_mean_field_with_an_executor_killed_on_the_way(spark: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts, killed, made = {"friends": links(2_000)}, [], mean_field.moved
+@dataclass
+class Killing:
+    """Kills one of the two executors, once, before a function is called for the ``number``-th time."""
 
-    def kill_once(*arguments: Any) -> Any:
-        if not killed:
-            killed.append(_executors()[0])
-            os.kill(killed[0], signal.SIGKILL)
-        return made(*arguments)
+    patch: pytest.MonkeyPatch
+    killed: int | None = None
+    calls: int = 0
 
-    monkeypatch.setattr(mean_field, "moved", kill_once)
+    def before(self, owner: Any, name: str, number: int = 1) -> None:
+        function = getattr(owner, name)
+
+        def called(*arguments: Any, **named: Any) -> Any:
+            self.calls += 1
+            if self.calls == number:
+                self.killed = _executors()[0]
+                os.kill(self.killed, signal.SIGKILL)
+            return function(*arguments, **named)
+
+        self.patch.setattr(owner, name, called)
+
+    def has_happened(self, calls_after: int = 0) -> bool:
+        """Whether the executor is gone, and so many more calls were made without it."""
+        return self.killed is not None and self.killed not in _executors() and self.calls > calls_after
+
+
+@pytest.fixture
+def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
+    return Killing(monkeypatch)
+
+
+def test_mean_field_with_an_executor_killed_on_the_way(spark: str, killing: Killing) -> None:
+    facts = {"friends": links(2_000)}
+    killing.before(mean_field, "moved")
     expected = hb.Model(hb.parse(THEORY), facts).infer(engine="mean-field", iterations=2)
     agree(hb.Model(hb.parse(THEORY), facts, on=spark).infer(iterations=1), _after(facts, 1))
-    assert killed
+    assert killing.has_happened()
     agree(hb.Model(hb.parse(THEORY), facts, on=spark).infer(iterations=2, resume=True), expected)
 
 
@@ -101,24 +128,68 @@ smokes("p2") ~ 0.7
 """
 
 
-def test_belief_propagation(spark: str) -> None:
-    """Where all people are alike, between classes; else between atoms."""
-    ring = [(f"p{number}", f"p{(number + 1) % 10}") for number in range(10)]
-    some = [("p0", "p1"), ("p1", "p2"), ("p2", "p0"), ("p0", "p3"), ("p3", "p3"), ("p2", "p1")]
-    for text, friends in ((RING, ring), (UNEQUAL, some)):
-        theory, facts = hb.parse(text), {"friends": friends}
-        expected = hb.Model(theory, facts).infer(engine="bp", iterations=1)
-        agree(hb.Model(theory, facts, on=spark).infer(engine="bp", iterations=1), expected)
+RING_OF_TEN = [(f"p{number}", f"p{(number + 1) % 10}") for number in range(10)]
+SIX_LINKS = [("p0", "p1"), ("p1", "p2"), ("p2", "p0"), ("p0", "p3"), ("p3", "p3"), ("p2", "p1")]
 
 
-def test_queries(spark: str) -> None:
-    theory = hb.parse("path(x, y) :- friends(x, y)\npath(x, z) :- friends(x, y), path(y, z) @ 0.5")
-    facts = {"friends": links(60)}
-    goals = ['path("p1", y)', "path(x, x)"]
-    expected = hb.Model(theory, facts).query(goals, depth=2)
-    for one, other in zip(hb.Model(theory, facts, on=spark).query(goals, depth=2), expected, strict=True):
-        rows = {tuple(row.bindings.values()): row.weight for row in one.rows()}
-        assert rows == pytest.approx({tuple(row.bindings.values()): row.weight for row in other.rows()})
+@pytest.mark.parametrize(
+    ("text", "friends", "lifted"),
+    [(RING, RING_OF_TEN, True), (UNEQUAL, SIX_LINKS, False)],
+    ids=["between classes", "between atoms"],
+)
+def test_belief_propagation_to_rest_with_an_executor_killed_on_the_way(
+    text: str, friends: list[tuple[str, str]], lifted: bool, spark: str, killing: Killing
+) -> None:
+    """The rounds are those of memory; one executor is killed before the third of them."""
+    killing.before(StoredBeliefPropagation, "step", 3)
+    theory, facts = hb.parse(text), {"friends": friends}
+    found = hb.Model(theory, facts, on=spark).infer(engine="bp")
+    assert killing.has_happened(calls_after=5)
+    assert _runs_between_classes(spark) is lifted
+    expected = hb.Model(theory, facts).infer(engine="bp")
+    agree(found, expected)
+    assert found.status.converged and found.status.iterations == expected.status.iterations
+    assert found.status.trace == pytest.approx(expected.status.trace, rel=1e-6, abs=1e-9)
+
+
+def _runs_between_classes(spark: str) -> bool:
+    """As the run's own note says."""
+    note = Path(spark.partition("/")[2]) / "run.note"
+    return json.loads(note.read_text())["lifted"]
+
+
+PATHS = "path(x, y) :- friends(x, y)\npath(x, z) :- friends(x, y), path(y, z) @ 0.5"
+
+
+@pytest.mark.parametrize(
+    ("goals", "options"),
+    [
+        ('path("p1", y)', {"depth": 2}),
+        (['path("p1", y)', 'path(x, "p2")', "path(x, x)", "path(x, y)"], {"depth": 2}),
+        ("path(x, y)", {"depth": "fixpoint", "algebra": "boolean"}),
+        ("path(x, y)", {"depth": "fixpoint", "algebra": "max"}),
+    ],
+    ids=["one", "batched and all pairs", "recursive", "recursive, the best proof"],
+)
+def test_queries_with_an_executor_killed_on_the_way(
+    goals: str | list[str], options: dict[str, Any], spark: str, killing: Killing
+) -> None:
+    """One executor is killed before the second round of joins."""
+    theory, facts = hb.parse(PATHS), {"friends": links(60)}
+    killing.before(proofs.Rounds, "_table", 3)
+    found = hb.Model(theory, facts, on=spark).query(goals, **options)
+    assert killing.has_happened()
+    expected = hb.Model(theory, facts).query(goals, **options)
+    if isinstance(goals, str):
+        found, expected = (found,), (expected,)
+    for one, other in zip(found, expected, strict=True):
+        assert weights_of(one) == pytest.approx(weights_of(other))
+        assert one.truncated is other.truncated
+        assert len(one)
+
+
+def weights_of(answers: Any) -> dict[tuple[Any, ...], float]:
+    return {tuple(row.bindings.values()): row.weight for row in answers.rows()}
 
 
 SMOKERS = """
@@ -136,23 +207,17 @@ WEIGHTS = f"""{SMOKERS}
 """
 
 
-def test_ariel_with_an_executor_killed_on_the_way(spark: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts are solved by the executors, one of which is killed before the second of them."""
+def test_ariel_with_an_executor_killed_on_the_way(
+    spark: str, killing: Killing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts are solved by the executors, one of which is killed before the second shelf of them."""
     facts = {"friends": [(one, other) for one, other in links(150) if one != other]}
-    killed, tell = [], solving.SparkSolver.tell
-
-    def kill_once(self: Any, table: str, query: str) -> None:
-        if not killed and table == "told_1":
-            killed.append(_executors()[0])
-            os.kill(killed[0], signal.SIGKILL)
-        tell(self, table, query)
-
-    monkeypatch.setattr(solving.SparkSolver, "tell", kill_once)
+    killing.before(solving.SparkSolver, "tell", 2)
     monkeypatch.setattr(parts, "SENTENCES_A_PART", 40)
     monkeypatch.setattr(parts, "PARTS_A_SHELF", 2)
     options: dict[str, Any] = {"iterations": 2, "independence": "none"}
     found = hb.Model(hb.parse(BOUNDS), facts, on=spark).bound(**options)
-    assert killed and "Spark" in found.status.where
+    assert killing.has_happened() and "Spark" in found.status.where
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solving, "Workers", Here)
         on_duckdb = hb.Model(hb.parse(BOUNDS), facts, on=f"duckdb:{spark.partition('/')[2]}.duckdb")

@@ -114,17 +114,21 @@ class StoredBeliefPropagation:
 
     def step(self, state: State) -> State:
         self._make_totals(state)
-        far = 0.0
         for family in state.messages.families:
             table = state.messages.table(family, state.step + 1)
             self.database.make(table, state.messages.round(family, state.step, state.damping))
-            moved = self.database.number(f"SELECT MAX(d) FROM {table}")
-            far = max(far, 0.0 if moved is None else moved)
-            if moved is not None and math.isnan(moved):
-                raise every_hard_statement(state.evidence.program)
+        far = self._farthest(state.messages, state.step + 1)
+        if math.isnan(far):
+            raise every_hard_statement(state.evidence.program)
         after = self._damped(replace(state, step=state.step + 1, moved=far, since=state.since + 1))
         self._keep(after)
         return after
+
+    def _farthest(self, messages: Messages, step: int) -> float:
+        """How far messages have moved: one query for all tables, which databases far away wait for."""
+        tables = [messages.table(family, step) for family in messages.families]
+        every = " UNION ALL ".join(f"SELECT MAX(d) AS d FROM {table}" for table in tables)
+        return (self.database.number(f"SELECT MAX(d) FROM ({every}) m") or 0.0) if tables else 0.0
 
     def _damped(self, state: State) -> State:
         """More damping where rounds do not help, if it is ours to choose; a forest needs none."""
