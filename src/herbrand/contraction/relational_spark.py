@@ -26,7 +26,6 @@ from herbrand.whole_files import written_whole
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.parser.escapedStringLiterals": "true",
-    "spark.sql.shuffle.partitions": "8",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.ansi.enabled": "true",
 }
