@@ -47,6 +47,11 @@ class Asked:
         return None if settled == LATENT else settled == self.value
 
 
+def forced(log_odds: float) -> Reason:
+    """All that can be said where no statement is found that alone decides it."""
+    return Reason("(facts and hard statements settle it)", {}, log_odds)
+
+
 def explained_fact(asked: Asked) -> Explanation:
     """Why a known atom is what it is: the facts say so."""
     told = math.inf if asked.known else -math.inf

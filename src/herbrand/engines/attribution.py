@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -65,25 +66,53 @@ class Attribution:
         return self.value - self.base - math.fsum(reason.contribution for reason in self.reasons)
 
 
-def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
-    """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much.
+class Scaled(Protocol):
+    """A problem whose weights can be scaled."""
 
-    An infinite value has no reasons: what is certain forces it.
+    def log_odds(self, scale: float) -> float:
+        """Infinite where only one answer is possible, ``nan`` where none is."""
+        ...
+
+    def reasons(self, scales: Sequence[tuple[float, float]]) -> tuple[Reason, ...]:
+        """The rates of change integrated: each scale with its share of the integral."""
+        ...
+
+
+def shared_out(problem: Scaled) -> Attribution:
+    """The log-odds as a sum of reasons; infinite ones have none, what is certain forces them."""
+    base, value = problem.log_odds(0.0), problem.log_odds(1.0)
+    found = Attribution(base, value, ())
+    if not (math.isfinite(base) and math.isfinite(value)):
+        return found
+    for points in POINTS:
+        found = Attribution(base, value, problem.reasons(scales(points)))
+        if abs(found.remainder) < CLOSED:
+            break
+    return found
+
+
+def log_odds(yes: float, no: float) -> float:
+    """Of two log-partitions."""
+    return yes - no if max(yes, no) > -math.inf else math.nan
+
+
+def scales(points: int) -> list[tuple[float, float]]:
+    """Where an integral from 0 to 1 is looked at, and the share of it that each place stands for.
+
+    >>> [(round(place, 4), share) for place, share in scales(2)]
+    [(0.2113, 0.5), (0.7887, 0.5)]
     """
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
+
+
+def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
+    """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much."""
     network = _Scaled(ground.atoms.value_counts.tolist(), ground.atoms.count)
     _fill(network, ground)
     problem = _Problem(network.around(atom), atom, value)
     allowed(problem.eliminated(0.0, True))
-    base = problem.log_odds(0.0)
-    end = problem.log_odds(1.0)
-    if not (math.isfinite(base) and math.isfinite(end)):
-        return Attribution(base, end, ())
-    found = Attribution(base, end, ())
-    for points in POINTS:
-        found = Attribution(base, end, problem.reasons(points))
-        if abs(found.remainder) < CLOSED:
-            break
-    return found
+    return shared_out(problem)
 
 
 @dataclass
@@ -124,18 +153,15 @@ class _Problem:
         return planned(made, "log", gradient=True)
 
     def log_odds(self, scale: float) -> float:
-        yes, no = (self.eliminated(scale, holds).run().total for holds in (True, False))
-        return yes - no if max(yes, no) > -math.inf else math.nan
+        return log_odds(*(self.eliminated(scale, holds).run().total for holds in (True, False)))
 
-    def reasons(self, points: int) -> tuple[Reason, ...]:
-        nodes, weights = np.polynomial.legendre.leggauss(points)
+    def reasons(self, scales: Sequence[tuple[float, float]]) -> tuple[Reason, ...]:
         sums: dict[Key, float] = defaultdict(float)
-        for node, weight in zip(nodes, weights, strict=True):
-            scale = (float(node) + 1) / 2
+        for scale, share in scales:
             yes, no = (self.eliminated(scale, holds).beliefs() for holds in (True, False))
             for feature in self.network.features:
                 rate = float(((yes[feature.scope] - no[feature.scope]) * feature.holds).sum())
-                sums[feature.key] += float(weight) / 2 * feature.worth * rate
+                sums[feature.key] += share * feature.worth * rate
         return tuple(
             Reason(statement, dict(grounding), share) for (statement, grounding), share in sums.items()
         )

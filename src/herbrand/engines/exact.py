@@ -19,7 +19,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
-from herbrand.engines.asked import Asked
+from herbrand.engines.asked import Asked, forced
 from herbrand.engines.attribution import attributed
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.elimination import Elimination, Found, planned, refuse_hopeless
@@ -138,7 +138,7 @@ class Exact:
         forbidden = np.where((np.arange(size) == value) == (log_odds > 0), -math.inf, 0.0)
         numbers = contradicting(ground, self._satisfiable, {(atom,): forbidden})
         texts = [next(show_statement(ground.program.statements[number])) for number in numbers]
-        return tuple(Reason(text, {}, log_odds) for text in texts)
+        return tuple(Reason(text, {}, log_odds) for text in texts) or (forced(log_odds),)
 
     def refuse_too_much(self, elimination: Elimination) -> None:
         """Raise before anything is allocated where the plan is above the limits."""

@@ -7,18 +7,18 @@ taken together, since nothing is grounded.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from herbrand.answers.explanation import Reason
 from herbrand.engines.asked import Asked
-from herbrand.engines.attribution import CLOSED, POINTS
+from herbrand.engines.attribution import Attribution, log_odds, shared_out
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.language.show import show_statement
-from herbrand.program.evidence import Evidence
+from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Program
 from herbrand.program.template import Conjunction, Literal, Template
 
@@ -26,66 +26,41 @@ ROUNDING = 1e-12
 """A smaller share is no reason: the statement says nothing about what the atom depends on."""
 
 
+def attributed(evidence: Evidence, asked: Asked, affordable: Callable[[Problem], Problem]) -> Attribution:
+    """The log-odds of a latent atom's value, shared out; ``affordable`` raises where the work is too much."""
+    return shared_out(_Supposing(evidence, asked, affordable))
+
+
 @dataclass(frozen=True, eq=False)
-class Attribution:
-    """``base`` is the log-odds of what is certain alone; ``value`` what all statements make of them."""
+class _Supposing:
+    evidence: Evidence
+    asked: Asked
+    affordable: Callable[[Problem], Problem]
 
-    base: float
-    value: float
-    reasons: tuple[Reason, ...]
+    def problem(self, scale: float, holds: bool) -> Problem:
+        """The one in which the atom has the value, or any other."""
+        program, asked = self.evidence.program, self.asked
+        size = program.value_count(asked.predicate)
+        forbidden = tuple(value for value in range(size) if (value == asked.value) != holds)
+        literal = Literal(asked.predicate, self._arguments(), forbidden)
+        template = Template(Conjunction((), (literal,)), None, statement=len(program.statements))
+        return self.affordable(problem_of(program, self.evidence, (template,), scale=scale))
 
-    @property
-    def remainder(self) -> float:
-        return self.value - self.base - math.fsum(reason.contribution for reason in self.reasons)
+    def _arguments(self) -> tuple[int, ...]:
+        columns = arguments_of(self.asked.codes, self.evidence.sizes(self.asked.predicate))
+        return tuple(int(column[0]) for column in columns)
 
+    def log_odds(self, scale: float) -> float:
+        return log_odds(*(self.problem(scale, holds).total for holds in (True, False)))
 
-def attributed(evidence: Evidence, asked: Asked) -> Attribution:
-    """The log-odds of a latent atom's value; infinite ones have no reasons, what is certain forces them."""
-    base, value = (_log_odds(evidence, asked, scale) for scale in (0.0, 1.0))
-    found = Attribution(base, value, ())
-    if not (math.isfinite(base) and math.isfinite(value)):
-        return found
-    for points in POINTS:
-        found = Attribution(base, value, _reasons(evidence, asked, points))
-        if abs(found.remainder) < CLOSED:
-            break
-    return found
-
-
-def _supposing(evidence: Evidence, asked: Asked, holds: bool, scale: float) -> Problem:
-    """The problem in which the atom has the value, or any other."""
-    program = evidence.program
-    size = program.value_count(asked.predicate)
-    forbidden = tuple(value for value in range(size) if (value == asked.value) != holds)
-    arguments = _arguments(evidence, asked)
-    literal = Literal(asked.predicate, arguments, forbidden)
-    template = Template(Conjunction((), (literal,)), None, statement=len(program.statements))
-    return problem_of(program, evidence, (template,), scale=scale)
-
-
-def _arguments(evidence: Evidence, asked: Asked) -> tuple[int, ...]:
-    code, found = int(asked.codes[0]), []
-    for size in reversed(evidence.sizes(asked.predicate)):
-        code, argument = divmod(code, size)
-        found.append(argument)
-    return tuple(reversed(found))
-
-
-def _log_odds(evidence: Evidence, asked: Asked, scale: float) -> float:
-    yes, no = (_supposing(evidence, asked, holds, scale).total for holds in (True, False))
-    return yes - no if max(yes, no) > -math.inf else math.nan
-
-
-def _reasons(evidence: Evidence, asked: Asked, points: int) -> tuple[Reason, ...]:
-    program = evidence.program
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    shares = np.zeros(len(program.weights) + 1)
-    for node, weight in zip(nodes, weights, strict=True):
-        scale = (float(node) + 1) / 2
-        yes, no = (_supposing(evidence, asked, holds, scale).slopes() for holds in (True, False))
-        shares += weight / 2 * (yes - no)
-    worths = np.array([*(w.value for w in program.weights), 1.0])
-    return tuple(_named(program, shares * worths))
+    def reasons(self, scales: Sequence[tuple[float, float]]) -> tuple[Reason, ...]:
+        program = self.evidence.program
+        slopes = np.zeros(len(program.weights) + 1)
+        for scale, share in scales:
+            yes, no = (self.problem(scale, holds).slopes() for holds in (True, False))
+            slopes += share * (yes - no)
+        worths = np.array([*(w.value for w in program.weights), 1.0])
+        return tuple(_named(program, slopes * worths))
 
 
 def _named(program: Program, shares: np.ndarray) -> list[Reason]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from herbrand.answers.explanation import Explanation
+from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
-from herbrand.engines.asked import Asked
+from herbrand.engines.asked import Asked, forced
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import OPERATIONS_A_SECOND, Exact
 from herbrand.engines.exact import State as GroundState
@@ -129,22 +129,36 @@ class Lifted:
 
     def explain(self, state: State, status: Status) -> Explanation:
         """The log-odds shared out among the statements, each with all its groundings."""
-        if state.problem is None:
-            assert state.ground is not None
-            found = self._exact.explain(state.ground, status)
-            return replace(found, engine=self.name, note=_fell_back(state.reason))
-        asked = Asked.of(state.question, state.problem.evidence)
-        found = attributed(state.problem.evidence, asked)
+        if state.problem is not None:
+            try:
+                return self._explained(state.problem, state.question, status)
+            except NotLiftableError as reason:
+                state = self._grounded(state.problem.evidence.program, state.question, str(reason))
+        assert state.ground is not None
+        found = self._exact.explain(state.ground, status)
+        return replace(found, engine=self.name, note=_fell_back(state.reason))
+
+    def _explained(self, problem: Problem, question: Question, status: Status) -> Explanation:
+        asked = Asked.of(question, problem.evidence)
+        found = attributed(problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY))
+        if math.isfinite(found.value):
+            reasons, base, remainder = found.reasons, found.base, found.remainder
+        else:
+            reasons, base, remainder = self._forcing(problem, question, status, found.value), 0.0, 0.0
         return Explanation(
-            asked.text,
-            "log-odds",
-            found.value,
-            self.name,
-            Guarantee.EXACT,
-            found.reasons,
-            found.base,
-            found.remainder,
+            asked.text, "log-odds", found.value, self.name, Guarantee.EXACT, reasons, base, remainder
         )
+
+    def _forcing(
+        self, problem: Problem, question: Question, status: Status, log_odds: float
+    ) -> tuple[Reason, ...]:
+        """Which statements force an answer, found on the ground where that is small."""
+        try:
+            ground = self._exact.start(problem.evidence.program, question)
+            self._exact.refuse_too_much(ground.elimination)
+            return self._exact.explain(ground, status).reasons
+        except (BudgetError, UnsupportedError):
+            return (forced(log_odds),)
 
     def _affordable(self, problem: Problem, question: Question) -> Problem:
         """The problem, or :class:`NotLiftableError` where counting would exceed the limits."""

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.asked import forced
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Places, events, merged_rows
@@ -52,8 +53,7 @@ def explained(
     subject, quantity = case.wording(text)
     odds = case.certain
     if odds:
-        reason = Reason("(facts and hard statements settle it)", {}, odds)
-        return Explanation(subject, "log-odds", odds, engine, Guarantee.APPROXIMATION, (reason,))
+        return Explanation(subject, "log-odds", odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
     found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
     reasons = tuple(Reason(*case.told(*key), said) for key, said in found[:MOST_REASONS])
     rest = math.fsum(said for _, said in found[MOST_REASONS:])

@@ -17,7 +17,8 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.asked import Asked
+from herbrand.engines.asked import Asked, forced
+from herbrand.engines.attribution import scales
 from herbrand.engines.lifted.gathering import Clamp
 from herbrand.engines.lifted.problem import Solution
 from herbrand.engines.lifted.shares import Shares
@@ -40,9 +41,11 @@ def explained(
     asked: Asked, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
 ) -> Explanation:
     """The log-odds of a latent atom's value, shared out where one element's counts decide it."""
-    probability = float(solution.of(asked.predicate, asked.codes)[0, asked.value])
-    value = _log_odds(probability, 1 - probability)
-    found = _around(asked, solution, believed) if math.isfinite(value) else None
+    chances = solution.of(asked.predicate, asked.codes)[0]
+    value = _log_odds(float(chances[asked.value]), float(np.delete(chances, asked.value).sum()))
+    if not math.isfinite(value):
+        return Explanation(asked.text, "log-odds", value, engine, guarantee, (forced(value),))
+    found = _around(asked, solution, believed)
     if found is None or found.is_wide:
         note = WHOLE if found is None else WIDE
         return Explanation(asked.text, "log-odds", value, engine, guarantee, (), value, note=note)
@@ -81,13 +84,12 @@ class _Around:
         holds = along(self._holding, (self._variable,), self._scope)
         tables, forbidden = self._tables()
         start = sum((self._prior(v) for v in self._scope), start=forbidden)
-        nodes, weights = np.polynomial.legendre.leggauss(POINTS)
         totals = dict.fromkeys(tables, 0.0)
-        for node, weight in zip(nodes, weights, strict=True):
-            belief = start + (float(node) + 1) / 2 * sum(tables.values())
+        for scale, share in scales(POINTS):
+            belief = start + scale * sum(tables.values())
             apart = _shares(belief, holds) - _shares(belief, 1 - holds)
             for text, table in tables.items():
-                totals[text] += float(weight) / 2 * float((apart * table).sum())
+                totals[text] += share * float((apart * table).sum())
         yes = float((_shares(start, np.ones_like(start)) * holds).sum())
         reasons = (Reason(text, {}, total) for text, total in totals.items() if abs(total) > ROUNDING)
         return _log_odds(yes, 1 - yes), tuple(reasons)
