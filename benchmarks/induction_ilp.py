@@ -20,11 +20,44 @@ import torch
 
 from herbrand.errors import HerbrandError
 from herbrand.induction.induce import induce
+from herbrand.language.parse import parse_theory
+from herbrand.language.syntax import Theory
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("HERBRAND_DATA", HERE.parent.parent / "shared" / "data")) / "ilp" / "popper"
 BUDGET = 0.5
 """Minutes for a problem."""
+
+KINDS = {
+    "zendo": {
+        "structure": ("zendo",),
+        "structure piece": ("piece",),
+        "piece": ("blue", "green", "red", "lhs", "rhs", "strange", "upright"),
+        "piece piece": ("contact",),
+        "piece number": ("coord1", "coord2", "size"),
+        "number": ("small", "medium", "large", "max_size"),
+    },
+    "iggp-minimal-decay": {
+        "game number": ("next_value", "true_value"),
+        "game role action": ("does",),
+        "number number": ("my_succ",),
+        "number": ("c1", "c2", "c3", "c4", "c5"),
+        "action": ("press_button", "noop"),
+        "role": ("player",),
+    },
+    "iggp-rps": {
+        "game role number": ("next_score", "my_true_score"),
+        "game role action": ("does",),
+        "game number": ("my_true_step",),
+        "number number": ("my_succ",),
+        "action action": ("beats",),
+        "action": ("action",),
+        "role role": ("different",),
+        "role": ("c_p1", "c_p2", "player"),
+    },
+}
+"""What the arguments of predicates are, where games and numbers are written alike: else game 3 would be the
+number 3."""
 
 FACT = re.compile(r"^([a-z]\w*)\(([^():]*)\)\.$")
 EXAMPLE = re.compile(r"^(pos|neg)\(([a-z]\w*)\(([^()]*)\)\)\.$")
@@ -47,10 +80,12 @@ def solve(problem: Path, budget: float = BUDGET) -> str:
         columns = [f"{target}_{place}" for place in range(1, len(examples[0]))]
         _write(world / f"{target}.csv", [[*columns, "truth"], *examples])
         try:
-            found = induce(target=target, worlds=folder, budget=budget)
+            found = induce(
+                _theory(problem.name, {target, *facts}), target=target, worlds=folder, budget=budget
+            )
         except HerbrandError as error:
             return f"| {problem.name} | {count} | | | {str(error).splitlines()[0]} |"
-    rules = "<br>".join(f"`{line}`" for line in found.text.splitlines())
+    rules = "<br>".join(f"`{line}`" for line in found.text.splitlines() if ":-" in line)
     return f"| {problem.name} | {count} | {found.errors} | {found.seconds:.0f} | {rules} |"
 
 
@@ -75,6 +110,19 @@ def _examples(path: Path) -> tuple[str, list[list[str]]]:
     if all(m[1] == "pos" for m in found):
         raise ValueError("all examples are positive: nothing says what is false")
     return found[0][2], [[*m[3].split(","), truth[m[1]]] for m in found]
+
+
+def _theory(problem: str, known: set[str]) -> Theory:
+    """Declarations of the predicates that a problem has."""
+    kinds = next((kinds for name, kinds in KINDS.items() if problem.startswith(name)), {})
+    return parse_theory(
+        "\n".join(
+            f"predicate {name}({', '.join(arguments.split())})"
+            for arguments, names in kinds.items()
+            for name in names
+            if name in known
+        )
+    )
 
 
 def _lines(path: Path) -> list[str]:

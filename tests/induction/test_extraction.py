@@ -15,6 +15,7 @@ from herbrand.induction.search import Examples, Limits, search
 from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
 from herbrand.language.parse import parse_theory
+from herbrand.language.show import show_statement
 from tests.oracles.logic_machine import conclusions
 
 PHASES = [Phase.reuse, Phase.generate]
@@ -112,3 +113,38 @@ def test_a_predicate_that_was_left_out_is_taken_where_nothing_else_does() -> Non
     found = focused_search(examples, database, {"p": 1.0, "q": NEGLIGIBLE / 2}, QUICK)
     assert (found.missed, found.wrong) == (0, 0)
     assert {literal.predicate for clause in found.clauses for literal in clause.body} == {"q"}
+
+
+def test_objects_in_very_many_facts_do_not_hide_the_rules_of_a_game() -> None:
+    """Rock, paper, scissors: every hand is in dozens of games, and who beats whom is said only once."""
+    rng = np.random.default_rng(3)
+    games, (ann, bob), hands, numbers = range(60), (60, 61), range(62, 65), range(65, 69)
+    shown, before = rng.integers(3, size=(60, 2)), rng.integers(3, size=(60, 2))
+    points = before + ((shown - shown[:, ::-1]) % 3 == 1)  # each hand beats the one before it
+    players = ((0, ann), (1, bob))
+    facts = {
+        "does": [(g, who, hands[shown[g, i]]) for g in games for i, who in players],
+        "score": [(g, who, numbers[before[g, i]]) for g in games for i, who in players],
+        "beats": [(hands[i], hands[i - 1]) for i in range(3)],
+        "succ": [(numbers[i], numbers[i + 1]) for i in range(3)],
+    }
+    database = Database.of([World(69, facts)])
+    rows = np.array([(g, who, number) for g in games for _, who in players for number in numbers])
+    positive = np.array(
+        [number == numbers[points[g, i]] for g in games for i, _ in players for number in numbers]
+    )
+    found = search(Examples("next_score", rows, positive), database, Limits(beam=20, sample=100))
+    assert (found.missed, found.wrong) == (0, 0)
+    assert len(found.clauses) <= 4
+
+
+def test_a_way_through_an_object_in_very_many_facts_is_found_if_nothing_else_does() -> None:
+    """Who has a colour that somebody else has: one colour leads to forty others."""
+    colours = [(person, 60 + max(0, person - 39)) for person in range(60)]
+    database = Database.of([World(81, {"colour": colours})])
+    people = np.arange(60)[:, None]
+    found = search(Examples("t", people, people[:, 0] < 40), database, QUICK)
+    assert (found.missed, found.wrong) == (0, 0)
+    assert [str(next(show_statement(clause.to_rule()))) for clause in found.clauses] == [
+        "t(x) :- colour(x, y), colour(z, y), x != z"
+    ]

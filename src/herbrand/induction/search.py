@@ -16,7 +16,7 @@ become a predicate of their own, learned in the same way and negated.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -36,13 +36,15 @@ better: few examples are told apart by accident."""
 
 @dataclass(frozen=True)
 class Limits:
-    """``literals`` in a body, ``beam`` bodies kept of each length, ``facts`` looked at around an example,
-    ``clauses`` for a predicate, ``sample`` examples of each kind in the first look at a body;
-    ``exceptions`` to exceptions; ``until``: a time of ``time.monotonic``."""
+    """``literals`` in a body, ``beam`` bodies kept of each length, ``facts`` looked at around an example, at
+    first not through an object that leads on by more than ``hub``; ``clauses`` for a predicate, ``sample``
+    examples of each kind in the first look at a body; ``exceptions`` to exceptions; ``until``: a time of
+    ``time.monotonic``."""
 
     literals: int = 6
     beam: int = 40
     facts: int = 120
+    hub: int = 20
     clauses: int = 24
     sample: int = 300
     exceptions: int = 2
@@ -156,11 +158,33 @@ def _best(
     predicates: Sequence[str],
     limits: Limits,
 ) -> _Body | None:
-    """The best body for an example: without exceptions and short if there is one."""
+    """The best body for an example: without exceptions and short if there is one.
+
+    Ways through an object that stands in very many facts are tried only if nothing else does: they are many,
+    and nearly all lead nowhere."""
+    near = _facts_around(seed, database, predicates, limits, limits.hub)
+    best = _grown(seed, near, examples, left, database, limits)
+    if best is not None and not best.false:
+        return best
+    every = _facts_around(seed, database, predicates, limits, None)
+    if set(every) <= set(near):
+        return best
+    other = _grown(seed, every, examples, left, database, limits)
+    return other if best is None or (other is not None and _better(other, best)) else best
+
+
+def _grown(
+    seed: Rows,
+    facts: Sequence[Fact],
+    examples: Examples,
+    left: np.ndarray,
+    database: Database,
+    limits: Limits,
+) -> _Body | None:
+    """The best body made of some of the facts around an example."""
     rng = np.random.default_rng(len(examples.rows))
     small = _sampled(examples, left, limits.sample, rng)
     head = tuple(dict.fromkeys(int(v) for v in seed))
-    facts = _facts_around(seed, database, predicates, limits.facts)
     trial = _Trial(seed, head, examples.target, database, small)
     beam = [trial.body(frozenset())]
     extra = [trial.body(path) for path in _paths(head, facts, limits)]
@@ -262,35 +286,48 @@ def _sampled(examples: Examples, left: np.ndarray, most: int, rng: np.random.Gen
     return examples.take(np.sort(np.concatenate(chosen)))
 
 
-def _facts_around(seed: Rows, database: Database, predicates: Sequence[str], most: int) -> list[Fact]:
-    """Facts nearest to the example's objects first; of a symmetric relation's pairs one direction each."""
-    reached = list(dict.fromkeys(int(v) for v in seed))
-    world = int(database.world_of[reached[0]]) if reached else int(seed[0])
-    if not len(seed) or not reached:
+def _facts_around(
+    seed: Rows, database: Database, predicates: Sequence[str], limits: Limits, most: int | None
+) -> list[Fact]:
+    """Facts nearest to the example's objects first; of a symmetric relation's pairs one direction each.
+
+    Of an object that leads on by more than ``most`` facts, only those about objects that are near anyway."""
+    reached = dict.fromkeys(int(v) for v in seed)
+    if not reached:
         return []
     found: dict[Fact, None] = {}
+    world = int(database.world_of[next(iter(reached))])
     for name in predicates:
         if database.arities[name] == 0 and world in database.tables[name][:, 0]:
             found[name, ()] = None
-    for place in range(10**6):
-        if place >= len(reached) or len(found) >= most:
-            break
-        centre = reached[place]
-        for name in predicates:
-            table = database.tables[name]
-            for column in range(database.arities[name]):
-                order, offsets = database.by_column(name, column)
-                for row in table[order[offsets[centre] : offsets[centre + 1]]]:
-                    objects = tuple(int(v) for v in row)
-                    reverse = (name, objects[::-1])
-                    if (
-                        reverse not in found
-                        or len(objects) != 2
-                        or (objects[0] != objects[1] and not _symmetric(name, database))
-                    ):
-                        found[name, objects] = None
-                    reached += [v for v in objects if v not in reached]
+    waiting = list(reached)
+    while waiting and len(found) < limits.facts:
+        around = list(_facts_of(waiting.pop(0), database, predicates))
+        near = [fact for fact in around if reached.keys() >= set(fact[1])]
+        if most is not None and len(around) - len(near) > most:
+            around = near
+        for fact in around:
+            if not _said(fact, found, database):
+                found[fact] = None
+            waiting += [v for v in dict.fromkeys(fact[1]) if v not in reached]
+            reached |= dict.fromkeys(fact[1])
     return list(found)
+
+
+def _facts_of(centre: int, database: Database, predicates: Sequence[str]) -> Iterator[Fact]:
+    for name in predicates:
+        table = database.tables[name]
+        for column in range(database.arities[name]):
+            order, offsets = database.by_column(name, column)
+            for row in table[order[offsets[centre] : offsets[centre + 1]]]:
+                yield name, tuple(int(v) for v in row)
+
+
+def _said(fact: Fact, found: Mapping[Fact, None], database: Database) -> bool:
+    """Whether the same pair of a symmetric relation is there, the other way round."""
+    name, objects = fact
+    turned = (name, objects[::-1])
+    return len(objects) == 2 and objects[0] != objects[1] and turned in found and _symmetric(name, database)
 
 
 def _symmetric(name: str, database: Database) -> bool:
