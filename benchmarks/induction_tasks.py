@@ -30,8 +30,8 @@ from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
 THOROUGH = Plan(rebuild_widest=True, spread=SPREAD, again=0.5, rate_decay=0.9)
-PLANS = {"uncle": THOROUGH, "maternal-great-uncle": THOROUGH}
-"""Tasks that stood still under the common plan; see the decisions."""
+PLANS = dict.fromkeys(("grandparents", "uncle", "maternal-great-uncle", "6-connectivity"), THOROUGH)
+"""Tasks of several joins; see the decisions."""
 
 WITH_WEIGHTS = 3
 """Weights are kept of so many seeds, figures of all."""
