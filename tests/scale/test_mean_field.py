@@ -21,6 +21,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, ContradictionError, FactsError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.language.show import show_formula
 from herbrand.scale import loading, mean_field
 from herbrand.scale.place import place_of
 from tests.program_generators import models
@@ -241,6 +242,34 @@ def _cut_off_after(tables: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(mean_field, "moved", cut)
 
 
+@given(models())
+def check_random_formulas(model: tuple[s.Theory, Any]) -> None:
+    """Each weighted formula is asked for, under its own theory's marginals."""
+    theory = without_quantifiers(model[0])
+    queries = [show_formula(one.formula) for one in theory.formulas]
+    expected = hb.Model(theory).infer(queries, engine="mean-field", iterations=3)
+    found = on_duckdb(theory, query=queries, iterations=3)
+    assert [row.text for row in found.formulas] == [row.text for row in expected.formulas]
+    probabilities = [row.probability for row in expected.formulas]
+    assert [row.probability for row in found.formulas] == pytest.approx(probabilities, abs=1e-9)
+
+
+class TestFormulas:
+    def test_random_ones(self) -> None:
+        settings(SOME)(check_random_formulas)()
+
+    @pytest.mark.slow
+    def test_more_random_ones(self) -> None:
+        settings(SOME, max_examples=150)(check_random_formulas)()
+
+    def test_few_instances_are_answered(
+        self, links: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("herbrand.scale.formulas.MOST_INSTANCES", 10)
+        with pytest.raises(BudgetError, match="at most 10 instances"):
+            on_duckdb(hb.parse(SMOKERS), {"friends": links}, query="smokes(x) and cancer(x)")
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("statement", "options", "said"),
@@ -250,7 +279,10 @@ class TestRefusals:
             ("", {"schedule": "sequential"}, "is parallel"),
             ("", {"starts": 3}, "one start"),
             ("", {"map": True}, "most probable world"),
-            ("", {"query": "smokes(x) and cancer(x)"}, "queried formulas"),
+            ("", {"query": "exists x: smokes(x)"}, "no quantifiers: exists x: smokes"),
+            ("", {"query": "forall x: smokes(x) => cancer(x)"}, "no quantifiers"),
+            ("", {"query": "smokes(x) => (exists y: friends(x, y) and smokes(y))"}, "no quantifiers"),
+            ("", {"engine": "bp", "query": "smokes(x) and cancer(x)"}, "not of formulas"),
             ("", {"engine": "exact"}, "does not run on a database"),
             ("", {"query": "friends"}, "no latent atom"),
         ],

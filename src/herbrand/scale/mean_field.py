@@ -28,9 +28,10 @@ from herbrand.program.question import Question
 from herbrand.program.template import Template, literals_of
 from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, laid_out, moved, others_entropy
 from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.formulas import asked_cases, formula_rows
 from herbrand.scale.operands import Beliefs, Sender, served
 from herbrand.scale.reading import tables_asked_for
-from herbrand.scale.run import Run, refuse_foreign_settings, refuse_other_questions
+from herbrand.scale.run import Run, refuse_foreign_settings, refuse_most_probable
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,8 @@ class StoredMeanField:
     def begun(self, evidence: StoredEvidence, question: Question) -> State:
         """The first state, or, with ``resume``, the last one that is kept."""
         program = evidence.program
-        refuse_other_questions(question)
+        refuse_most_probable(question)
+        asked_cases(evidence, question)
         _refuse_unserved(evidence)
         products = products_of(program, program.templates, evidence)
         senders, constants = _senders(products, evidence, self.database)
@@ -150,6 +152,7 @@ class StoredMeanField:
                     self.run.least,
                 )
             ),
+            tuple(formula_rows(state.evidence, state.beliefs, state.question)),
             log_partition=self.bound(state),
             log_partition_guarantee=PartitionGuarantee.LOWER,
         )

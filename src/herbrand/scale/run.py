@@ -113,9 +113,9 @@ def refuse_foreign_settings(settings: Settings, engine: str) -> None:
     check_damping(settings.damping)
 
 
-def refuse_other_questions(question: Question) -> None:
-    if question.formulas or question.most_probable:
-        what = "the most probable world" if question.most_probable else "queried formulas"
+def refuse_most_probable(question: Question) -> None:
+    """Mean field finds a world atom by atom, and all atoms move at once here."""
+    if question.most_probable:
         raise UnsupportedError(
-            f"{what} cannot be asked of a database yet", hint="ask for predicates or atoms, or leave out --on"
+            "the most probable world cannot be asked of a database", hint="leave out --map, or --on"
         )

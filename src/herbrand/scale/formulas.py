@@ -1,0 +1,71 @@
+"""The probability of queried formulas under the marginals in a database's tables.
+
+As :mod:`herbrand.engines.mean_field.formulas`: 1 minus the probabilities of the disjoint cases in which a
+formula is false, each a product of marginals, by the sums that the bound on log Z is made of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from herbrand.answers.marginals import Row
+from herbrand.engines.mean_field.products import products_of
+from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import Formula
+from herbrand.program.instances import instances
+from herbrand.program.lower import forbidding
+from herbrand.program.question import Question
+from herbrand.program.template import Template
+from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.operands import Beliefs, Sender
+
+MOST_INSTANCES = 1_000
+"""Each is a query of its own."""
+
+Cases = Sequence[Template]
+
+
+def asked_cases(evidence: StoredEvidence, question: Question) -> list[tuple[Formula, Cases]]:
+    """Each instance of the queried formulas, and when it is false; raises for what is not served."""
+    found = []
+    for formula in question.formulas:
+        for one in instances(formula, evidence.program):
+            cases = forbidding(evidence.program, one)
+            _refuse_unserved(formula, cases, len(found))
+            found.append((one, cases))
+    return found
+
+
+def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, question: Question) -> Iterator[Row]:
+    """A row for each instance of the queried formulas."""
+    for formula, cases in asked_cases(evidence, question):
+        yield Row(show_formula(formula), None, (), _probability(evidence, beliefs, cases))
+
+
+def _probability(evidence: StoredEvidence, beliefs: Beliefs, cases: Cases) -> float:
+    """Cases count against the formula, so that their sum is at most 0."""
+    weighed = [replace(case, weight=0) for case in cases]
+    parts = [
+        f"({Sender(product, evidence, evidence.database.dialect).value(beliefs)}) * {counts[0]}"
+        for product, counts in products_of(evidence.program, weighed, evidence).items()
+    ]
+    against = evidence.database.rows(f"SELECT {', '.join(parts)}")[0] if parts else ()
+    return min(max(1.0 - abs(math.fsum(map(float, against))), 0.0), 1.0)
+
+
+def _refuse_unserved(formula: Formula, cases: Cases, number: int) -> None:
+    if any(case.conjunction.blocks or case.conjunction.variables for case in cases):
+        raise UnsupportedError(
+            f"on a database queried formulas have no quantifiers: {show_formula(formula)}",
+            span=formula.span,
+            hint="ask for an atom, or name the formula: 20: asked(x) <=> ...",
+        )
+    if number >= MOST_INSTANCES:
+        raise BudgetError(
+            f"on a database at most {MOST_INSTANCES:,} instances of formulas are answered",
+            span=formula.span,
+            hint="put constants for some of their variables",
+        )
