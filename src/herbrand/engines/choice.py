@@ -58,7 +58,7 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
     if name != "auto":
         return Choice(engine_named(name, settings), Support(True))
-    return best(_choices(settings, program, question))
+    return best(choices(settings, program, question))
 
 
 def best(choices: Iterable[Choice]) -> Choice:
@@ -84,9 +84,14 @@ def best(choices: Iterable[Choice]) -> Choice:
     return min(exact or dear, key=lambda choice: choice.cost)
 
 
-def _choices(settings: Settings, program: Program, question: Question) -> Iterator[Choice]:
-    """Asked one after another: an estimate may cost something."""
-    return (Choice(engine, engine.supports(program, question)) for engine in all_engines(settings))
+def choices(settings: Settings, program: Program, question: Question) -> Iterator[Choice]:
+    """All engines, asked one after another, as an estimate may cost something; and none twice."""
+    told: dict[str, Support] = {}
+    for engine in all_engines(settings):
+        support = told.get(engine.name) or engine.supports(program, question)
+        if support.instead:
+            told.update([support.instead])
+        yield Choice(engine, support)
 
 
 def with_alternatives(
@@ -97,7 +102,7 @@ def with_alternatives(
         return error  # no other engine has that model
     others = [
         choice.engine.name
-        for choice in _choices(settings, program, question)
+        for choice in choices(settings, program, question)
         if choice.engine.name != refused.name and choice.support.possible
     ]
     hint = f"engines that can run it: {', '.join(others)}" if others else ""

@@ -30,7 +30,8 @@ class Support:
 
     ``reason`` tells why not; where it is possible, why another engine's method would do the work. ``state``
     is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what its answer
-    would have, ``detail`` what else the estimate found out.
+    would have, ``detail`` what else the estimate found out. Where all the work is that of another engine with
+    the same settings, ``instead`` is its name and what it says, so that nobody need ask it again.
     """
 
     possible: bool
@@ -40,6 +41,7 @@ class Support:
     state: Any = None
     guarantee: Guarantee = Guarantee.APPROXIMATION
     detail: str = ""
+    instead: tuple[str, Support] | None = None
 
 
 @dataclass(frozen=True)

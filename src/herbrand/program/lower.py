@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.signature import Signature
@@ -48,6 +49,9 @@ from herbrand.program.template import (
     different,
     substituted,
 )
+
+MOST_WEIGHT = 1e9
+"""Beside a larger weight exact probabilities would be off by more than 1e-7, and then by anything."""
 
 
 def lower(theory: Theory, signature: Signature, facts: Facts) -> Program:
@@ -109,7 +113,7 @@ class _Lowering:
     def add(self, number: int, statement: WeightedFormula) -> None:
         formula = Renaming().formula(statement.formula)
         types = variable_types([formula, *statement.where], self.signature)
-        weight = self._weight(statement.weight, types)
+        weight = self._weight(statement, types)
         by = statement.weight.by if isinstance(statement.weight, Learned) else ()
         constants = self.facts.domains
         for case in expanded(formula, statement.where, by, types, self.signature, constants):
@@ -120,12 +124,14 @@ class _Lowering:
             )
             self.templates += scope.templates(case.formula, weight, arguments)
 
-    def _weight(self, weight: float | Learned | Hard, types: Mapping[str, str]) -> int | None:
+    def _weight(self, statement: WeightedFormula, types: Mapping[str, str]) -> int | None:
+        weight = statement.weight
         if isinstance(weight, Hard):
             return None
         if isinstance(weight, Learned):
             self.weights.append(Weight(0.0, True, tuple(types[v.name] for v in weight.by)))
         else:
+            _refuse_immense(statement, weight)
             self.weights.append(Weight(float(weight)))
         return len(self.weights) - 1
 
@@ -134,6 +140,16 @@ class _Lowering:
             return None
         value_type = self.signature.predicates[predicate].value_type
         return 2 if value_type is None else len(self.facts.domains[value_type])
+
+
+def _refuse_immense(statement: WeightedFormula, weight: float) -> None:
+    if not abs(weight) <= MOST_WEIGHT:  # so that nan is refused too
+        raise LanguageError(
+            f"the weight {weight:g} is not between -{MOST_WEIGHT:g} and {MOST_WEIGHT:g}: beside it rounding "
+            "hides what other statements say",
+            span=statement.span,
+            hint="'hard:' says what always holds",
+        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
 from herbrand.contraction.memory import bytes_of, readable
-from herbrand.engines.choice import Choice, best
+from herbrand.engines.choice import Choice, best, choices
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
@@ -182,11 +182,10 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
 
 def _inference(program: Program, settings: Settings) -> dict[str, Support]:
     """What every engine of ``infer`` says of the program."""
-    running = all_engines(settings)
     if _states_bounds(program):
         refusal = Support(False, "infer cannot use probability bounds: leave them out by --ignore bounds")
-        return {engine.name: refusal for engine in running}
-    return {engine.name: engine.supports(program, Question()) for engine in running}
+        return {engine.name: refusal for engine in all_engines(settings)}
+    return {choice.engine.name: choice.support for choice in choices(settings, program, Question())}
 
 
 def _preferred(engines: dict[str, Support], settings: Settings) -> Choice | None:

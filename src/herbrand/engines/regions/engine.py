@@ -129,7 +129,8 @@ class Regions:
             return Support(False, error.mistakes[0].message)
         if state.ground is not None:
             found = self._ground.support_of(state.ground)
-            return replace(found, state=state, reason=_fell_back(state.reason))
+            instead = (self._ground.name, found)
+            return replace(found, state=state, reason=_fell_back(state.reason), instead=instead)
         sizes = [size_of(part) for part in state.parts]
         regions = sum(len(part.propagation.graph.regions) for part in state.parts)
         classes = sum(len(part.summation.bunches.all) for part in state.parts)

@@ -1,0 +1,168 @@
+"""What ``auto`` takes: the surest answer that is affordable, from what engines say of their cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.belief.engine import BeliefPropagation
+from herbrand.engines.choice import AFFORDABLE, AT_ONCE, Choice, best, choices, choose, with_alternatives
+from herbrand.engines.engine import Settings, Support
+from herbrand.errors import BudgetError
+from herbrand.program.question import Question
+
+EXACT, APPROXIMATION = Guarantee.EXACT, Guarantee.APPROXIMATION
+SLOW = 10 * AT_ONCE
+DEAR = 10 * AFFORDABLE
+LINKED = "0.3: f(x, y) and f(y, z) => f(x, z)\n0.1: f(x, y)"
+"""Three variables: counting cannot take it, and regions leave it to bp."""
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+
+def said(name: str, operations: float | None, guarantee: Guarantee = EXACT, reason: str = "") -> Choice:
+    """An engine that would take so many operations; ``None``: it cannot run."""
+    engine: Any = Named(name)
+    return Choice(engine, Support(operations is not None, reason, operations, guarantee=guarantee))
+
+
+def program_of(text: str, count: int) -> Any:
+    constants = ", ".join(f'"c{i}"' for i in range(count))
+    return hb.Model(hb.parse(f"type t = {{{constants}}}\npredicate f(t, t)\n{text}")).program
+
+
+@pytest.mark.parametrize(
+    ("engines", "taken", "why"),
+    [
+        ([said("a", 10.0), said("b", 1.0)], "a", "exact at once"),
+        (
+            [said("a", SLOW), said("b", 2 * SLOW), said("c", 1.0, APPROXIMATION)],
+            "a",
+            "the cheapest exact answer",
+        ),
+        ([said("a", 2 * SLOW), said("b", 1.0), said("c", 1.0, APPROXIMATION)], "b", "exact at once"),
+        ([said("a", DEAR), said("b", SLOW)], "b", "the cheapest exact answer"),
+        (
+            [said("a", DEAR), said("b", 1.0, APPROXIMATION), said("c", 1.0)],
+            "b",
+            "the first approximation, as no exact answer is affordable",
+        ),
+        (
+            [
+                said("a", None),
+                said("b", 1.0, APPROXIMATION, "c does the work"),
+                said("c", 5.0, APPROXIMATION),
+            ],
+            "c",
+            "the first approximation, as no exact answer is affordable",
+        ),
+        ([said("a", 2 * DEAR), said("b", DEAR)], "b", "as nothing cheaper can run"),
+        ([said("a", None), said("b", 2 * DEAR)], "b", "as nothing cheaper can run"),
+    ],
+)
+def test_the_surest_that_is_affordable(engines: list[Choice], taken: str, why: str) -> None:
+    found = best(engines)
+    assert (found.engine.name, found.why) == (taken, why)
+    assert str(found) == f"engine {taken}, {why}: about {found.cost:.1e} operations"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([None, 0.0, 1.0, SLOW, 2 * SLOW, DEAR, 2 * DEAR]),
+            st.sampled_from([EXACT, APPROXIMATION]),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_answer_that_is_sure_and_affordable_is_passed_over(
+    told: list[tuple[float | None, Guarantee]],
+) -> None:
+    engines = [said(str(place), *one) for place, one in enumerate(told)]
+    able = [choice for choice in engines if choice.support.possible]
+    if not able:
+        with pytest.raises(BudgetError) as refused:
+            best(engines)
+        assert len(refused.value.mistakes) == len(engines)
+        return
+    found = best(engines)
+    assert found in able
+    first = next(
+        (place for place, choice in enumerate(engines) if choice in able and not choice.exact), math.inf
+    )
+    affordable = [
+        c
+        for place, c in enumerate(engines)
+        if c in able and c.exact and c.cost <= AFFORDABLE and place < first
+    ]
+    if affordable:
+        assert found.exact and (found.cost <= AT_ONCE or found.cost == min(c.cost for c in affordable))
+    elif first < math.inf:
+        assert found is engines[int(first)]
+    else:
+        assert found.cost == min(choice.cost for choice in able)
+
+
+def test_where_none_can_run_each_says_why() -> None:
+    refusals = [Choice(said(name, None).engine, Support(False, f"{name} is ill")) for name in ("a", "b")]
+    with pytest.raises(BudgetError) as refused:
+        best(refusals)
+    assert str(refused.value) == "a cannot run it: a is ill\nb cannot run it: b is ill"
+
+
+def test_engines_are_asked_only_until_one_answers_at_once() -> None:
+    program = hb.Model(hb.parse("0.5: p => q")).program
+    asked = []
+
+    def noted() -> Any:
+        for choice in choices(Settings(), program, Question()):
+            asked.append(choice.engine.name)
+            yield choice
+
+    assert best(noted()).engine.name == "exact"
+    assert asked == ["exact"]
+
+
+def test_what_regions_leave_to_bp_is_begun_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    start = BeliefPropagation.start
+    monkeypatch.setattr(BeliefPropagation, "start", lambda *told: begun.append(told) or start(*told))
+    found = {c.engine.name: c for c in choices(Settings(damping=0.3), program_of(LINKED, 3), Question())}
+    assert len(begun) == 1
+    bp, regions = found["bp"].support, found["regions"].support
+    assert regions.reason.startswith("messages are those of bp, since ") and not bp.reason
+    assert (bp.operations, bp.bytes) == (regions.operations, regions.bytes)
+    assert found["bp"].engine == begun[0][0] == BeliefPropagation(damping=0.3)
+    assert bp.state is regions.state.ground
+
+
+def test_the_state_that_the_estimate_made_is_gone_on_with() -> None:
+    program = program_of("0.5: f(x, x)", 2)
+    chosen = choose("auto", Settings(), program, Question())
+    assert chosen.engine.name == "exact" and chosen.support.state is not None
+    named = choose("bp", Settings(), program, Question())
+    assert named.support == Support(True), "who is named is not asked"
+
+
+def test_a_refusal_names_the_engines_that_could_run_it() -> None:
+    program, question = program_of(LINKED, 12), Question()
+    refused = choose("exact", Settings(), program, question).engine
+    told = with_alternatives(BudgetError("too large"), refused, Settings(), program, question)
+    lines = str(told).splitlines()
+    assert lines[0] == "too large"
+    assert lines[1].startswith("engines that can run it: ")
+    assert {"bp", "mean-field"} <= set(lines[1].partition(": ")[2].split(", "))
+    clipped = Settings(clip=2.0)
+    error = BudgetError("too large")
+    assert with_alternatives(error, refused, clipped, program, question) is error, "no other has that model"
