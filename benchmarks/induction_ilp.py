@@ -25,7 +25,7 @@ from herbrand.language.syntax import Theory
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("HERBRAND_DATA", HERE.parent.parent / "shared" / "data")) / "ilp" / "popper"
-BUDGET = 0.5
+BUDGET = 2.0
 """Minutes for a problem."""
 
 KINDS = {
