@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from herbrand.errors import HerbrandError
 from herbrand.induction.curriculum import Curriculum, Schooling
 from herbrand.induction.policies import chosen, load_policy, policy_for, save_policy
-from herbrand.induction.reinforce import Positions, Reinforce, advantages, lesson, loss_of
+from herbrand.induction.reinforce import Positions, Reinforce, advantages, lesson, loss_of, once_each
 from herbrand.induction.rollouts import Episodes, play
+from herbrand.induction.worlds.decisions import distinct
 from herbrand.induction.worlds.environments import GAMES
+from herbrand.induction.worlds.path import Walks
 from herbrand.induction.worlds.sorting import Arrays
 from herbrand.tensor_files import save_tensors
 
@@ -60,8 +63,10 @@ def test_the_first_of_equals_is_chosen() -> None:
 
 @pytest.mark.parametrize("objective", ["log", "probability"])
 def test_the_policys_loss_by_hand(objective: str) -> None:
-    scores = torch.tensor([[-torch.inf, 0.3, 1.0, -torch.inf]]).repeat(2, 1)
-    positions = Positions(Arrays(np.array([[1, 0], [1, 0]])), np.array([1, 2]), np.array([0.5, -0.2]))
+    scores = torch.tensor([[-torch.inf, 0.3, 1.0, -torch.inf]])
+    positions = Positions(
+        Arrays(np.array([[1, 0]])), np.array([0, 0]), np.array([1, 2]), np.array([0.5, -0.2])
+    )
     plan = Reinforce(objective=objective)  # type: ignore[arg-type]
     found = loss_of(lambda games: scores, positions, plan, entropy=0.1)  # type: ignore[arg-type]
     p = torch.softmax(torch.tensor([0.3, 1.0]), 0)
@@ -99,7 +104,7 @@ def least_swaps(values: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_school_repeats_and_goes_on_where_it_was_left(name: str, tmp_path: Path) -> None:
-    plan = Curriculum(2, 2, epochs=3, lessons=1, games=2, exam_games=3)
+    plan = Curriculum(2, 2, epochs=3, lessons=1, games=2, exam_games=3, settle=0.5)
     whole, left, resumed = (Schooling(name, plan, seed=2) for _ in range(3))
     told = [(epoch.size, epoch.success, epoch.episodes) for epoch in whole.run()]
     running = left.run()
@@ -117,6 +122,22 @@ def test_only_the_same_school_is_resumed(tmp_path: Path) -> None:
         Schooling("sorting", Curriculum(2, 2), seed=2).resume(path)
     with pytest.raises(HerbrandError, match="saved with another curriculum"):
         Schooling("sorting", Curriculum(2, 3), seed=1).resume(path)
+
+
+def test_the_last_lesson_settles(tmp_path: Path) -> None:
+    """Rate and entropy fall from lesson to lesson, then with every epoch, and stay so when taken up again."""
+    plan = Curriculum(
+        2, 3, ((3, 0),), epochs=4, lessons=1, games=1, exam_games=1, rate_decay=0.5, settle=0.1,
+        method=Reinforce(rate=8.0, entropy=6.0),
+    )  # fmt: skip
+    schooling = Schooling("path", plan)
+    schooling._exam = lambda: (schooling._state.size == 2, 1.0, 0.0)  # type: ignore[method-assign]
+    told = [(schooling._optimiser.param_groups[0]["lr"], schooling._state.entropy) for _ in schooling.run()]
+    assert np.allclose(told, [(4 * f, 6 * 0.85 * f) for f in (1, 0.1, 0.01, 0.001)])
+    schooling.save(tmp_path / "school")
+    again = Schooling("path", plan)
+    again.resume(tmp_path / "school")
+    assert again._optimiser.param_groups[0]["lr"] == told[-1][0]
 
 
 def test_time_is_kept() -> None:
@@ -156,6 +177,49 @@ def test_a_lesson_is_learned_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch)
     assert not torch.allclose(
         learned[0], torch.cat([w.detach().flatten() for w in policy_for("sorting", seed=1).parameters()])
     )
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_equal_games_are_asked_of_once(name: str) -> None:
+    games = GAMES[name].draw(np.random.default_rng(0), 3, 4)
+    again = games.take(np.array([2, 0, 2, 1, 0]))
+    firsts, which = distinct(again)
+    assert firsts.tolist() == [0, 1, 3] and which.tolist() == [0, 1, 0, 2, 1]
+    asked = []
+
+    def policy(games: Any) -> torch.Tensor:
+        asked.append(games.worlds)
+        return policy_for(name, seed=1)(games)
+
+    found = once_each(policy, again)  # type: ignore[arg-type]
+    assert asked == [3] and torch.allclose(found, policy_for(name, seed=1)(again), atol=1e-5)
+
+
+def test_the_loss_of_equal_games_is_that_of_each_apart() -> None:
+    policy = policy_for("path", seed=2)
+    walks = Walks.draw(np.random.default_rng(0), 2, 5)
+    of, actions, better = np.array([0, 1, 0, 0]), np.array([1, 2, 1, 4]), np.array([1.0, -0.5, 0.2, 0.3])
+    apart = Positions(walks.take(of), np.arange(4), actions, better)
+    for plan in (Reinforce(), Reinforce(objective="probability")):
+        told = [loss_of(policy, p, plan, 0.1) for p in (Positions(walks, of, actions, better), apart)]
+        assert torch.allclose(told[0], told[1], rtol=1e-5)
+
+
+def test_failures_that_are_solved_by_now_leave_their_pool() -> None:
+    schooling = Schooling("path", Curriculum(3, 6, exam_games=1, retake=True), seed=0)
+    schooling.policy.load_state_dict(
+        {k: torch.zeros_like(v) for k, v in schooling.policy.state_dict().items()}
+    )
+    walks = Walks.draw(np.random.default_rng(0), 40, 3)
+    solved = play(schooling.policy, walks).solved
+    assert 0 < solved.sum() < 40
+    schooling._keep(walks, False)
+    schooling._retake(3)
+    pools = schooling._pools
+    assert (pools[3, True].worlds, pools[3, False].worlds) == (solved.sum(), 40 - solved.sum())
+    assert not play(schooling.policy, pools[3, False]).solved.any()
+    schooling._retake(3)
+    assert pools[3, False].worlds == 40 - solved.sum()
 
 
 @pytest.mark.parametrize(

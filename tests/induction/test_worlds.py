@@ -85,6 +85,26 @@ def test_an_array_is_sorted_by_swaps() -> None:
     assert arrays.moved(np.array([2, 0])).values.tolist() == [[0, 1, 2], [0, 1, 2]]
 
 
+def test_roads_lead_to_the_nearest() -> None:
+    """The points are drawn first: every node is linked to its nearest so many, and to those that chose it."""
+    edges = graphs.roads(np.random.default_rng(4), 20, 30)
+    places = np.random.default_rng(4)
+    places.integers(1, 10, size=(20, 30))
+    points = places.random((20, 30, 2))
+    counts = set()
+    for world in range(20):
+        chose = np.zeros((30, 30), bool)
+        for node in range(30):
+            away = ((points[world] - points[world, node]) ** 2).sum(-1)
+            order = [other for other in np.argsort(away) if other != node]
+            linked = [bool(edges[world, node, other]) for other in order]
+            most = (*linked, False).index(False)
+            counts.add(most)
+            chose[node, order[:most]] = True
+        assert np.array_equal(edges[world] > 0, chose | chose.T) and edges[world].any(1).all()
+    assert min(counts) == 1 and max(counts) >= 9
+
+
 @pytest.mark.parametrize("distance", [1, 2, 3])
 def test_walks_are_as_far_as_asked(distance: int) -> None:
     walks = Walks.draw(np.random.default_rng(1), 10, 12, distance)

@@ -47,7 +47,9 @@ class Curriculum:
     """Sizes of the first and last lesson; ``final``: sizes and numbers of games that must all be solved to
     graduate; ``solved_share``: of the games to learn from, those drawn from the solved pool; an epoch is an
     exam and so many lessons of so many games; ``sampled``: the share of exam games to be solved when actions
-    are drawn by their probabilities."""
+    are drawn by their probabilities; ``rate_decay`` and ``entropy_decay``: from lesson to lesson; ``settle``:
+    what both fall by with every epoch that the last lesson takes; ``retake``: at each exam the pool of failed
+    games is played again, and what is solved by now leaves it."""
 
     first: int
     last: int
@@ -60,6 +62,8 @@ class Curriculum:
     sampled: float = 0.9
     entropy_decay: float = 0.85
     rate_decay: float = 1.0
+    settle: float = 1.0
+    retake: bool = False
     method: Reinforce | ActorCritic = field(default_factory=Reinforce)
 
     def __post_init__(self) -> None:
@@ -76,7 +80,18 @@ class Curriculum:
 
 CURRICULA = {
     "sorting": Curriculum(4, 12, ((20, 100), (50, 50))),
-    "path": Curriculum(3, 12, ((20, 200), (50, 50)), lessons=20, rate_decay=0.85),
+    "path": Curriculum(
+        3,
+        12,
+        ((20, 200), (50, 50)),
+        lessons=20,
+        games=16,
+        exam_games=600,
+        rate_decay=0.85,
+        settle=0.9,
+        retake=True,
+        method=Reinforce(entropy=0.01),
+    ),
     "blocks": Curriculum(
         2,
         12,
@@ -110,6 +125,7 @@ class Lesson:
 class _State:
     size: int
     entropy: float
+    rate: float
     epoch: int = 0
     episodes: int = 0
     seconds: float = 0.0
@@ -130,7 +146,7 @@ class Schooling:
         self._rng = np.random.default_rng([seed, 3])
         self._optimiser = torch.optim.Adam(self._learned.parameters(), lr=settings.rate)
         self._pools: dict[tuple[int, bool], Any] = {}
-        self._state = _State(self.curriculum.first, settings.entropy)
+        self._state = _State(self.curriculum.first, settings.entropy, settings.rate)
 
     def run(self, seconds: float | None = None) -> Iterator[Lesson]:
         """Trains epoch by epoch until graduation, the last epoch or the end of the (wall-clock) time."""
@@ -143,6 +159,8 @@ class Schooling:
                 self._advance()
             if not state.graduated:
                 self._train(until)
+                if size == self.curriculum.last:
+                    self._slow_down(self.curriculum.settle, self.curriculum.settle)
             state.epoch += 1
             state.seconds += time.process_time() - began
             yield Lesson(
@@ -160,9 +178,16 @@ class Schooling:
             self._state.graduated = all(self._all_solved(*sizes) for sizes in self.curriculum.final)
             return
         self._state.size += 1
-        self._state.entropy *= self.curriculum.entropy_decay
+        self._slow_down(self.curriculum.rate_decay, self.curriculum.entropy_decay)
+
+    def _slow_down(self, rate: float, entropy: float) -> None:
+        self._state.rate *= rate
+        self._state.entropy *= entropy
+        self._set_rate()
+
+    def _set_rate(self) -> None:
         for group in self._optimiser.param_groups:
-            group["lr"] *= self.curriculum.rate_decay
+            group["lr"] = self._state.rate
 
     def _all_solved(self, size: int, games: int) -> bool:
         drawn = self.kind.draw(self._rng, games, size, **self.kind.final_exam)
@@ -176,6 +201,8 @@ class Schooling:
         latest size. The games go into the pools."""
         sizes, best, drawn, moves = self._sizes(), [], [], 0.0
         for size in sizes:
+            if self.curriculum.retake:
+                self._retake(size)
             games = self.kind.draw(self._rng, max(1, self.curriculum.exam_games // len(sizes)), size)
             result = play(self.policy, games)
             best.append(result.solved)
@@ -184,6 +211,14 @@ class Schooling:
             for outcome in (True, False):
                 self._keep(games.take(np.flatnonzero(result.solved == outcome)), outcome)
         return float(np.concatenate(best).mean()), float(np.concatenate(drawn).mean()), moves
+
+    def _retake(self, size: int) -> None:
+        """What was failed before and is solved now would fill the pool of failures, and teach little."""
+        failed = self._pools.pop((size, False), None)
+        if failed is not None:
+            solved = play(self.policy, failed).solved
+            for outcome in (True, False):
+                self._keep(failed.take(np.flatnonzero(solved == outcome)), outcome)
 
     def _keep(self, games: Any, outcome: bool) -> None:
         if games.worlds:
@@ -245,9 +280,7 @@ class Schooling:
         self._state = _State(**about["state"])
         self._rng.bit_generator.state = json.loads(about["rng"])
         restore_optimiser(self._optimiser, self._learned, tensors)
-        decay = self.curriculum.rate_decay ** (self._state.size - self.curriculum.first)
-        for group in self._optimiser.param_groups:
-            group["lr"] = self.curriculum.method.rate * decay
+        self._set_rate()
         self._pools = self._pools_in(tensors)
 
     def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:

@@ -106,7 +106,7 @@ def policy_for(name: str, seed: int = 0) -> ActionPolicy | TowerPolicy:
         case "sorting":
             policy = ActionPolicy(games.vocabulary, 2, depth=3, breadth=2)
         case _:
-            policy = ActionPolicy(games.vocabulary, 1, depth=5, breadth=3)
+            policy = ActionPolicy(games.vocabulary, 1, depth=6, breadth=3)
     draw_weights(policy, seed, SPREADS[name])
     return policy
 

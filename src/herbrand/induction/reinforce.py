@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from torch.nn import functional
 
 from herbrand.induction.policies import ActionPolicy, TowerPolicy
 from herbrand.induction.rollouts import Episodes, play
-from herbrand.induction.worlds.decisions import together
+from herbrand.induction.worlds.decisions import distinct, together
 
 Objective = Literal["log", "probability"]
 Policy = ActionPolicy | TowerPolicy
@@ -46,17 +47,20 @@ class Reinforce:
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Games of one size in which an action was taken, and how much better than usual the episode ended."""
+    """Games of one size, and actions taken in them: in which (``of``), and how much better than usual the
+    episode ended."""
 
     games: Any
+    of: np.ndarray
     actions: np.ndarray
     advantages: np.ndarray
 
     def chunks(self) -> Iterator[Positions]:
-        step = max(1, CHUNK // self.games.objects**2)
-        for first in range(0, len(self.actions), step):
-            rows = np.arange(first, min(first + step, len(self.actions)))
-            yield Positions(self.games.take(rows), self.actions[rows], self.advantages[rows])
+        step, worlds = max(1, CHUNK // self.games.objects**2), self.games.worlds
+        for first in range(0, worlds, step):
+            games = self.games.take(np.arange(first, min(first + step, worlds)))
+            here = np.flatnonzero((self.of >= first) & (self.of < first + step))
+            yield Positions(games, self.of[here] - first, self.actions[here], self.advantages[here])
 
 
 def lesson(
@@ -69,12 +73,15 @@ def lesson(
 ) -> Episodes:
     """Plays each game several times by the policy's own probabilities and learns from how they went."""
     again = games.take(np.repeat(np.arange(games.worlds), settings.rollouts))
-    episodes = play(policy, again, rng, keep_steps=True)
+    episodes = play(partial(once_each, policy), again, rng, keep_steps=True)
     if not episodes.steps:
         return episodes
     better = advantages(episodes.returns(settings.discount), settings.rollouts)
+    met = together([step.games for step in episodes.steps])
+    firsts, of = distinct(met)
     positions = Positions(
-        together([step.games for step in episodes.steps]),
+        met.take(firsts),
+        of,
         np.concatenate([step.actions for step in episodes.steps]),
         np.concatenate([better[step.rows] for step in episodes.steps]),
     )
@@ -84,6 +91,12 @@ def lesson(
     torch.nn.utils.clip_grad_norm_(policy.parameters(), LONGEST)
     optimiser.step()
     return episodes
+
+
+def once_each(policy: Policy, games: Any) -> torch.Tensor:
+    """The policy's scores, asked once of equal games: rollouts begin alike and often go on alike."""
+    firsts, which = distinct(games)
+    return policy(games.take(firsts))[torch.from_numpy(which)]
 
 
 def advantages(returns: np.ndarray, rollouts: int) -> np.ndarray:
@@ -102,14 +115,15 @@ def loss_of(policy: Policy, positions: Positions, settings: Reinforce, entropy: 
     games, validity = positions.games, torch.zeros(())
     if isinstance(policy, TowerPolicy):
         scores, valid = policy.with_validity(games)
-        validity = settings.validity * invalidity(scores, valid, games) * games.worlds
+        validity = settings.validity * invalidity(scores, valid, games) * len(positions.actions)
     else:
         scores = policy(games)
-    log_probabilities, taken = probabilities_of(scores, torch.from_numpy(positions.actions))
+    every, of = torch.log_softmax(scores, 1), torch.from_numpy(positions.of)
+    taken = every[of, torch.from_numpy(positions.actions)]
     if settings.objective == "probability":
         taken = taken.exp()
     better = torch.from_numpy(positions.advantages).float()
-    return -(taken * better).sum() - entropy * disorder(log_probabilities).sum() + validity
+    return -(taken * better).sum() - entropy * disorder(every)[of].sum() + validity
 
 
 def probabilities_of(scores: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -67,3 +67,16 @@ def together(parts: list[Any]) -> Any:
     first = parts[0]
     names = [f.name for f in fields(first)]
     return replace(first, **{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
+
+
+def distinct(games: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows in which every game stands once, and for each game which of those rows holds its equal."""
+    held = [np.ascontiguousarray(getattr(games, f.name)) for f in fields(games)]
+    places: dict[bytes, int] = {}
+    firsts, which = [], np.empty(games.worlds, np.int64)
+    for row in range(games.worlds):
+        place = places.setdefault(b"".join(part[row].tobytes() for part in held), len(firsts))
+        if place == len(firsts):
+            firsts.append(row)
+        which[row] = place
+    return np.array(firsts, np.int64), which

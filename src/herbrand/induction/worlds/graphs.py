@@ -36,15 +36,31 @@ def nearest_neighbours(
 ) -> Truth:
     """Each node is linked to its ``k`` nearest, where ``k``
     is a share of the nodes between ``low`` and ``high``."""
-    if nodes == 1:
-        return np.zeros((graphs, 1, 1), np.float32)
+    rank = _ranks(rng, graphs, nodes)
+    degree = np.maximum((rng.uniform(low, high, size=graphs) * nodes).astype(int), 1)
+    return _linked(rank < degree[:, None, None])
+
+
+def roads(rng: np.random.Generator, graphs: int, nodes: int, most: float = 0.3) -> Truth:
+    """Each node is linked to its ``k`` nearest, where every node has a ``k`` of its own, from 1 to a share of
+    the nodes: the graphs in which the paper's walkers walk (appendix B.4)."""
+    degree = rng.integers(1, max(1, int(most * nodes)) + 1, size=(graphs, nodes))
+    return _linked(_ranks(rng, graphs, nodes) < degree[:, :, None])
+
+
+def _ranks(rng: np.random.Generator, graphs: int, nodes: int) -> npt.NDArray[np.int64]:
+    """``[graphs, nodes, nodes]``: the how-manieth nearest the second is to the first, itself the last, among
+    points scattered in a square."""
     places = rng.random((graphs, nodes, 2))
     apart = ((places[:, :, None] - places[:, None]) ** 2).sum(-1)
     apart[:, np.arange(nodes), np.arange(nodes)] = np.inf
-    rank = np.argsort(np.argsort(apart, -1), -1)
-    degree = np.maximum((rng.uniform(low, high, size=graphs) * nodes).astype(int), 1)
-    near = rank < np.minimum(degree, nodes - 1)[:, None, None]
-    return (near | near.transpose(0, 2, 1)).astype(np.float32)
+    return np.argsort(np.argsort(apart, -1), -1)
+
+
+def _linked(near: npt.NDArray[np.bool_]) -> Truth:
+    nodes = near.shape[1]
+    either = near | near.transpose(0, 2, 1)
+    return (either & ~np.eye(nodes, dtype=bool)).astype(np.float32)
 
 
 def connected(edges: Truth, steps: int) -> Truth:
