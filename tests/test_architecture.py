@@ -33,7 +33,7 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 
 LAZY = {
-    *("polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "gymnasium"),
+    *("polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "gymnasium"),
     *("pyspark.sql", "pyspark.sql.pandas.types"),
     *("rich.console", "rich.markup", "rich.progress", "rich.table"),
 }

@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from herbrand.errors import HerbrandError
+from herbrand.language.collection import collector_paused
 
 __version__ = "0.1.0"
 
@@ -70,5 +71,8 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'herbrand' has no attribute '{name}'")
     module, member = _HOMES[name]
-    globals()[name] = getattr(importlib.import_module(module), member)
+    with (
+        collector_paused()
+    ):  # what is imported stays; looking for garbage in it costs a sixth of torch's import
+        globals()[name] = getattr(importlib.import_module(module), member)
     return globals()[name]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,18 +18,86 @@ from tests.conftest import Outcome
 HEAVY = ("torch", "numpy", "duckdb", "pyarrow", "scipy", "numba", "lark", "rich.console", "rich.progress")
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["infer", "--help"]], ids=" ".join)
-def test_help_is_light(arguments: list[str]) -> None:
+NOT_FOR_A_SMALL_RUN = (
+    *("pandas", "polars", "scipy", "numba", "pyarrow.parquet", "pyarrow.csv", "pyspark"),
+    *("herbrand.nn", "herbrand.learning", "herbrand.induction", "herbrand.reports"),
+    *("herbrand.engines.lifted", "herbrand.engines.belief", "herbrand.engines.mean_field"),
+    *("herbrand.engines.credal", "herbrand.engines.proof", "herbrand.engines.gibbs", "rich.console"),
+)
+SMOKERS = "examples/smokers/smokers.hb"
+
+
+def loaded(arguments: list[str], of: Sequence[str]) -> list[str]:
+    """Which modules a command has loaded when it ends, in a process of its own."""
     script = (
         "import atexit, sys\n"
         f"sys.argv = ['herbrand', *{arguments!r}]\n"
-        f"atexit.register(lambda: print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr))\n"
+        f"atexit.register(lambda: print([m for m in {list(of)!r} if m in sys.modules], file=sys.stderr))\n"
         "from herbrand.cli import main\n"
         "main()"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout
-    assert done.stderr.strip() == "[]"
+    return ast.literal_eval(done.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["infer", "--help"]], ids=" ".join)
+def test_help_is_light(arguments: list[str]) -> None:
+    assert loaded(arguments, HEAVY) == []
+
+
+@pytest.mark.parametrize("facts", [[], ["--facts", "examples/smokers/facts"]], ids=["without", "with"])
+def test_a_small_exact_run_loads_little_beside_torch(facts: list[str]) -> None:
+    """What it loads is nearly all of the time that a cold start takes: docs/benchmarks.md."""
+    assert loaded(["infer", SMOKERS, *facts], ["torch", *NOT_FOR_A_SMALL_RUN]) == ["torch"]
+
+
+def process(*arguments: str, **given: Any) -> subprocess.CompletedProcess[str]:
+    """A command as users run it, in a process that ends by :func:`herbrand.cli.run`."""
+    given = {"stdout": subprocess.PIPE, **given}
+    return subprocess.run(
+        [sys.executable, "-m", "herbrand", *arguments], stderr=subprocess.PIPE, text=True, **given
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["infer", SMOKERS], 0),
+        (["infer", SMOKERS, "--engine", "mean-field", "--iterations", "1"], 3),
+        (["infer", "nofile.hb"], 1),
+        (["infer", SMOKERS, "--engine"], 2),
+        (["--version"], 0),
+    ],
+    ids=["done", "unconverged", "wrong", "usage", "version"],
+)
+def test_a_process_says_and_returns_what_the_command_does(
+    arguments: list[str], status: int, herbrand: Callable[..., Outcome]
+) -> None:
+    done, here = process(*arguments), herbrand(*arguments)
+    assert done.returncode == here.status == status
+    assert done.stdout == here.out and done.stderr == here.err
+
+
+def test_a_process_gives_all_of_a_long_output(tmp_path: Path) -> None:
+    """It ends without Python's own way out, so that what is not yet written must be written before."""
+    theory = tmp_path / "many.hb"
+    theory.write_text("predicate smokes(person)\npredicate person(person): observed\n0.5: smokes(x)\n")
+    facts = tmp_path / "person.csv"
+    facts.write_text("".join(f"p{i}\n" for i in range(20_000)))
+    with (tmp_path / "out.csv").open("w") as out:
+        done = process("infer", str(theory), "--facts", str(facts), "--format", "csv", stdout=out)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 20_001
+
+
+def test_a_process_whose_output_nobody_reads_ends_quietly() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = process("infer", SMOKERS, stdout=writer)
+    os.close(writer)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
 def test_help_tells_every_command_and_what_it_does(herbrand: Callable[..., Outcome]) -> None:

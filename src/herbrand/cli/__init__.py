@@ -4,6 +4,6 @@ Results go to standard output, notes and progress to standard error. Exit status
 wrong; 2: usage; 3: done but not converged.
 """
 
-from herbrand.cli.app import main
+from herbrand.cli.app import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

@@ -6,6 +6,7 @@ command that is asked for is built with its options, so that ``--help`` costs li
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
@@ -67,6 +68,27 @@ def _asked(arguments: list[str]) -> typer.Typer:
         return program()
     asked = [argument for argument in arguments if not argument.startswith("-")][:1]
     return program(asked, listed=not asked and "--version" not in arguments)
+
+
+def run() -> None:
+    """:func:`main` as a process of its own, which ends at once: nobody needs torch taken apart again."""
+    status = 1
+
+    def end() -> None:
+        """The last of all exit handlers, as the others are registered later."""
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:  # nothing else can be done for a pipe that nobody reads
+            os._exit(status)
+
+    atexit.register(end)
+    try:
+        main()
+        status = 0
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        raise
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from herbrand.contraction.expression import Axes
@@ -45,10 +44,10 @@ class Compressed:
             pointers = np.zeros(shape[0] + 1, dtype=width)
             np.cumsum(np.bincount(rows, minlength=shape[0]), out=pointers[1:])
             return cls(pointers, columns.astype(width), None, shape)
+        from scipy.sparse import coo_array  # only here, as dense tables do without
+
         places = np.arange(len(rows), dtype=width)
-        made: Any = scipy.sparse.coo_array(
-            (places, (rows.astype(width), columns.astype(width))), shape=shape
-        ).tocsr()
+        made: Any = coo_array((places, (rows.astype(width), columns.astype(width))), shape=shape).tocsr()
         return cls(made.indptr, made.indices, made.data, shape)
 
     @cached_property
@@ -60,7 +59,7 @@ class Compressed:
         if (inner > 0).all():
             return self
         places = np.arange(len(self.columns)) if self.order is None else self.order
-        made = scipy.sparse.csr_array((places, self.columns.copy(), self.pointers), shape=self.shape)
+        made = replace(self, columns=self.columns.copy()).with_values(places)
         made.sort_indices()
         return replace(self, columns=made.indices, order=made.data)
 
@@ -79,7 +78,9 @@ class Compressed:
 
     def with_values(self, values: NDArray[Any]) -> Any:
         """The scipy matrix with these values, given in compressed order."""
-        return scipy.sparse.csr_array((values, self.columns, self.pointers), shape=self.shape)
+        from scipy.sparse import csr_array
+
+        return csr_array((values, self.columns, self.pointers), shape=self.shape)
 
 
 @dataclass(frozen=True, eq=False)

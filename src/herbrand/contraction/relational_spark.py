@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as parquet
 
 from herbrand.contraction.relational import SPARK
 from herbrand.contraction.relational_databases import Database
@@ -69,10 +68,12 @@ class Spark(Database):
             self._write(table, self._session.sql(query).mapInArrow(function, kinds))
 
     def put(self, table: str, data: pa.Table) -> None:
+        import pyarrow.parquet  # only here: no other run needs it
+
         place = self._new_place(table)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-        parquet.write_table(data, place / "part-0.parquet")
+        pyarrow.parquet.write_table(data, place / "part-0.parquet")
         self._put_in_place(table, place, _schema(data.schema))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

@@ -10,9 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from herbrand.engines.connected import component_of
 from herbrand.engines.ground_network import Network, Scope
 
 LocalScope = tuple[int, ...]
@@ -48,10 +47,7 @@ def batches(network: Network, labels: np.ndarray) -> tuple[Batch, ...]:
 def component_labels(network: Network) -> np.ndarray:
     """The component of each axis."""
     pairs = [(scope[0], axis) for scope in network.tables for axis in scope[1:]]
-    count = len(network.sizes)
-    links = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    graph = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(count, count))
-    return connected_components(graph, directed=False)[1]
+    return component_of(len(network.sizes), np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
 def _stacked(network: Network, key: object, group: list[tuple[list[int], list[Scope]]]) -> Batch:

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
+from herbrand.facts.arrays import TEXT, filled
 from herbrand.language.signature import Kind
 
 Index = npt.NDArray[np.int32]
+Marks = pa.ChunkedArray | npt.NDArray[Any]
+"""Cells in Arrow are still to be judged; those in numpy are truths, or numbers, already."""
 ABSENT = -1
-TEXT = pa.large_string()
 NUMBER_TEXT = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 INTEGER_TEXT = r"^-?\d+$"
 EXACT_DIGITS = 15
@@ -44,12 +47,11 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Interned:
-    """The columns of a table; ``marks`` the column after
-    them, as it stands; ``rows`` where each row came from."""
+    """The columns of a table; ``marks``: the column after them; ``rows``: where each row came from."""
 
     columns: tuple[Column, ...]
     row_count: int
-    marks: pa.ChunkedArray | None = None
+    marks: Marks | None = None
     rows: npt.NDArray[np.integer] | None = None
 
     def row(self, position: int) -> int:
@@ -63,8 +65,8 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
     chunks = plain.chunks if isinstance(plain, pa.ChunkedArray) else [plain]
     encoded = pa.chunked_array(chunks, plain.type).dictionary_encode().chunks
     if not encoded:
-        return Column(pa.array([], plain.type), np.empty(0, np.int32))
-    codes = [pc.fill_null(chunk.indices, ABSENT).to_numpy(zero_copy_only=False) for chunk in encoded]
+        return Column(pa.nulls(0, plain.type), np.empty(0, np.int32))
+    codes = [filled(chunk.indices, ABSENT) for chunk in encoded]
     return Column(encoded[-1].dictionary, codes[0] if len(codes) == 1 else np.concatenate(codes))
 
 

@@ -17,13 +17,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.column import ABSENT, TEXT, Index, simplest_numbers
+from herbrand.facts.arrays import TEXT, filled, number_array, text_array
+from herbrand.facts.column import ABSENT, Index, simplest_numbers
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 
@@ -52,7 +54,7 @@ class Domain:
     def merged(cls, name: str, parts: Sequence[pa.Array]) -> Domain:
         """An open type: all constants of the parts (of one kind), sorted."""
         if not parts:
-            return cls(name, pa.array([], TEXT))
+            return cls(name, pa.nulls(0, TEXT))
         distinct = pc.unique(pa.concat_arrays(one_number_type(parts)))
         return cls(name, distinct.take(pc.array_sort_indices(distinct)))
 
@@ -82,7 +84,7 @@ class Domain:
         return _canonical(self.values[int(index)].as_py())
 
     def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
-        taken = self.values.take(pa.array(np.asarray(indices, np.int64)))
+        taken = self.values.take(number_array(np.asarray(indices, np.int64)))
         return [_canonical(value) for value in taken.to_pylist()]
 
     def index_of(self, value: Value) -> int | None:
@@ -108,7 +110,7 @@ class Domain:
             return np.full(len(values), ABSENT, np.int32)
         same = values if values.type == self.values.type else _as_other_number(values)
         found = pc.index_in(same, value_set=self.values)
-        return pc.fill_null(found, ABSENT).to_numpy(zero_copy_only=False)
+        return filled(found, ABSENT)
 
     @cached_property
     def _positions(self) -> dict[Value, int]:
@@ -118,7 +120,7 @@ class Domain:
 def array_of(values: Sequence[Value]) -> pa.Array:
     """Constants of one kind as an Arrow array; raises ``OverflowError`` for a whole number beyond 64 bits."""
     if not values or isinstance(values[0], str):
-        return pa.array(values, TEXT)
+        return text_array(cast(Sequence[str], values))
     if all(isinstance(value, int) for value in values):
         return pa.array(values, pa.int64())
     return simplest_numbers(pa.array(map(float, values), pa.float64()))

@@ -18,7 +18,7 @@ import pyarrow.compute as pc  # its functions are made at import, which pyright 
 
 from herbrand.errors import Mistake
 from herbrand.facts.claims import Claims, Truths
-from herbrand.facts.column import numbers_from_text
+from herbrand.facts.column import Marks, numbers_from_text
 from herbrand.facts.place import LONGEST_SHOWN
 from herbrand.facts.table import Numbers
 
@@ -52,7 +52,9 @@ def with_marks(claims: Claims, mark: str) -> tuple[Claims, list[Mistake]]:
     return replace(claims, weights=numbers), mistakes
 
 
-def _truths(claims: Claims, marks: pa.ChunkedArray) -> tuple[Truths, list[Mistake]]:
+def _truths(claims: Claims, marks: Marks) -> tuple[Truths, list[Mistake]]:
+    if isinstance(marks, np.ndarray):
+        return marks, []
     texts = pc.utf8_lower(marks.cast(pa.large_string()))
     true, false = (
         pc.is_in(texts, pa.array(words, pa.large_string())).to_numpy() for words in (_TRUE, _FALSE)
@@ -65,8 +67,10 @@ def _truths(claims: Claims, marks: pa.ChunkedArray) -> tuple[Truths, list[Mistak
     )
 
 
-def numbers_of(marks: pa.ChunkedArray) -> tuple[Numbers, Truths]:
+def numbers_of(marks: Marks) -> tuple[Numbers, Truths]:
     """The number of every cell (0 where it holds none), and which cells hold one."""
+    if isinstance(marks, np.ndarray):
+        return marks, np.ones(len(marks), bool)
     if pa.types.is_integer(marks.type) or pa.types.is_floating(marks.type) or pa.types.is_decimal(marks.type):
         numbers, good = marks.cast(pa.float64(), safe=False), pc.is_valid(marks).to_numpy()
     elif pa.types.is_string(marks.type) or pa.types.is_large_string(marks.type):
@@ -78,6 +82,6 @@ def numbers_of(marks: pa.ChunkedArray) -> tuple[Numbers, Truths]:
     return np.ascontiguousarray(pc.fill_null(numbers, 0.0).to_numpy(zero_copy_only=False)), good
 
 
-def _cell(marks: pa.ChunkedArray, position: int) -> str:
-    value = marks[position].as_py()
+def _cell(marks: Marks, position: int) -> str:
+    value = marks[position] if isinstance(marks, np.ndarray) else marks[position].as_py()
     return "an empty cell" if value is None else f"'{str(value)[:LONGEST_SHOWN]}'"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as parquet
 
 from herbrand.contraction.memory import budget, bytes_of, readable
 from herbrand.facts.source import FactSource
@@ -53,7 +52,9 @@ def _cells(source: FactSource) -> int:
     """Rows times columns; 0 where they are not known, or the file cannot be read: loading tells why."""
     try:
         if isinstance(source, ParquetFile):
-            about = parquet.read_metadata(source.path)
+            import pyarrow.parquet  # only here: no other run needs it
+
+            about = pyarrow.parquet.read_metadata(source.path)
             return about.num_rows * about.num_columns
         if isinstance(source, DuckDBFile):
             return _cells_of_database(source)

@@ -35,6 +35,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from herbrand.engines.connected import component_of
 from herbrand.engines.credal.network import Network
 
 
@@ -194,12 +195,9 @@ def cyclic_atoms(network: Network) -> np.ndarray:
 
 def components(network: Network) -> np.ndarray:
     """A number for each atom, the same for atoms that sentences connect."""
-    count = len(network.atoms)
     pairs = [np.empty((0, 2), np.int64)]
     pairs += [group.atoms[:, [0, column]] for group in network.groups for column in range(1, group.arity)]
-    links = np.concatenate(pairs)
-    graph = coo_array((np.ones(len(links), bool), (links[:, 0], links[:, 1])), shape=(count, count))
-    return connected_components(graph, directed=False)[1]
+    return component_of(len(network.atoms), np.concatenate(pairs))
 
 
 def _listed(count: int, keys: np.ndarray, values: np.ndarray) -> list[tuple[int, ...]]:

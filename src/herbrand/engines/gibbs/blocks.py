@@ -15,10 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from herbrand.engines.belief.graph import SOME, Array, FactorGraph
+from herbrand.engines.connected import component_of
 
 MOST_STATES = 4096
 
@@ -137,10 +136,7 @@ class _Hard:
         return np.concatenate(pairs).astype(np.int64)
 
     def labels(self) -> Array:
-        count = self.graph.axis_count
-        ones = np.ones(len(self.links))
-        links = coo_array((ones, (self.links[:, 0], self.links[:, 1])), shape=(count, count))
-        return connected_components(links, directed=False)[1]
+        return component_of(self.graph.axis_count, self.links)
 
     def by_label(self, labels: Array) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
         """The hard tables and the hard helpers of each component."""

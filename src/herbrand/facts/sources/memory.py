@@ -14,7 +14,6 @@ from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import Interned
@@ -61,10 +60,10 @@ class TheoryTable(OpenTable):
             python_columns(columns, types, self.place), self._ends[-1], self._marks() if marked else None
         )
 
-    def _marks(self) -> pa.ChunkedArray:
+    def _marks(self) -> np.ndarray:
         if self.runs[0].kind == "false":
-            return pa.chunked_array([pa.array(np.zeros(self._ends[-1], bool))])
-        return pa.chunked_array([pa.array(run.numbers, pa.float64()) for run in self.runs])
+            return np.zeros(self._ends[-1], bool)
+        return np.array(list(chain.from_iterable(run.numbers for run in self.runs)), np.float64)
 
 
 def theory_tables(rows: Iterable[FactRows]) -> list[TheoryTable]:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
+from herbrand.facts.arrays import TEXT, text_array
 from herbrand.facts.column import Column, dictionary_column
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 
@@ -37,9 +38,12 @@ def python_columns(
 
 def python_array(column: list[Any]) -> pa.Array:
     """One Arrow array of text or of numbers; raises where the column mixes them or holds anything else."""
-    found = set(map(type, column)) - {type(None)}
+    found = set(map(type, column))
+    if found == {str}:
+        return text_array(column)
+    found.discard(type(None))
     if found <= {str}:
-        return pa.array(column, pa.large_string())
+        return pa.array(column, TEXT)
     if found <= _NUMBER_TYPES:
         return pa.array(column)
     if not any(issubclass(kind, np.generic) for kind in found):
