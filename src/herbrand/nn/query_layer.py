@@ -44,9 +44,9 @@ from herbrand.engines.proof.rules import HornProgram
 from herbrand.engines.proof.scores import scores as scores_of
 from herbrand.engines.proof.table import Table
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
+from herbrand.facts.absence import absence, indices_in
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
-from herbrand.language.names import shown_constant
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.nn.rule_weights import RuleWeights
@@ -210,12 +210,7 @@ class QueryLayer(nn.Module):
             if len(indices) and not 0 <= indices.min() <= indices.max() < len(domain):
                 raise LanguageError(f"an index of '{name}' is not below {len(domain)}")
             return indices.tolist()
-        indices = domain.indices_of(list(values))
-        if len(indices) and indices.min() < 0:
-            value = list(values)[int(np.flatnonzero(indices < 0)[0])]
-            near = nearest(str(value), map(str, domain)) if len(domain) <= 100_000 else ""
-            raise LanguageError(f"{shown_constant(value)} is no constant of type {domain.name}", hint=near)
-        return indices.tolist()
+        return indices_in(domain, list(values)).tolist()
 
 
 def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
@@ -224,9 +219,8 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
             given = proof.read(goal).shape.variables[:-1]
         return proof.read(goal, tuple(given))
     except UnseenError as unseen:
-        raise LanguageError(
-            f"{shown_constant(unseen.value)} is no constant of type {unseen.type_name}"
-        ) from None
+        domain = proof.program.facts.domains[unseen.type_name]
+        raise LanguageError([absence(unseen.value, domain)]) from None
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from herbrand.errors import LanguageError, Mistake, nearest
+from herbrand.errors import LanguageError, Mistake
+from herbrand.facts.absence import absence
 from herbrand.facts.facts import Facts
 from herbrand.language.check import check
-from herbrand.language.names import shown_constant
 from herbrand.language.parse import parse_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -143,12 +143,5 @@ def _unknown(terms: Sequence[Term], types: Sequence[str], facts: Facts) -> list[
     for term, type_name in zip(terms, types, strict=True):
         domain = facts.domains[type_name]
         if isinstance(term, Constant) and domain.index_of(term.value) is None:
-            near = nearest(str(term.value), map(str, domain)) if len(domain) <= 100_000 else ""
-            found.append(
-                Mistake(
-                    f"{shown_constant(term.value)} is no constant of type {type_name}",
-                    term.span,
-                    near or ("" if len(domain) else f"type {type_name} has no constants at all"),
-                )
-            )
+            found.append(absence(term.value, domain, term.span))
     return found

@@ -23,7 +23,8 @@ from herbrand.engines.proof.branches import PART_MARK
 from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.rules import HornProgram, body_of
 from herbrand.errors import LanguageError, Mistake, nearest
-from herbrand.language.names import shown_constant, shown_name
+from herbrand.facts.absence import absence
+from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, written
 from herbrand.language.syntax import (
@@ -160,12 +161,7 @@ class _Reading:
         if index is not None:
             return index
         if self._is_told(type_name) or not self._is_seen(constant):
-            near = nearest(str(constant.value), map(str, domains[type_name])) if len(domains) else ""
-            raise LanguageError(
-                f"{shown_constant(constant.value)} is no constant of type {type_name}",
-                span=constant.span,
-                hint=near or ("" if len(domains[type_name]) else f"type {type_name} has no constants at all"),
-            )
+            raise LanguageError([absence(constant.value, domains[type_name], constant.span)])
         raise UnseenError(type_name, constant.value)
 
     def _is_told(self, type_name: str) -> bool:

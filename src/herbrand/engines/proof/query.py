@@ -40,7 +40,8 @@ from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
 from herbrand.engines.proof.truncation import is_cut_off
 from herbrand.engines.proof.unrolled import Asked, Unrolled
-from herbrand.errors import LanguageError, UnsupportedError, nearest
+from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.facts.absence import indices_in
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_constant
@@ -229,14 +230,7 @@ class Proof:
         columns = []
         for name, values in bindings.items():
             domain = self.program.facts.domains[goal.shape.clause.types[name]]
-            indices = domain.indices_of(list(values))
-            if len(indices) and indices.min() < 0:
-                value = list(values)[int(np.flatnonzero(indices < 0)[0])]
-                near = nearest(str(value), map(str, domain)) if len(domain) <= 100_000 else ""
-                raise LanguageError(
-                    f"{shown_constant(value)} is no constant of type {domain.name}", hint=near
-                )
-            columns.append(indices)
+            columns.append(indices_in(domain, list(values)))
         return [(*goal.inputs, *row) for row in zip(*columns, strict=True)]
 
     def _with(self, unseen: UnseenError) -> Proof:

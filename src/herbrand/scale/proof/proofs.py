@@ -24,7 +24,7 @@ from herbrand.engines.proof.goals import Goal, UnseenError, read_goal
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.rules import HornProgram, stated_clause
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.language.names import shown_constant
+from herbrand.facts.absence import absence
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
 from herbrand.scale.facts import StoredFacts
@@ -83,9 +83,8 @@ class StoredRules:
         try:
             return read_goal(goal, self.program)
         except UnseenError as unseen:
-            raise LanguageError(
-                f"{shown_constant(unseen.value)} is no constant of type {unseen.type_name}"
-            ) from None
+            domain = self.program.facts.domains[unseen.type_name]
+            raise LanguageError([absence(unseen.value, domain)]) from None
 
     def _reached(self, clauses: Iterator[Clause]) -> list[str]:
         """The derived predicates that clauses rest on, absences left out."""
