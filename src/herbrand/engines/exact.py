@@ -42,6 +42,11 @@ MOST_GROUNDINGS = 3_000_000
 """Each grounding becomes a part of a table, one by one; above this many another engine is the better tool."""
 
 
+def operations_in(seconds: float | None, otherwise: float) -> float:
+    """How many may be planned for a time limit; without one, ``otherwise``."""
+    return otherwise if seconds is None else OPERATIONS_A_SECOND * seconds
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """A planned elimination, and after the one step what it found."""
@@ -67,9 +72,7 @@ class Exact:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Exact:
-        if settings.seconds is None:
-            return cls(settings.memory)
-        return cls(settings.memory, OPERATIONS_A_SECOND * settings.seconds)
+        return cls(settings.memory, operations_in(settings.seconds, cls.most_operations))
 
     def supports(self, program: Program, question: Question) -> Support:
         try:

@@ -79,7 +79,8 @@ def settings_from(told: Mapping[str, Any]) -> LearningSettings:
 def _refuse_senseless(settings: LearningSettings) -> None:
     for name in ("l1", "l2", "seconds", "tolerance", "rate"):
         if getattr(settings, name) == float("inf"):
-            raise UnsupportedError(f"--{name} is a number from 0 on, not inf")
+            shown = "time-limit" if name == "seconds" else name
+            raise UnsupportedError(f"--{shown} is a number from 0 on, not inf")
     if settings.depth is not None and settings.depth < 0:
         raise UnsupportedError(f"--depth is at least 0, not {settings.depth}")
     if settings.observed is not None and not 0 <= settings.observed <= 1:

@@ -71,7 +71,8 @@ class BeliefPropagation:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> BeliefPropagation:
-        return cls(settings.memory, settings.schedule or cls.schedule, settings.damping)
+        schedule = cls.schedule if settings.schedule is None else settings.schedule
+        return cls(settings.memory, schedule, settings.damping)
 
     def supports(self, program: Program, question: Question) -> Support:
         try:

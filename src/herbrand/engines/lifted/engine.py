@@ -17,7 +17,7 @@ from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget, readable
 from herbrand.engines.asked import Asked, forced
 from herbrand.engines.engine import Settings, Support
-from herbrand.engines.exact import OPERATIONS_A_SECOND, Exact
+from herbrand.engines.exact import Exact, operations_in
 from herbrand.engines.exact import State as GroundState
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved
@@ -59,9 +59,7 @@ class Lifted:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Lifted:
-        if settings.seconds is None:
-            return cls(settings.memory)
-        return cls(settings.memory, OPERATIONS_A_SECOND * settings.seconds)
+        return cls(settings.memory, operations_in(settings.seconds, cls.most_operations))
 
     @property
     def _exact(self) -> Exact:

@@ -65,7 +65,7 @@ class MeanField:
     """
 
     memory: int | None = None
-    schedule: str = "parallel"
+    schedule: str = Schedule.parallel
     damping: float | None = None
     starts: int = 1
     seed: int = 0
@@ -88,7 +88,7 @@ class MeanField:
     def with_settings(cls, settings: Settings) -> MeanField:
         return cls(
             settings.memory,
-            settings.schedule or "parallel",
+            cls.schedule if settings.schedule is None else settings.schedule,
             settings.damping,
             settings.starts or 1,
             settings.seed,

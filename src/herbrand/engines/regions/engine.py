@@ -107,7 +107,7 @@ class Regions:
             settings.starts or cls.starts,
             settings.seed,
             cls.tolerance if settings.tolerance is None else settings.tolerance,
-            **_structure(settings.structure or next(iter(STRUCTURES))),
+            **_structure(next(iter(STRUCTURES)) if settings.structure is None else settings.structure),
         )
 
     @property
