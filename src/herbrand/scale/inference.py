@@ -9,25 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import duckdb
-
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
 from herbrand.contraction.memory import readable
 from herbrand.contraction.relational import UNLIMITED
 from herbrand.contraction.relational_databases import Database, DuckDB
 from herbrand.engines.credal.asking import queried_predicates as asked_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits, settle
+from herbrand.engines.loop import Limits
 from herbrand.engines.proof.request import Request
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.source import FactSource
-from herbrand.facts.sources.base import OpenTable, Reading
-from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
-from herbrand.facts.sources.stored import quoted, stored_table
+from herbrand.facts.sources.base import Reading
 from herbrand.facts.store import Store
 from herbrand.facts.world import Worlds
 from herbrand.language.check import check
@@ -56,42 +51,14 @@ from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.proof.proofs import StoredRules
 from herbrand.scale.reading import refuse_unanswerable
-from herbrand.scale.run import RUN, Run, StoredEngine, StoredState, nothing_to_resume
+from herbrand.scale.run import RUN, Run, StoredEngine, nothing_to_resume, settled
+from herbrand.scale.sources import StoreOf, TablesThere, refuse_connections
 
 ENGINES: Mapping[str, type[StoredEngine]] = {
     "mean-field": StoredMeanField,
     "bp": StoredBeliefPropagation,
 }
 """By preference: ``auto`` takes the first."""
-
-
-class _StoreOf(Store):
-    """Sources are opened in the database that will work on them."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        super().__init__()
-        self.__dict__["connection"] = connection
-
-    def __exit__(self, *error: Any) -> None:
-        if "_folder" in self.__dict__:
-            self._folder.cleanup()
-
-
-@dataclass(frozen=True)
-class TablesThere(FactSource):
-    """The tables and views that the user's own schema of the database holds."""
-
-    name: str
-
-    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        found = store.connection.execute(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "
-            "AND table_catalog = current_database() ORDER BY table_name"
-        ).fetchall()
-        return [
-            stored_table(store, name, f"{self.name}, table {name}", f"main.{quoted(name)}")
-            for (name,) in found
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +116,7 @@ class StoredModel:
             state = own.begun(evidence, question)
             if resume and note is not None:
                 note(f"going on after step {state.step}")
-            state, status = self._settled(own, state, Limits.of(settings))
+            state, status = settled(own, state, Limits.of(settings), self.progress)
             return own.read(state, replace(status, where=self._where(database))).filtered(top, least)
 
     def query(
@@ -220,19 +187,6 @@ class StoredModel:
             found = with_curve(learn, told)
             return replace(found, status=replace(found.status, where=self._where(database)))
 
-    def _settled(self, own: Any, state: StoredState, limits: Limits) -> tuple[Any, Status]:
-        """At rest; steps that an earlier call has taken count."""
-        limits = own.limits(state, limits)
-        left = limits.iterations - state.step
-        if state.moved <= limits.tolerance or left <= 0:
-            converged = state.moved <= limits.tolerance
-            advice = "" if converged else f"stopped after {state.step} iterations; allow more by --iterations"
-            return state, Status(converged, state.step, advice=advice)
-        program = state.evidence.program
-        left_over = replace(limits, iterations=left)
-        state, status = settle(own, program, state.question, left_over, self._watch(limits), state)
-        return state, replace(status, iterations=state.step)
-
     def evidence_of(self, database: Database) -> StoredEvidence:
         """What is known, nothing asked and nothing given."""
         return self._evidence(database, frozenset(), (), False)
@@ -254,11 +208,11 @@ class StoredModel:
         worlds: Worlds | None = None,
     ) -> tuple[Signature, StoredFacts]:
         """What theory and sources tell, each predicate in the world that it has, if none are given."""
-        _refuse_connections(self.sources)
+        refuse_connections(self.sources)
         rows = tuple(map(parse_literal, given))
         signature = check(self.theory + Theory(rows)) if rows else self.signature
         there = isinstance(database, DuckDB)
-        with _StoreOf(database.connection) if isinstance(database, DuckDB) else Store() as store:
+        with StoreOf(database.connection) if isinstance(database, DuckDB) else Store() as store:
             sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
             reading = Reading(signature.predicates, self.header)
             elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
@@ -293,24 +247,6 @@ class StoredModel:
         said = (engine, show(self.theory), tuple(given), self.open, self.closed, option, counts)
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
-    def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
-        progress = self.progress
-        if progress is None:
-            return None
-        return lambda step, residual: progress(
-            f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0)
-        )
-
 
 def _quiet(*said: object) -> None:
     """For those who want to be told nothing."""
-
-
-def _refuse_connections(sources: Sequence[FactSource]) -> None:
-    """What streams by once cannot be joined again and again."""
-    for source in sources:
-        if isinstance(source, DuckDBConnection | DuckDBRelation):
-            raise UnsupportedError(
-                f"facts of an open connection are not read from a database: {source.name}",
-                hint="give the database itself, --on duckdb:FILE, or its tables as Parquet files",
-            )

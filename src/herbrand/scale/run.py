@@ -8,7 +8,8 @@ another fingerprint.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from herbrand.answers.marginals import Marginals
@@ -16,7 +17,7 @@ from herbrand.answers.status import Status
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits
+from herbrand.engines.loop import Limits, settle
 from herbrand.errors import UnsupportedError
 from herbrand.program.question import Question
 from herbrand.scale.evidence import StoredEvidence
@@ -93,6 +94,26 @@ class StoredEngine(Protocol):
     def residual(self, state: Any) -> float: ...
 
     def read(self, state: Any, status: Status) -> Marginals: ...
+
+
+def settled(
+    engine: Any, state: StoredState, limits: Limits, progress: Callable[[str, float], None] | None
+) -> tuple[Any, Status]:
+    """The state at rest, or where a limit is met; steps that an earlier call has taken count."""
+    limits = engine.limits(state, limits)
+    left = limits.iterations - state.step
+    if state.moved <= limits.tolerance or left <= 0:
+        converged = state.moved <= limits.tolerance
+        advice = "" if converged else f"stopped after {state.step} iterations; allow more by --iterations"
+        return state, Status(converged, state.step, advice=advice)
+
+    def watch(step: int, residual: float) -> None:
+        if progress is not None:
+            progress(f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0))
+
+    program, left_over = state.evidence.program, replace(limits, iterations=left)
+    found, status = settle(engine, program, state.question, left_over, watch, state)
+    return found, replace(status, iterations=found.step)
 
 
 def nothing_to_resume(database: Database) -> UnsupportedError:
