@@ -19,6 +19,7 @@ from benchmarks.measurement import table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BENCHMARKS = {
+    "start": "The cold start of a command, beside the import it cannot do without",
     "parsing": "Reading theories, beside a bare scan of the same text",
     "reading": "Reading the field's own formats, beside a bare scan of the same text",
     "loading": "Loading facts, beside DuckDB's own scan of the same file",
