@@ -134,7 +134,7 @@ def test_moves_of_each_block_are_counted_from_every_step_on() -> None:
 def test_only_blocks_have_a_critic() -> None:
     with pytest.raises(HerbrandError, match="not of sorting"):
         Schooling("sorting", Curriculum(2, 3, method=ActorCritic()))
-    with pytest.raises(HerbrandError, match="without lessons, games or rollouts"):
+    with pytest.raises(HerbrandError, match="without lessons, games, rollouts"):
         Curriculum(2, 3, method=ActorCritic(parts=0))
 
 

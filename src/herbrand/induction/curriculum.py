@@ -48,8 +48,8 @@ class Curriculum:
     graduate; ``solved_share``: of the games to learn from, those drawn from the solved pool; an epoch is an
     exam and so many lessons of so many games; ``sampled``: the share of exam games to be solved when actions
     are drawn by their probabilities; ``rate_decay`` and ``entropy_decay``: from lesson to lesson; ``settle``:
-    what both fall by with every epoch that the last lesson takes; ``retake``: at each exam the pool of failed
-    games is played again, and what is solved by now leaves it."""
+    what both fall by whenever the last lesson has taken ``patience`` more epochs; ``retake``: at each exam
+    the pool of failed games is played again, and what is solved by now leaves it."""
 
     first: int
     last: int
@@ -63,6 +63,7 @@ class Curriculum:
     entropy_decay: float = 0.85
     rate_decay: float = 1.0
     settle: float = 1.0
+    patience: int = 20
     retake: bool = False
     method: Reinforce | ActorCritic = field(default_factory=Reinforce)
 
@@ -72,9 +73,9 @@ class Curriculum:
                 f"lessons from {self.first} to {self.last} objects", hint="from at least 1, and upwards"
             )
         played = self.method.rollouts if isinstance(self.method, Reinforce) else self.method.parts
-        if min(self.lessons, self.games, self.exam_games, played) < 1:
+        if min(self.lessons, self.games, self.exam_games, self.patience, played) < 1:
             raise UnsupportedError(
-                "a curriculum without lessons, games or rollouts", hint="at least 1 of each"
+                "a curriculum without lessons, games, rollouts or patience", hint="at least 1 of each"
             )
 
 
@@ -88,7 +89,7 @@ CURRICULA = {
         games=16,
         exam_games=600,
         rate_decay=0.85,
-        settle=0.9,
+        settle=0.3,
         retake=True,
         method=Reinforce(entropy=0.01),
     ),
@@ -127,6 +128,7 @@ class _State:
     entropy: float
     rate: float
     epoch: int = 0
+    in_last: int = 0
     episodes: int = 0
     seconds: float = 0.0
     graduated: bool = False
@@ -160,7 +162,7 @@ class Schooling:
             if not state.graduated:
                 self._train(until)
                 if size == self.curriculum.last:
-                    self._slow_down(self.curriculum.settle, self.curriculum.settle)
+                    self._settle()
             state.epoch += 1
             state.seconds += time.process_time() - began
             yield Lesson(
@@ -179,6 +181,12 @@ class Schooling:
             return
         self._state.size += 1
         self._slow_down(self.curriculum.rate_decay, self.curriculum.entropy_decay)
+
+    def _settle(self) -> None:
+        plan = self.curriculum
+        self._state.in_last += 1
+        if self._state.in_last % plan.patience == 0:
+            self._slow_down(plan.settle, plan.settle)
 
     def _slow_down(self, rate: float, entropy: float) -> None:
         self._state.rate *= rate
