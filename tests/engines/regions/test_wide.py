@@ -37,7 +37,8 @@ def with_tables(part: Part) -> Propagation:
     assert not graph.wide
     inner = {child for _, child in wide.graph.edges}
     clusters = [region for i, region in enumerate(wide.graph.regions) if i not in inner]
-    singles = [wide.graph.regions[i].scope[0] for i in inner if not wide.graph.is_whole(i)]
+    regions, elements = wide.graph.regions, wide.graph.elements
+    singles = [regions[i].scope[0] for i in inner if any(n < elements[v] for v, n in regions[i].taken)]
     return Propagation(graph, region_graph(clusters, graph.elements, graph.parts, singles, deep=False))
 
 

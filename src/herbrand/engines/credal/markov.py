@@ -16,17 +16,15 @@ the statements hold as they stand.
 
 >>> import numpy as np
 >>> graph = Graph.of(4, np.array([[0, 2], [1, 2], [2, 3]]))
->>> graph.parents(2), graph.descendants(0), graph.acyclic
-((0, 1), (2, 3), True)
->>> graph.separated(0, 1, ()), graph.separated(0, 1, (3,)), graph.separated(0, 3, (2,))
-(True, False, True)
+>>> graph.parents(2), graph.descendants(0), graph.core
+((0, 1), (2, 3), ())
 >>> Graph.of(2, np.array([[0, 1], [1, 0]])).statement(0)
 Statement(atom=0, parents=(1,), others=())
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -112,10 +110,6 @@ class Graph:
                     ready.append(parent)
         return tuple(map(int, np.flatnonzero(left)))
 
-    @property
-    def acyclic(self) -> bool:
-        return not self.core
-
     def ancestors(self, atoms: Collection[int]) -> set[int]:
         """The atoms and all from which one of them is reached."""
         found = set(atoms)
@@ -126,39 +120,6 @@ class Graph:
                     found.add(parent)
                     waiting.append(parent)
         return found
-
-    def separated(self, left: int, right: int, given: Collection[int]) -> bool:
-        """Whether the condition implies that two atoms are independent given others, by d-separation.
-
-        Only without cycles; with one, nothing is implied but the statements and their parts.
-        """
-        assert self.acyclic, "d-separation needs a graph without cycles"
-        return right not in self.reached(left, given)
-
-    def reached(self, atom: int, given: Collection[int]) -> set[int]:
-        """All atoms that are not d-separated from this one given others."""
-        opened = self.ancestors(given)
-        blocked = set(given)
-        seen = {(atom, True)}
-        waiting = [(atom, True)]
-        while waiting:
-            here, upwards = waiting.pop()
-            for step in self._steps(here, upwards, blocked, opened):
-                if step not in seen:
-                    seen.add(step)
-                    waiting.append(step)
-        return {found for found, _ in seen if found not in blocked}
-
-    def _steps(
-        self, here: int, upwards: bool, blocked: set[int], opened: set[int]
-    ) -> Iterator[tuple[int, bool]]:
-        """Where a path goes on from an atom that it has come to from a child (``upwards``) or a parent."""
-        if here not in blocked:
-            yield from ((child, False) for child in self.out[here])
-            if upwards:
-                yield from ((parent, True) for parent in self.into[here])
-        if not upwards and here in opened:
-            yield from ((parent, True) for parent in self.into[here])
 
 
 def graph_of(network: Network) -> Graph:

@@ -100,10 +100,6 @@ class RegionGraph:
         """How many ground regions a region stands for."""
         return choices(Region(()), self.regions[number], self.elements)
 
-    def is_whole(self, number: int) -> bool:
-        """Whether it takes all elements of its variables."""
-        return all(taken == self.elements[variable] for variable, taken in self.regions[number].taken)
-
     @cached_property
     def entering(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For each region the edges whose messages its belief takes, and how many ground ones there are into
