@@ -71,8 +71,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'herbrand' has no attribute '{name}'")
     module, member = _HOMES[name]
-    with (
-        collector_paused()
-    ):  # what is imported stays; looking for garbage in it costs a sixth of torch's import
+    # What is imported stays: looking for garbage in it takes a sixth of torch's import.
+    with collector_paused():
         globals()[name] = getattr(importlib.import_module(module), member)
     return globals()[name]
