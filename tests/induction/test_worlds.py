@@ -85,9 +85,9 @@ def test_an_array_is_sorted_by_swaps() -> None:
     assert arrays.moved(np.array([2, 0])).values.tolist() == [[0, 1, 2], [0, 1, 2]]
 
 
-def test_roads_lead_to_the_nearest() -> None:
+def test_nodes_are_linked_to_their_nearest() -> None:
     """The points are drawn first: every node is linked to its nearest so many, and to those that chose it."""
-    edges = graphs.roads(np.random.default_rng(4), 20, 30)
+    edges = graphs.nearest_neighbours(np.random.default_rng(4), 20, 30)
     places = np.random.default_rng(4)
     places.integers(1, 10, size=(20, 30))
     points = places.random((20, 30, 2))

@@ -31,19 +31,9 @@ def erdos_renyi(
     return (upper | upper.transpose(0, 2, 1)).astype(np.float32)
 
 
-def nearest_neighbours(
-    rng: np.random.Generator, graphs: int, nodes: int, low: float = 0.1, high: float = 0.3
-) -> Truth:
-    """Each node is linked to its ``k`` nearest, where ``k``
-    is a share of the nodes between ``low`` and ``high``."""
-    rank = _ranks(rng, graphs, nodes)
-    degree = np.maximum((rng.uniform(low, high, size=graphs) * nodes).astype(int), 1)
-    return _linked(rank < degree[:, None, None])
-
-
-def roads(rng: np.random.Generator, graphs: int, nodes: int, most: float = 0.3) -> Truth:
+def nearest_neighbours(rng: np.random.Generator, graphs: int, nodes: int, most: float = 0.3) -> Truth:
     """Each node is linked to its ``k`` nearest, where every node has a ``k`` of its own, from 1 to a share of
-    the nodes: the graphs in which the paper's walkers walk (appendix B.4)."""
+    the nodes (the paper's appendix B.4)."""
     degree = rng.integers(1, max(1, int(most * nodes)) + 1, size=(graphs, nodes))
     return _linked(_ranks(rng, graphs, nodes) < degree[:, :, None])
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 
 from herbrand.induction.worlds.decisions import Flags, Numbers, taken, together
-from herbrand.induction.worlds.graphs import roads, shortest
+from herbrand.induction.worlds.graphs import nearest_neighbours, shortest
 
 FARTHEST = 5
 """Distances between start and target go from 1 to this, unless one is asked for."""
@@ -51,7 +51,7 @@ class Walks:
         for attempt in range(TRIES):
             if attempt == TRIES - 1:
                 wanted[waiting] = 1
-            edges = roads(rng, len(waiting), objects)
+            edges = nearest_neighbours(rng, len(waiting), objects)
             lengths = shortest(edges, most)
             chosen = rng.random(lengths.shape) * (lengths == wanted[waiting, None, None])
             best = chosen.reshape(len(waiting), -1).argmax(1)
