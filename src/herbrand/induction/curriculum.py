@@ -99,10 +99,8 @@ CURRICULA = {
         ((20, 50), (50, 20)),
         lessons=20,
         games=64,
-        exam_games=200,
+        exam_games=100,
         rate_decay=0.9,
-        settle=0.3,
-        retake=True,
         method=ActorCritic(),
     ),
 }
