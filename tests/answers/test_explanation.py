@@ -97,3 +97,11 @@ def test_an_interval_has_two_ends() -> None:
     assert both.to_arrow().to_pydict()["quantity"] == ["lower", "lower"]
     assert both.top(1).lower.reasons == low.reasons[:1] and both.top(0).lower.remainder == 0.2
     assert repr(both) == f"{both.lower}\n\n{both.upper}" and both._repr_html_().count("<table>") == 2
+
+
+def test_a_learned_weight_is_shown_short_and_kept_whole() -> None:
+    texts = ["2.1731301310903506: p(x)", "-0.00012345678901: p(x)", "0.25: p(x)", "p(x), 0.123456789: q(x)"]
+    why = Explanation("p", "log-odds", 1.0, "exact", Guarantee.EXACT, tuple(Reason(text) for text in texts))
+    assert [reason["statement"] for reason in why.to_dict()["reasons"]] == texts
+    shown = [statement for _, statement, _ in why.cells() if ":" in statement]
+    assert shown == ["2.1731: p(x)", "-0.00012346: p(x)", "0.25: p(x)", "p(x), 0.123456789: q(x)"]

@@ -18,6 +18,7 @@ contribution  statement           where
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,6 +33,9 @@ from herbrand.language.syntax import Value
 INDENT = "  "
 UNSEEN = 5e-5
 """What rounds to nothing is not shown."""
+
+LEARNED = re.compile(r"\A-?\d+\.\d{7,}(?=: )")
+"""A weight with more digits than anybody writes; a table shows five of them."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +186,8 @@ class IntervalExplanation:
 
 
 def _cells(reason: Reason, indent: str) -> Iterator[tuple[str, str, str]]:
-    yield "" if indent else _signed(reason.contribution), indent + reason.statement, reason.where
+    statement = LEARNED.sub(lambda weight: f"{float(weight[0]):.5g}", reason.statement)
+    yield "" if indent else _signed(reason.contribution), indent + statement, reason.where
     for part in reason.parts:
         yield from _cells(part, indent + INDENT)
 
