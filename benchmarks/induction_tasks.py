@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import torch
@@ -30,9 +30,7 @@ from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
 THOROUGH = Plan(rebuild_widest=True, spread=SPREAD, again=0.5, rate_decay=0.9)
-PLANS = dict.fromkeys(("grandparents", "maternal-great-uncle", "6-connectivity"), THOROUGH) | {
-    "uncle": replace(THOROUGH, patience=0.05)
-}
+PLANS = dict.fromkeys(("grandparents", "uncle", "maternal-great-uncle", "6-connectivity"), THOROUGH)
 """Tasks of several joins; see the decisions."""
 
 WITH_WEIGHTS = 3
