@@ -101,7 +101,10 @@ def test_an_interval_has_two_ends() -> None:
 
 def test_a_learned_weight_is_shown_short_and_kept_whole() -> None:
     texts = ["2.1731301310903506: p(x)", "-0.00012345678901: p(x)", "0.25: p(x)", "p(x), 0.123456789: q(x)"]
+    texts.append("1.23456789e-06: p(x)")
     why = Explanation("p", "log-odds", 1.0, "exact", Guarantee.EXACT, tuple(Reason(text) for text in texts))
     assert [reason["statement"] for reason in why.to_dict()["reasons"]] == texts
     shown = [statement for _, statement, _ in why.cells() if ":" in statement]
-    assert shown == ["2.1731: p(x)", "-0.00012346: p(x)", "0.25: p(x)", "p(x), 0.123456789: q(x)"]
+    assert shown == [
+        *("2.1731: p(x)", "-0.00012346: p(x)", "0.25: p(x)", "p(x), 0.123456789: q(x)", "1.2346e-06: p(x)")
+    ]

@@ -34,7 +34,7 @@ INDENT = "  "
 UNSEEN = 5e-5
 """What rounds to nothing is not shown."""
 
-LEARNED = re.compile(r"\A-?\d+\.\d{7,}(?=: )")
+LEARNED = re.compile(r"\A-?\d+\.\d{7,}(e-?\d+)?(?=: )")
 """A weight with more digits than anybody writes; a table shows five of them."""
 
 

@@ -23,3 +23,13 @@ class Status:
     advice: str = ""
     trace: tuple[float, ...] = field(default=(), repr=False)
     where: str = ""
+
+
+def out_of_iterations(steps: int) -> str:
+    """The advice where a run had no more steps to make."""
+    return f"stopped after {steps} iterations; allow more by --iterations"
+
+
+def out_of_time(seconds: float) -> str:
+    """The advice where a run had no more time."""
+    return f"stopped after {seconds:.1f} s; allow more by --time-limit"

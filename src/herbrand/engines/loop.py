@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from herbrand.answers.status import Status
+from herbrand.answers.status import Status, out_of_iterations, out_of_time
 from herbrand.engines.engine import Engine, Settings
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -86,7 +86,7 @@ def settle(
 
 def _limit_met(limits: Limits, steps: int, seconds: float) -> str:
     if steps >= limits.iterations:
-        return f"stopped after {steps} iterations; allow more by --iterations"
+        return out_of_iterations(steps)
     if limits.seconds is not None and seconds >= limits.seconds:
-        return f"stopped after {seconds:.1f} s; allow more by --time-limit"
+        return out_of_time(seconds)
     return ""

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from herbrand.answers.status import out_of_iterations, out_of_time
+
 MOST_NEWTON = 500
 """A step of Newton's solves a system over the weights; above this many L-BFGS is faster."""
 MOST_HALVINGS = 40
@@ -84,14 +86,16 @@ def climb(
         return Top(np.empty(0), slope.value_and_gradient(np.empty(0))[0], 0, True)
     start = np.zeros(size) if start is None else start
     if patience.taken >= patience.iterations:
-        return Top(start, slope.value_and_gradient(start)[0], patience.taken, False, _spent(patience.taken))
+        return Top(
+            start,
+            slope.value_and_gradient(start)[0],
+            patience.taken,
+            False,
+            out_of_iterations(patience.taken),
+        )
     if slope.hessian is not None and not penalty.l1 and size <= MOST_NEWTON:
         return _newton(slope, slope.hessian, penalty.l2, patience, start)
     return _quasi_newton(slope, size, penalty, patience, start)
-
-
-def _spent(steps: int) -> str:
-    return f"stopped after {steps} iterations; allow more by --iterations"
 
 
 class _Clock:
@@ -109,9 +113,9 @@ class _Clock:
         if self.patience.watch is not None:
             self.patience.watch(self.steps, value)
         if self.steps >= self.patience.iterations:
-            return _spent(self.steps)
+            return out_of_iterations(self.steps)
         if self.patience.seconds is not None and time.perf_counter() - self.began > self.patience.seconds:
-            return f"stopped after {self.patience.seconds:.1f} s; allow more by --time-limit"
+            return out_of_time(self.patience.seconds)
         return ""
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from herbrand.answers.status import Status
+from herbrand.answers.status import Status, out_of_time
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.learning.stopping import EarlyStopping
 
@@ -37,7 +37,7 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int, save: Cal
         if settings.watch is not None:
             settings.watch(Progress(state.steps, most, "loss", state.stopping.mean))
         if settings.seconds is not None and time.perf_counter() - began > settings.seconds:
-            advice = f"stopped after {settings.seconds:.1f} s; allow more by --time-limit"
+            advice = out_of_time(settings.seconds)
             break
         if settings.save is not None and state.steps % SAVED_EVERY == 0:
             save(settings.save)

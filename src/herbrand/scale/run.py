@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
+from herbrand.answers.status import Status, out_of_iterations
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings
@@ -104,7 +104,7 @@ def settled(
     left = limits.iterations - state.step
     if state.moved <= limits.tolerance or left <= 0:
         converged = state.moved <= limits.tolerance
-        advice = "" if converged else f"stopped after {state.step} iterations; allow more by --iterations"
+        advice = "" if converged else out_of_iterations(state.step)
         return state, Status(converged, state.step, advice=advice)
 
     def watch(step: int, residual: float) -> None:

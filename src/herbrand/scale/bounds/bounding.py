@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.status import Status, out_of_iterations
 from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.engine import MOST_PASSES, TOLERANCE
@@ -96,7 +96,7 @@ def _settled(engine: StoredAriel, state: State, asked: Asked, began: float) -> t
     most = settings.iterations or MOST_PASSES
     if state.moved <= tolerance or state.step >= most:
         converged = state.moved <= tolerance
-        advice = "" if converged else f"stopped after {state.step} iterations; allow more by --iterations"
+        advice = "" if converged else out_of_iterations(state.step)
         return state, Status(converged, state.step, advice=advice)
 
     def watch(number: int, residual: float) -> None:
