@@ -59,8 +59,16 @@ def test_equal_seeds_give_equal_runs_and_a_saved_one_goes_on(tmp_path: Path) -> 
     assert not torch.equal(weights(whole), weights(Training(task, SHORT, seed=4)))
 
 
-@pytest.mark.parametrize("changed", [{"again": 0.5}, {"rate_decay": 0.5}, {"patience": 0.25, "rate": 0.0}])
-def test_a_saved_run_keeps_failures_rate_and_restarts(
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"again": 0.5},
+        {"rate_decay": 0.5},
+        {"patience": 0.25, "rate": 0.0},
+        {"starts": 3, "start_examples": 16, "exam_every": 8},
+    ],
+)
+def test_a_saved_run_keeps_failures_rate_restarts_and_starts(
     changed: dict[str, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any exam counts as nearly right here, so that the rate falls; each change makes another run."""
@@ -104,6 +112,26 @@ def test_a_run_that_stands_still_begins_again() -> None:
     training = Training(task_named("1-out-degree"), plan, seed=0)
     told = list(training.run())
     assert told[-1].restarts > 0 and told[-1].examples == 96
+
+
+def test_of_several_starts_the_one_with_the_least_loss_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is learned here; uncles are rare, so that of constant answers a "no" has the least loss."""
+    biases = iter([3.0, -3.0, 0.0, 1.0, -1.0])
+
+    def constant(machine: TargetMachine, seed: int, spread: float) -> None:
+        for weight in machine.parameters():
+            torch.nn.init.zeros_(weight)
+        torch.nn.init.constant_(machine.conclusion.bias, next(biases))
+
+    monkeypatch.setattr("herbrand.induction.training.draw_weights", constant)
+    plan = replace(SHORT, rate=0.0, starts=3, start_examples=16, patience=0.2, examples=160)
+    training, goes_on = Training(task_named("uncle"), plan, seed=3), []
+    for progress in training.run():
+        goes_on.append((progress.examples, training.machine.conclusion.bias.item(), progress.restarts))
+        if progress.restarts:
+            break
+    race = [(16, -3.0, 0), (32, 0.0, 0), (48, -3.0, 0)]
+    assert goes_on == [*race, (80, -3.0, 0), (112, -3.0, 0), (128, -1.0, 1)]
 
 
 def test_worlds_fail_that_are_not_right_by_the_margin_everywhere() -> None:

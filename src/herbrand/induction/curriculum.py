@@ -96,11 +96,13 @@ CURRICULA = {
     "blocks": Curriculum(
         2,
         12,
-        ((20, 50), (50, 20)),
+        ((20, 50), *[(50, 20)] * 10),
         lessons=20,
         games=64,
         exam_games=100,
         rate_decay=0.9,
+        settle=0.5,
+        patience=5,
         method=ActorCritic(),
     ),
 }

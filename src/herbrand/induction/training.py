@@ -34,6 +34,9 @@ from herbrand.tensor_files import read_tensors, save_tensors
 NEARLY = 0.999
 """The share of right tuples from which on a training may slow down."""
 
+COMPARED = 64
+"""Worlds, the same for each, on which first stretches are compared."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -42,7 +45,9 @@ class Plan:
     ``patience``: the share of the budget without a better loss after which weights are drawn anew;
     ``margin``: the smallest log-odds on the right side that graduates; ``spread``: of fresh weights;
     ``again``: the share of a batch that are worlds met before and not all right by the margin, while there
-    are any; ``rate_decay``: the rate is multiplied by this at every exam in which ``NEARLY`` all is right."""
+    are any; ``rate_decay``: the rate is multiplied by this at every exam in which ``NEARLY`` all is right;
+    ``starts``: of so many draws of weights, each trained on ``start_examples``, the one with the least loss
+    goes on."""
 
     examples: int | None = None
     batch: int = 16
@@ -55,6 +60,8 @@ class Plan:
     spread: float = 1.0
     again: float = 0.0
     rate_decay: float = 1.0
+    starts: int = 1
+    start_examples: int = 1_600
     width: int = 8
     hidden: tuple[int, ...] = ()
     rebuild_widest: bool = False
@@ -91,6 +98,7 @@ class Training:
         )
         self._worlds = np.random.default_rng([seed, 0])
         self._failures = Failures()
+        self._leader: dict[str, torch.Tensor] = {}
         self._state = _State()
         self._begin()
 
@@ -103,11 +111,13 @@ class Training:
         while not self._state.graduated and self._state.examples < self.budget:
             began = time.process_time()
             self._restart_if_still()
+            starting = self._starting()
             losses, rights = self._lesson(until)
-            exam = self._exam() if not _past(until) else ()
-            taken = time.process_time() - began
-            self._note(float(np.mean(losses)), exam, taken)
+            exam = self._exam() if not starting and not _past(until) else ()
+            self._note(float(np.mean(losses)), exam)
             self._slow_down(exam)
+            self._compare_starts()
+            self._state.seconds += time.process_time() - began
             yield self._progress(float(np.mean(losses)), float(np.mean(rights)), exam)
             if _past(until):
                 return
@@ -116,7 +126,7 @@ class Training:
         """One stretch of training: the losses, and the shares of tuples that were right."""
         losses, rights = [], []
         state, size = self._state, self.task.sizes[0]
-        for _ in range(max(1, self.plan.exam_every // self.plan.batch)):
+        for _ in range(max(1, self._stretch() // self.plan.batch)):
             sample = self._batch(size)
             log_odds = self.machine(sample.predicates, sample.present)
             loss = balanced_loss(log_odds, sample, self.plan.most_balance)
@@ -130,6 +140,35 @@ class Training:
             if state.examples >= self.budget or _past(until):
                 break
         return losses, rights
+
+    def _stretch(self) -> int:
+        """Examples until something is to be decided."""
+        if self._starting():
+            return self._state.start_at + self.plan.start_examples - self._state.examples
+        return self.plan.exam_every
+
+    def _starting(self) -> bool:
+        return self.plan.starts > 1 and self._state.start < self.plan.starts
+
+    def _compare_starts(self) -> None:
+        """Where a first stretch has ended: the next begins, or the best goes on."""
+        state = self._state
+        if not self._starting() or self._stretch() >= self.plan.batch:
+            return
+        rng = np.random.default_rng([self.seed, 3, state.restarts])
+        sample = self.task.draw_for_training(rng, COMPARED, self.task.sizes[0])
+        with torch.no_grad():
+            loss = float(balanced_loss(self.conclude(sample), sample, self.plan.most_balance))
+        if loss < state.leading or not self._leader:
+            state.leading = loss
+            self._leader = {name: tensor.clone() for name, tensor in self._learned().items()}
+        state.start += 1
+        if self._starting():
+            self._draw()
+        else:
+            self._take_up(self._leader)
+            self._leader = {}
+            state.best, state.best_at = float("inf"), state.examples
 
     def _batch(self, size: int) -> Sample:
         """Fresh worlds, and some that were failed before."""
@@ -156,9 +195,8 @@ class Training:
     def conclude(self, sample: Sample) -> torch.Tensor:
         return self.machine(sample.predicates, sample.present)
 
-    def _note(self, loss: float, exam: tuple[Marks, ...], seconds: float) -> None:
+    def _note(self, loss: float, exam: tuple[Marks, ...]) -> None:
         state = self._state
-        state.seconds += seconds
         passed = len(exam) == 2 and all(m.margin > self.plan.margin for m in exam)
         state.graduated = passed
         if loss < 0.95 * state.best or (exam and exam[0].perfect):
@@ -167,7 +205,8 @@ class Training:
     def _restart_if_still(self) -> None:
         """Before a lesson, not after the exam: a run saved between them goes on as if not stopped."""
         state = self._state
-        if state.examples - state.best_at >= self.plan.patience * self.budget:
+        still = state.examples - state.best_at >= self.plan.patience * self.budget
+        if still and not self._starting():
             state.restarts += 1
             self._begin()
 
@@ -182,9 +221,15 @@ class Training:
 
     def _begin(self) -> None:
         state = self._state
-        state.slowed = 0
-        state.best, state.best_at = float("inf"), state.examples
-        drawn = int(np.random.default_rng([self.seed, 2, state.restarts]).integers(2**31))
+        state.slowed = state.start = 0
+        state.best, state.leading = float("inf"), float("inf")
+        state.best_at = state.examples
+        self._draw()
+
+    def _draw(self) -> None:
+        state = self._state
+        state.start_at = state.examples
+        drawn = int(np.random.default_rng([self.seed, 2, state.restarts, state.start]).integers(2**31))
         draw_weights(self.machine, drawn, self.plan.spread)
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
 
@@ -198,8 +243,7 @@ class Training:
 
     def save(self, path: str | Path) -> None:
         """Everything needed to go on."""
-        tensors = {f"machine.{name}": tensor for name, tensor in self.machine.state_dict().items()}
-        tensors |= optimiser_slots(self._optimiser, self.machine)
+        tensors = self._learned() | {f"leader.{name}": tensor for name, tensor in self._leader.items()}
         about = {
             "task": self.task.name,
             "seed": self.seed,
@@ -215,13 +259,22 @@ class Training:
         tensors, about = read_tensors(path)
         ours = {"task": self.task.name, "seed": self.seed, "plan": json.loads(json.dumps(asdict(self.plan)))}
         refuse_another(path, about, ours)
-        self.machine.load_state_dict(within("machine", tensors))
         self._state = _State(**about["state"])
         self._worlds.bit_generator.state = json.loads(about["worlds"])
+        self._take_up(tensors)
+        self._leader = within("leader", tensors)
+        self._failures = Failures.of(within("failures", tensors))
+
+    def _learned(self) -> dict[str, torch.Tensor]:
+        """Weights and what the optimiser remembers of them, by names to save them under."""
+        tensors = {f"machine.{name}": tensor for name, tensor in self.machine.state_dict().items()}
+        return tensors | optimiser_slots(self._optimiser, self.machine)
+
+    def _take_up(self, tensors: dict[str, torch.Tensor]) -> None:
+        self.machine.load_state_dict(within("machine", tensors))
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
         restore_optimiser(self._optimiser, self.machine, tensors)
         self._set_rate()
-        self._failures = Failures.of(within("failures", tensors))
 
 
 @dataclass
@@ -233,6 +286,9 @@ class _State:
     best_at: int = 0
     restarts: int = 0
     slowed: int = 0
+    start: int = 0
+    start_at: int = 0
+    leading: float = float("inf")
     seconds: float = 0.0
     graduated: bool = False
 
