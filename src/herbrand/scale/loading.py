@@ -236,6 +236,9 @@ class Loading:
             checks.append(("have two weights", f"SELECT * FROM {tables.true} WHERE w <> w_least"))
         if true and predicate.value_type is not None:
             checks.append(("have two values", _repeated(tables.true, columns[:-1])))
+        if false and predicate.value_type is not None:
+            values = len(domains[predicate.value_type])
+            checks.append(("have none of its values", _repeated(tables.false, columns[:-1], values)))
         for message, query in checks:
             rows = self.database.rows(f"SELECT * FROM ({query}) q LIMIT 1")
             if rows:
@@ -258,8 +261,9 @@ def _weighted(source: str, columns: Sequence[str]) -> str:
     return f"SELECT {', '.join((*columns, weights))} FROM {source} WHERE p = 1{groups}"
 
 
-def _repeated(table: str, columns: Sequence[str]) -> str:
+def _repeated(table: str, columns: Sequence[str], times: int = 2) -> str:
+    """What stands in a table so many times or more."""
     if not columns:
-        return f"SELECT COUNT(*) AS n FROM {table} HAVING COUNT(*) > 1"
+        return f"SELECT COUNT(*) AS n FROM {table} HAVING COUNT(*) >= {times}"
     listed = ", ".join(columns)
-    return f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING COUNT(*) > 1"
+    return f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING COUNT(*) >= {times}"

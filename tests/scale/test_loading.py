@@ -1,0 +1,255 @@
+"""Facts numbered in a database against dictionaries and sets, whatever format they come in."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from herbrand.contraction.relational_databases import DuckDB
+from herbrand.errors import FactsError
+from herbrand.facts.source import fact_sources
+from herbrand.facts.world import Worlds
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import FactRows
+from herbrand.scale import loading
+from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
+from herbrand.scale.loading import LOADING
+from herbrand.scale.sources import StoreOf
+from tests.facts import formats
+from tests.facts.formats import Table
+from tests.facts.test_against_oracle import fact_rows, signature_of, tables
+from tests.facts.vocabulary import PREDICATES, SIGNATURE, TYPES, unique
+from tests.oracles.facts import Constant, ContradictionError, Known
+from tests.oracles.facts import load as load_by_hand
+
+SOME = settings(max_examples=4, deadline=None)
+WRITERS = [
+    write for write in formats.MARKED if write not in (formats.duckdb_relation, formats.duckdb_connection)
+]
+"""An open connection cannot be read by another database; that it is refused is tested with the models."""
+
+
+def stored(
+    database: DuckDB,
+    signature: Signature,
+    facts: Any = None,
+    rows: Sequence[FactRows] = (),
+    header: bool | None = True,
+    resume: bool = False,
+    worlds: Worlds | None = None,
+) -> tuple[Signature, StoredFacts]:
+    with StoreOf(database.connection) as store:
+        told = (rows, signature, fact_sources(facts), worlds or Worlds(), header)
+        return stored_facts(database, store, *told, resume=resume)
+
+
+def known(signature: Signature, found: StoredFacts) -> dict[str, Known]:
+    """What the tables say, as constants; a row that stands twice is an error."""
+    told = {}
+    for name, named in found.tables.items():
+        types = signature.predicates[name].column_types
+        columns = [f"a{place}" for place in range(len(types))]
+        domains = [found.facts.domains[kind] for kind in types]
+
+        def rows(table: str, *more: str, names=columns, of=domains) -> list[tuple[Any, ...]]:
+            listed = found.database.rows(f"SELECT {', '.join((*names, *more)) or '1'} FROM {table}")
+            return [
+                (*(domain.value(i) for domain, i in zip(of, row, strict=False)), *row[len(of) :])
+                for row in listed
+            ]
+
+        weights = rows(named.true, "w") if named.weighted else []
+        told[name] = Known(
+            unique(rows(named.true)),
+            unique(rows(named.false)),
+            {row[:-1]: row[-1] for row in rows(named.soft, "p")},
+            {row[:-1]: row[-1] for row in weights},
+        )
+        assert named.counts == (len(told[name].true), len(told[name].false), len(told[name].soft))
+    return told
+
+
+def domains(found: StoredFacts) -> dict[str, list[Constant]]:
+    return {name: list(domain) for name, domain in found.facts.domains.items()}
+
+
+def agree(table: Table, facts: Any = None, rows: Sequence[FactRows] = ()) -> None:
+    signature = signature_of(table)
+    closed = {name: kind.values for name, kind in signature.types.items() if kind.values}
+    with DuckDB() as database:
+        try:
+            expected = load_by_hand(table.said(), {table.predicate: table.types}, closed, ("area",))
+        except ContradictionError:
+            with pytest.raises(FactsError, match="is said to"):
+                stored(database, signature, facts, rows)
+            return
+        signature, found = stored(database, signature, facts, rows)
+        assert domains(found) == expected[0]
+        (mine,), (theirs,) = known(signature, found).values(), expected[1].values()
+        assert (mine.true, mine.false, mine.soft) == (theirs.true, theirs.false, theirs.soft)
+        if table.mark == "weight" and table.rows:
+            assert mine.weights == theirs.weights
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_random_tables(write: Callable[[Table, Path], Any]) -> None:
+    @given(table=tables(marked=True))
+    def check(table: Table) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            agree(table, write(table, Path(folder)))
+
+    settings(SOME)(check)()
+
+
+@given(table=tables(marked=True) | tables(marked=False))
+@settings(SOME, max_examples=12)
+def test_facts_of_a_theory(table: Table) -> None:
+    agree(table, rows=fact_rows(table))
+
+
+@given(table=tables(marked=False))
+@settings(SOME, max_examples=6)
+def test_large_tables_are_numbered_in_parts(table: Table) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(loading, "ROWS_AT_A_TIME", 2)
+        agree(table, formats.parquet(table, Path(folder)))
+
+
+def people(rows: Sequence[tuple[str, ...]], name: str = "friends") -> dict[str, pa.Table]:
+    columns = zip(*rows, strict=True)
+    return {name: pa.table({f"c{place}": list(column) for place, column in enumerate(columns)})}
+
+
+def of(*names: str) -> Signature:
+    predicates = {name: PREDICATES[name] for name in names}
+    kinds = {kind for predicate in predicates.values() for kind in predicate.column_types}
+    return Signature({kind: TYPES[kind] for kind in TYPES if kind in kinds}, predicates, strict=True)
+
+
+CONTRADICTIONS: list[tuple[str, Mapping[str, list[Any]], str]] = [
+    ("smokes", {"a": ["x", "x"], "truth": [True, False]}, r'smokes\("x"\) is said to be true and false'),
+    ("smokes", {"a": ["x", "x"], "probability": [0.2, 0.3]}, r'smokes\("x"\) .* have two probabilities'),
+    ("smokes", {"a": ["x", "x"], "weight": [1.0, 2.0]}, r'smokes\("x"\) is said to have two weights'),
+    ("area", {"a": ["p", "p"], "v": ["ai", "db"]}, r'area\("p"\) is said to have two values'),
+    (
+        "area",
+        {"a": ["p"] * 3, "v": ["ai", "db", "theory"], "truth": [False] * 3},
+        r'area\("p"\) .* none of its',
+    ),
+    ("alarm", {"truth": [True, False]}, "alarm is said to be true and false"),
+    ("alarm", {"probability": [0.5, 0.6]}, "alarm is said to have two probabilities"),
+    ("alarm", {"weight": [0.5, 0.6]}, "alarm is said to have two weights"),
+]
+
+
+@pytest.mark.parametrize(("name", "columns", "said"), CONTRADICTIONS)
+@pytest.mark.parametrize("in_place", [True, False])
+def test_contradictions_name_the_atom(
+    tmp_path: Path, name: str, columns: Mapping[str, list[Any]], said: str, in_place: bool
+) -> None:
+    table = pa.table(dict(columns))
+    facts: Any = {name: table}
+    if in_place:
+        pa.parquet.write_table(table, tmp_path / f"{name}.parquet")
+        facts = tmp_path
+    with DuckDB() as database, pytest.raises(FactsError, match=said):
+        stored(database, of(name), facts)
+
+
+@pytest.mark.parametrize("mark", [None, "truth", "probability", "weight"])
+def test_a_predicate_without_arguments(mark: str | None) -> None:
+    columns = {} if mark is None else {mark: {"truth": [True], "probability": [0.25], "weight": [3.0]}[mark]}
+    rows = [] if columns else [FactRows("alarm", (), 1)]
+    with DuckDB() as database:
+        facts = {"alarm": pa.table(columns)} if columns else None
+        _, found = stored(database, of("alarm"), facts, rows)
+        counts = {"probability": (0, 0, 1)}.get(mark or "", (1, 0, 0))
+        assert found.tables["alarm"].counts == counts
+
+
+def test_a_constant_outside_a_closed_type(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x", "y", "z"], "b": ["junior", "boss", "chief"]})
+    pa.parquet.write_table(table, tmp_path / "rank.parquet")
+    with DuckDB() as database, pytest.raises(FactsError, match=r"2 rows .* column 2 that is not in type"):
+        stored(database, of("rank"), tmp_path)
+
+
+def test_soft_facts_of_an_observed_predicate() -> None:
+    facts = {"knows": pa.table({"a": ["x"], "b": ["y"], "probability": [0.5]})}
+    with DuckDB() as database, pytest.raises(FactsError, match=r"'knows' is observed.*1 rows") as caught:
+        stored(database, of("knows"), facts)
+    assert "--open knows" in str(caught.value)
+    with DuckDB() as database:
+        _, found = stored(database, of("knows"), facts, worlds=Worlds(open=("knows",)))
+        assert found.tables["knows"].counts == (0, 0, 1)
+
+
+class TestGoingOn:
+    """A load that was cut off, and one that was done."""
+
+    FACTS = people([("a", "b"), ("b", "c"), ("a", "b")])
+
+    def test_what_is_whole_is_not_made_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[str] = []
+        make = DuckDB.make
+
+        def counted(self: DuckDB, table: str, query: str) -> None:
+            made.append(table)
+            make(self, table, query)
+
+        with DuckDB() as database:
+            with monkeypatch.context() as patch:
+                patch.setattr(loading.Loading, "_make_facts", lambda *_: _cut_off())
+                with pytest.raises(KeyboardInterrupt):
+                    stored(database, of("friends"), self.FACTS)
+            assert not database.has(KEPT) and database.noted(LOADING)["made"] == ["domain_0"]
+            monkeypatch.setattr(DuckDB, "make", counted)
+            _, found = stored(database, of("friends"), self.FACTS, resume=True)
+            assert "domain_0" not in made
+            assert found.tables["friends"].counts == (2, 0, 0)
+            assert database.has(KEPT) and not database.has(LOADING)
+
+    def test_a_load_of_other_sources_is_begun_anew(self) -> None:
+        with DuckDB() as database:
+            database.keep(LOADING, json.dumps({"sources": ["others"], "made": ["domain_0", "true_0"]}))
+            _, found = stored(database, of("friends"), self.FACTS, resume=True)
+            assert domains(found) == {"person": ["a", "b", "c"]}
+
+    def test_nothing_but_the_tables_is_left(self) -> None:
+        with DuckDB() as database:
+            stored(database, of("friends", "born"), self.FACTS)
+            names = {name for (name,) in database.rows("SELECT table_name FROM duckdb_tables()")}
+            assert names == {
+                "domain_0", "domain_1", "true_0", "false_0", "soft_0", "true_1", "false_1", "soft_1", "facts",
+            }  # fmt: skip
+
+    def test_what_was_kept_is_found_again(self) -> None:
+        signature = of("friends", "rank", "born")
+        facts = {**self.FACTS, "born": pa.table({"a": ["a"], "b": [1999], "weight": [2.0]})}
+        with DuckDB() as database:
+            told, found = stored(database, signature, facts)
+            with StoreOf(database.connection) as store:
+                again = kept_facts(database, store, (), signature, fact_sources(facts), Worlds(), True)
+            assert again is not None
+            assert domains(again[1]) == domains(found) and again[1].tables == found.tables
+            assert known(*again) == known(told, found)
+            assert again[0] == told
+
+    @pytest.mark.parametrize("kept", [None, "not json", '{"types": {}, "tables": {}}'])
+    def test_what_is_of_another_theory_is_not(self, kept: str | None) -> None:
+        with DuckDB() as database:
+            if kept is not None:
+                database.keep(KEPT, kept)
+            with StoreOf(database.connection) as store:
+                assert kept_facts(database, store, (), SIGNATURE, (), Worlds()) is None
+
+
+def _cut_off() -> None:
+    raise KeyboardInterrupt
