@@ -174,6 +174,21 @@ def test_a_predicate_without_arguments(mark: str | None) -> None:
         assert found.tables["alarm"].counts == counts
 
 
+@pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.int64()])
+def test_an_empty_table_says_nothing_of_its_constants(tmp_path: Path, kind: pa.DataType) -> None:
+    """Beside rows of the other kind, in memory as in the database."""
+    empty = pa.table({"a": pa.array([], kind), "b": pa.array([], kind)})
+    pa.parquet.write_table(empty, tmp_path / "friends.parquet")
+    pa.parquet.write_table(empty, tmp_path / "born.parquet")
+    facts = {"friends": str(tmp_path / "friends.parquet"), "born": str(tmp_path / "born.parquet")}
+    rows = [FactRows("born", (("x",), (1999,)), 1)]
+    with DuckDB() as database:
+        _, found = stored(database, of("friends", "born"), facts, rows, header=None)
+        assert domains(found) == {"person": ["x"], "year": [1999]}
+        assert found.tables["born"].counts == (1, 0, 0)
+        assert found.tables["friends"].counts == (0, 0, 0)
+
+
 def test_a_constant_outside_a_closed_type(tmp_path: Path) -> None:
     table = pa.table({"a": ["x", "y", "z"], "b": ["junior", "boss", "chief"]})
     pa.parquet.write_table(table, tmp_path / "rank.parquet")

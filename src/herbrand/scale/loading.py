@@ -121,7 +121,11 @@ class Loading:
             mentioned = signature.mentioned.get(name, ())
             kind = kind_of(name, declared.kind if declared.declared else None, uses, mentioned)
             self.report(f"numbering the constants of {name}", 0.3)
-            parts = [f"SELECT c{place} AS value FROM ({one.query}) q" for one, place in uses]
+            parts = [
+                f"SELECT c{place} AS value FROM ({one.query}) q"
+                for one, place in uses
+                if one.kinds[place] is not None
+            ]
             if mentioned:
                 parts.append(" UNION ALL ".join(f"SELECT {constant(v)} AS value" for v in mentioned))
             union = " UNION ALL ".join(parts) or "SELECT CAST(NULL AS BIGINT) AS value LIMIT 0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError, UnsupportedError
@@ -17,7 +17,10 @@ from herbrand.language.syntax import Value
 
 @dataclass(frozen=True)
 class Said:
-    """What one table says of a predicate: a query for columns ``c0`` ..., ``p`` and ``w``."""
+    """What one table says of a predicate: a query for columns ``c0`` ..., ``p`` and ``w``.
+
+    ``kinds``: what the constants of each column are; None where there is none.
+    """
 
     table: OpenTable
     predicate: Predicate
@@ -71,6 +74,8 @@ def judged(found: Said, table: StoredTable, database: Database) -> Said:
         count = _count(found, condition, database)
         if count:
             raise FactsError(table.whole.mistake(f"{count:,} cells of column '{mark}' are no {expected}"))
+    if not database.rows(f"SELECT 1 FROM ({found.query}) q LIMIT 1"):
+        return replace(found, kinds=(None,) * len(found.kinds))
     return found
 
 
