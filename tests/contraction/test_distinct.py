@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 import torch
 
-from herbrand.contraction import Contraction, Dense, Sparse, contract, plan
-from herbrand.contraction.distinct import expand
+from herbrand.contraction import Contraction, Dense, Sparse, contract, plan, run
+from herbrand.contraction.distinct import Term, expand
+from herbrand.contraction.planner import forget
+from tests.work import calls
 
 
 def all_distinct(text: str, axes: str, size: int = 5, algebra: str = "real") -> Contraction:
@@ -76,3 +78,76 @@ def test_cost_of_a_chain() -> None:
     free = plan(Contraction.parse("a b, b c -> a c", sizes))
     apart = plan(Contraction.parse("a b, b c -> a c", sizes, distinct=combinations("abc", 2)))
     assert apart.operations == free.operations
+
+
+class TestWhereAPairIsSettled:
+    SIZES = dict.fromkeys("abc", 4)
+
+    def settled(self, text: str, pair: str, unmaskable: frozenset[int] = frozenset()) -> list[Term]:
+        asked = Contraction.parse(text, self.SIZES, distinct=[(pair[0], pair[1])])
+        return list(expand(asked, has_subtraction=True, unmaskable=unmaskable))
+
+    def test_in_the_smallest_operand_that_has_both(self) -> None:
+        (term,) = self.settled("a b c, b a, a c -> c", "ab")
+        assert term.hollow == ((1, 1, 0),)
+        assert dict(term.diagonals) == {1: [(1, 0)]}
+
+    def test_in_the_first_of_equal_ones(self) -> None:
+        (term,) = self.settled("b c, a b, a b -> c", "ab")
+        assert term.hollow == ((1, 0, 1),)
+
+    def test_not_in_an_operand_with_a_background(self) -> None:
+        (term,) = self.settled("a b, a b c -> c", "ab", frozenset({0}))
+        assert term.hollow == ((1, 0, 1),)
+        (term,) = self.settled("a b, b c -> a b", "ab", frozenset({0}))
+        assert (term.hollow, term.apart) == ((), (("a", "b"),))
+
+    def test_in_the_result_where_no_operand_has_both(self) -> None:
+        (term,) = self.settled("a c, c b -> b a", "ab")
+        assert (term.hollow, term.apart, term.unequal) == ((), (("a", "b"),), ())
+
+    def test_by_subtraction_where_neither_does(self) -> None:
+        free, equal = self.settled("a c, c b -> c", "ab")
+        assert (free.sign, equal.sign) == (1, -1)
+        assert equal.contraction.operands == (("a", "c"), ("c", "a"))
+        assert set(equal.contraction.sizes) == {"a", "c"}
+
+    def test_an_output_axis_survives_the_merging(self) -> None:
+        _, equal = self.settled("a c, c b -> b", "ab")
+        assert equal.contraction.output == ("b",) and "a" not in equal.contraction.sizes
+
+    def test_each_operand_knows_its_own_diagonals(self) -> None:
+        asked = Contraction.parse(
+            "a b c, b c ->", self.SIZES, distinct=[("a", "b"), ("a", "c"), ("b", "c")], algebra="log"
+        )
+        (term,) = expand(asked, has_subtraction=False)
+        assert dict(term.diagonals) == {0: [(0, 1), (0, 2)], 1: [(0, 1)]}
+
+
+def chain_apart(length: int, algebra: str) -> Contraction:
+    axes = [f"x{place}" for place in range(length + 1)]
+    links = tuple(pairwise(axes))
+    return Contraction(links, (), dict.fromkeys(axes, 3), frozenset(links), algebra)
+
+
+@pytest.mark.parametrize("algebra", ["log", "real"])
+def test_thousands_of_pairs_cost_what_they_are(algebra: str) -> None:
+    """Neighbours in a chain differ: each pair looks at its own operand, each operand at its own pairs."""
+
+    def work(length: int) -> None:
+        asked = chain_apart(length, algebra)
+        tables = [Dense(torch.full((3, 3), 0.5, dtype=torch.float64))] * length
+        run(plan(asked), tables)
+
+    forget()
+    work(10)
+    small, large = calls(work, 150), calls(work, 1500)
+    assert large < 15 * small
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_a_chain_of_neighbours_that_differ(length: int) -> None:
+    """3 × 2ⁿ colourings of a chain with three colours."""
+    ones = Dense(torch.ones(3, 3, dtype=torch.int64))
+    found = contract(chain_apart(length, "counting"), [ones] * length).to_dense()
+    assert found.item() == 3 * 2**length

@@ -99,7 +99,7 @@ def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor], slot: int)
     term = route.term
     if slot < len(tensors):
         axes, tensor = term.contraction.operands[slot], tensors[slot]
-        pairs = [(left, right) for operand, left, right in term.hollow if operand == slot]
+        pairs = term.diagonals.get(slot, ())
     else:
         axes = term.unequal[slot - len(tensors)]
         tensor = algebra.full(term.contraction.shape(axes), algebra.one, tensors[0] if tensors else None)

@@ -20,9 +20,10 @@ result and which name no pairs any more. A pair is settled in the cheapest way t
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from herbrand.contraction.expression import Axes, Contraction, Pair
 
@@ -41,6 +42,14 @@ class Term:
     """Pairs of output axes: the result is zero where they agree."""
     unequal: tuple[Axes, ...] = ()
     """Axes of further operands that are one off the diagonal and zero on it."""
+
+    @cached_property
+    def diagonals(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """The pairs of dimensions that are hollow, for every operand that has any."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for operand, left, right in self.hollow:
+            found.setdefault(operand, []).append((left, right))
+        return found
 
 
 def expand(
@@ -78,12 +87,9 @@ def _terms(term: Term, has_subtraction: bool, unmaskable: frozenset[int]) -> Ite
 def _settle_locally(term: Term, unmaskable: frozenset[int]) -> Term:
     """Turn pairs that lie within one operand, or within the output, into zero diagonals."""
     contraction, hollow, apart, left = term.contraction, list(term.hollow), list(term.apart), []
+    holders_of = _holders(contraction.operands, unmaskable)
     for pair in sorted(contraction.distinct):
-        holders = [
-            operand
-            for operand, axes in enumerate(contraction.operands)
-            if set(pair) <= set(axes) and operand not in unmaskable
-        ]
+        holders = sorted(holders_of[pair[0]] & holders_of[pair[1]])
         if holders:
             smallest = min(holders, key=lambda one: math.prod(contraction.shape(contraction.operands[one])))
             axes = contraction.operands[smallest]
@@ -96,6 +102,16 @@ def _settle_locally(term: Term, unmaskable: frozenset[int]) -> Term:
     return replace(
         term, contraction=contraction, hollow=tuple(sorted(set(hollow))), apart=tuple(sorted(set(apart)))
     )
+
+
+def _holders(operands: Sequence[Axes], but: Collection[int]) -> Mapping[str, set[int]]:
+    """Which operands have each axis."""
+    found = defaultdict[str, set[int]](set)
+    for operand, axes in enumerate(operands):
+        if operand not in but:
+            for axis in axes:
+                found[axis].add(operand)
+    return found
 
 
 def _merge(term: Term, pair: Pair) -> Term | None:

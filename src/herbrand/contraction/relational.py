@@ -225,7 +225,7 @@ class _Walk:
         """Every operand with repeated axes, zero diagonals and backgrounds taken care of; then the masks."""
         term, inputs = self.route.term, self.route.inputs
         for operand, axes in enumerate(self.contraction.operands):
-            pairs = [(left, right) for other, left, right in term.hollow if other == operand]
+            pairs = term.diagonals.get(operand, ())
             table = self.tables[self.route.relations[operand]]
             yield _Slot(inputs[operand], self._operand(table, axes, inputs[operand], pairs))
         for order in inputs[len(self.contraction.operands) :]:

@@ -115,7 +115,7 @@ class _Walk:
         term, inputs = self.route.term, self.route.inputs
         for operand, axes in enumerate(self.contraction.operands):
             relation = self.relations[self.route.relations[operand]]
-            dims = [(left, right) for other, left, right in term.hollow if other == operand]
+            dims = term.diagonals.get(operand, ())
             if isinstance(relation, Sparse) and (
                 self.algebra.has_subtraction or not has_background(relation, self.algebra)
             ):
