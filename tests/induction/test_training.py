@@ -114,6 +114,19 @@ def test_a_run_that_stands_still_begins_again() -> None:
     assert told[-1].restarts > 0 and told[-1].examples == 96
 
 
+def test_worlds_are_met_again_until_they_are_right_by_their_own_margin() -> None:
+    """Where any world is right enough, a run is as if none were met again; where none is, all are kept."""
+    task = task_named("uncle")
+    none, never, always = (
+        Training(task, replace(SHORT, again=again, again_margin=margin), seed=3)
+        for again, margin in ((0.0, 2.0), (0.5, -1e9), (0.5, 1e9))
+    )
+    for training in (none, never, always):
+        list(training.run())
+    assert torch.equal(weights(none), weights(never))
+    assert not torch.equal(weights(none), weights(always))
+
+
 def test_of_several_starts_the_one_with_the_least_loss_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is learned here; uncles are rare, so that of constant answers a "no" has the least loss."""
     biases = iter([3.0, -3.0, 0.0, 1.0, -1.0])

@@ -44,10 +44,10 @@ class Plan:
     ``exam_every``: examples between exams; ``exam_worlds``: of the training size and of the larger;
     ``patience``: the share of the budget without a better loss after which weights are drawn anew;
     ``margin``: the smallest log-odds on the right side that graduates; ``spread``: of fresh weights;
-    ``again``: the share of a batch that are worlds met before and not all right by the margin, while there
-    are any; ``rate_decay``: the rate is multiplied by this at every exam in which ``NEARLY`` all is right;
-    ``starts``: of so many draws of weights, each trained on ``start_examples``, the one with the least loss
-    goes on."""
+    ``again``: the share of a batch that are worlds met before and not all right by ``again_margin``, while
+    there are any; ``rate_decay``: the rate is multiplied by this at every exam in which ``NEARLY`` all is
+    right; ``starts``: of so many draws of weights, each trained on ``start_examples``, the one with the
+    least loss goes on."""
 
     examples: int | None = None
     batch: int = 16
@@ -59,6 +59,7 @@ class Plan:
     most_balance: float = 10.0
     spread: float = 1.0
     again: float = 0.0
+    again_margin: float = 2.0
     rate_decay: float = 1.0
     starts: int = 1
     start_examples: int = 1_600
@@ -179,7 +180,7 @@ class Training:
 
     def _keep_failures(self, sample: Sample, log_odds: torch.Tensor) -> None:
         if self.plan.again:
-            failed = failed_worlds(log_odds.detach(), sample, self.plan.margin)
+            failed = failed_worlds(log_odds.detach(), sample, self.plan.again_margin)
             if len(failed):
                 self._failures.keep(sample.take(failed))
 
