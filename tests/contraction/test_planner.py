@@ -12,7 +12,7 @@ import torch
 from herbrand.contraction import Contraction, Dense, Plan, Sparse, Statistics, contract, memory, plan, planner
 from herbrand.contraction.order import contraction_order, elimination_order
 from herbrand.errors import BudgetError
-from tests.work import calls
+from tests.work import calls, lines
 
 
 def chain_network(length: int, algebra: str = "log") -> Contraction:
@@ -166,6 +166,17 @@ class TestOrder:
         plan(chain_network(100))
         small, large = (calls(plan, chain_network(length)) for length in (400, 4000))
         assert large < 15 * small
+
+    def test_many_sparse_operands_cost_their_pairs_and_no_more(self) -> None:
+        """Four times the operands: sixteen times the pairs."""
+
+        def work(length: int) -> None:
+            planner.forget()
+            plan(chain_network(length), [Statistics(3)] * (length - 1), executor="sparse")
+
+        work(12)
+        small, large = lines(work, 31), lines(work, 121)
+        assert large < 18 * small
 
     def test_hubs_do_not_cost_squares(self) -> None:
         leaves = [f"x{place}" for place in range(4000)]

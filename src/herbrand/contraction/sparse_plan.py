@@ -17,6 +17,7 @@ rows a c ->
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -164,15 +165,18 @@ class _Search:
     def _greedily(self, tables: Sequence[_Table]) -> None:
         """The cheapest pair first; what a pair costs is worked out once."""
         live = {table.slot: table for table in tables}
-        costs = {
-            (left, right): self._pair_cost(live[left], live[right]) for left, right in combinations(live, 2)
-        }
-        while costs:
-            pair = min(costs, key=lambda pair: (costs[pair], pair))
-            parts = [live.pop(slot) for slot in pair]
+        pairs = [
+            (self._pair_cost(live[one], live[other]), one, other) for one, other in combinations(live, 2)
+        ]
+        heapq.heapify(pairs)
+        while pairs:
+            _, *slots = heapq.heappop(pairs)
+            if not live.keys() >= set(slots):
+                continue
+            parts = [live.pop(slot) for slot in slots]
             made = self._multiply(parts, self._kept(parts, live.values()))
-            costs = {other: cost for other, cost in costs.items() if not set(pair) & set(other)}
-            costs |= {(slot, made.slot): self._pair_cost(table, made) for slot, table in live.items()}
+            for slot, table in live.items():
+                heapq.heappush(pairs, (self._pair_cost(table, made), slot, made.slot))
             live[made.slot] = made
 
     def _multiply(self, parts: Sequence[_Table], kept: frozenset[str]) -> _Table:
