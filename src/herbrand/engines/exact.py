@@ -168,9 +168,9 @@ class Exact:
         """The probability of every instance of the queried formulas."""
         parts = _Parts(state.network, state.elimination.labels)
         return tuple(
-            Row(show_formula(formula), None, (), self._probability(state, found, parts, formula))
+            Row(show_formula(said), None, (), self._probability(state, found, parts, closed))
             for asked in state.question.formulas
-            for formula in instances(asked, state.ground.program)
+            for said, closed in instances(asked, state.ground.program)
         )
 
     def _probability(self, state: State, found: Found, parts: _Parts, formula: Formula) -> float:

@@ -35,9 +35,13 @@ from herbrand.language.syntax import (
 
 
 class Renaming:
-    """Renames within one statement: free variables keep their names, all others get new ones."""
+    """Renames within one statement: free variables keep their names, all others get new ones.
 
-    def __init__(self) -> None:
+    ``quantified``: those that a quantifier binds, too; otherwise only ``_``.
+    """
+
+    def __init__(self, quantified: bool = True) -> None:
+        self._quantified = quantified
         self._made = 0
 
     def formula(self, formula: Formula, names: Mapping[str, str] | None = None) -> Formula:
@@ -71,7 +75,9 @@ class Renaming:
 
     def _bound(
         self, variables: Iterable[Variable], names: Mapping[str, str]
-    ) -> tuple[dict[str, str], tuple[Variable, ...]]:
+    ) -> tuple[Mapping[str, str], tuple[Variable, ...]]:
+        if not self._quantified:
+            return names, tuple(variables)
         inner = dict(names)
         renamed = []
         for variable in variables:
@@ -82,6 +88,11 @@ class Renaming:
     def _new(self, name: str) -> str:
         self._made += 1
         return f"{name}`{self._made}"
+
+
+def anonymous_named(formula: Formula) -> Formula:
+    """Each ``_`` as a variable of its own; all others keep their names."""
+    return Renaming(quantified=False).formula(formula)
 
 
 def written(name: str) -> str:

@@ -32,10 +32,10 @@ def asked_cases(evidence: StoredEvidence, question: Question) -> list[tuple[Form
     """Each instance of the queried formulas, and when it is false; raises for what is not served."""
     found = []
     for formula in question.formulas:
-        for one in instances(formula, evidence.program):
-            cases = forbidding(evidence.program, one)
+        for said, closed in instances(formula, evidence.program):
+            cases = forbidding(evidence.program, closed)
             _refuse_unserved(formula, cases, len(found))
-            found.append((one, cases))
+            found.append((said, cases))
     return found
 
 

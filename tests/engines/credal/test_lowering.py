@@ -200,3 +200,36 @@ def test_every_case_is_in_its_place() -> None:
         case = dict(zip(names, values, strict=True))
         assert group.given_table[number] == case["b"]
         assert group.event_table[number] == (not (case["a"] and not case["b"]) or case["c"])
+
+
+@pytest.mark.parametrize("constant", ["plain", "with a ` back-quote"])
+def test_quantifiers_may_share_a_name_whatever_constants_are_called(constant: str) -> None:
+    theory = hb.parse(
+        'type t = {"t1", "t2"}\ntype u = {"u1", "u2", "u3"}\npredicate p(t)\npredicate q(u)\npredicate r(v)\n'
+        f'P((exists x: p(x)) and (exists x: q(x)) and r("{constant}")) <= 0.5'
+    )
+    (group,) = credal_network(hb.Model(theory).program).groups
+    assert group.arity == 6
+
+
+def test_a_condition_may_give_a_quantified_variable_its_type() -> None:
+    """And a comparison does: y is of the type of x, in bounds and in queries."""
+    theory = hb.parse(
+        'type t = {"a", "b"}\npredicate p(t)\npredicate q(t)\n'
+        "P(q(x) and (forall y: y = x or not p(y)) | p(x)) <= 0.5"
+    )
+    network = credal_network(hb.Model(theory).program)
+    told = sorted(text for group in network.groups for text in group_rows(network, group))
+    assert told == [
+        'P(q("a") and not p("b") | p("a")) <= 0.5',
+        'P(q("b") and not p("a") | p("b")) <= 0.5',
+    ]
+    only_compared = hb.parse('type t = {"a", "b"}\npredicate p(t)\nP(p(x) and (exists y: y != x)) <= 0.5')
+    answer = hb.Model(only_compared).bound("P(p(x) or (forall y: y = x))", engine="ariel")
+    assert answer.queries == ['p("a") or (forall y: y = "a")', 'p("b") or (forall y: y = "b")']
+    assert answer.upper.tolist() == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
+def test_anonymous_variables_of_a_query_have_every_constant() -> None:
+    theory = 'P(s(x)) <= 0.4\npredicate s(p)\ntype p = {"a", "b"}'
+    assert queries(theory, "P(s(_) or s(_))") == [f's("{x}") or s("{y}")' for x in "ab" for y in "ab"]

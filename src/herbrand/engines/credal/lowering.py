@@ -300,9 +300,11 @@ class Lowering:
         return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
 
     def expanded_bound(self, bound: Bound) -> Bound:
-        """The bound with each quantifier as a conjunction or disjunction over its domain."""
-        given = None if bound.given is None else self.expanded(bound.given)
-        return replace(bound, event=self.expanded(bound.event), given=given)
+        """A renamed bound with each quantifier as a conjunction or disjunction over its domain."""
+        parts = [bound.event] if bound.given is None else [bound.event, bound.given]
+        types = variable_types(parts, self.program.signature)
+        event, *given = (self._expanded(part, types) for part in parts)
+        return replace(bound, event=event, given=given[0] if given else None)
 
     def add_bindings(
         self, number: int, bound: Bound, rows: Bindings, types: dict[str, str], gathered: Gathered
@@ -344,9 +346,8 @@ class Lowering:
         """The formula with each quantifier as a conjunction or disjunction over its domain."""
         if not any(isinstance(part, Exists | Forall) for part in walk(formula)):
             return formula
-        renamed_apart = Renaming().formula(formula) if "`" not in str(formula) else formula
-        types = variable_types([renamed_apart], self.program.signature)
-        return self._expanded(renamed_apart, types)
+        renamed = Renaming().formula(formula)
+        return self._expanded(renamed, variable_types([renamed], self.program.signature))
 
     def _expanded(self, formula: Formula, types: dict[str, str]) -> Formula:
         parts = [self._expanded(part, types) for part in children(formula)]

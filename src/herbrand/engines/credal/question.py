@@ -78,13 +78,13 @@ def _every_atom(event: Formula, program: Program) -> Formula:
 
 
 def _queries(both: Formula, conditional: bool, lowering: Lowering) -> Iterator[Query]:
-    for closed in instances(both, lowering.program):
+    for said, closed in instances(both, lowering.program):
         if not conditional:
-            yield Query(show_probability(closed), lowering.ground(closed))
+            yield Query(show_probability(said), lowering.ground(closed))
             continue
-        assert isinstance(closed, And)
+        assert isinstance(said, And) and isinstance(closed, And)
         event, given = closed.operands
         condition = lowering.ground(given)
         if condition.shape != FALSE:
-            text = show_probability(event, given)
+            text = show_probability(*said.operands)
             yield Query(text, lowering.ground(event), None if condition.shape == TRUE else condition)

@@ -212,9 +212,9 @@ class Lifted:
         assert state.problem is not None
         program = state.problem.evidence.program
         return tuple(
-            Row(show_formula(formula), None, (), self._probability(state.problem, solution, formula))
+            Row(show_formula(said), None, (), self._probability(state.problem, solution, closed))
             for asked in state.question.formulas
-            for formula in instances(asked, program)
+            for said, closed in instances(asked, program)
         )
 
     def _probability(self, problem: Problem, solution: Solution, formula: Formula) -> float:

@@ -27,8 +27,8 @@ def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Qu
     atoms = LatentAtoms(problem.evidence, problem.memory)
     asked = [one for formula in question.formulas for one in instances(formula, problem.program)]
     return tuple(
-        Row(show_formula(formula), None, (), probability(problem, marginals, atoms, formula))
-        for formula in asked
+        Row(show_formula(said), None, (), probability(problem, marginals, atoms, closed))
+        for said, closed in asked
     )
 
 
