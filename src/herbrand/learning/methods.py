@@ -29,6 +29,7 @@ METHODS = {
 
 
 CLIPPING = "distillation"
+WITHOUT_STATE = "layers"
 
 
 def method_named(name: str) -> Method:
@@ -54,6 +55,7 @@ def learned(
     learn = method_named(method)
     told = settings_from(settings)
     refuse_clip(method, told)
+    refuse_state(method, told)
     found_worlds, aim = [World(*w) for w in worlds], Aim(targets, latent)
     return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), told)
 
@@ -64,6 +66,16 @@ def refuse_clip(method: str, told: LearningSettings) -> None:
         raise UnsupportedError(
             f"{method} learns weights of the theory's own model, and clipped messages are of another",
             hint=f"leave out --clip, or take --method {CLIPPING}",
+        )
+
+
+def refuse_state(method: str, told: LearningSettings) -> None:
+    """Raise where a training is to be kept, or gone on with, by a method that keeps none."""
+    given = [name for name in ("save", "resume") if getattr(told, name) is not None]
+    if given and method == WITHOUT_STATE:
+        raise UnsupportedError(
+            f"{method} keeps no state of its training",
+            hint=f"leave out --{given[0]}, or take --method pseudo-likelihood",
         )
 
 
