@@ -23,6 +23,7 @@ from herbrand.errors import BudgetError, ContradictionError, FactsError, Unsuppo
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
 from herbrand.scale import loading, mean_field
+from herbrand.scale.beliefs import Others
 from herbrand.scale.place import place_of
 from tests.program_generators import models
 
@@ -64,6 +65,37 @@ def check_random_model(model: tuple[s.Theory, Any]) -> None:
 
 def test_random_models() -> None:
     settings(SOME, max_examples=5)(check_random_model)()
+
+
+BALANCED = """
+type t = {"c1", "c2"}
+predicate p(t)
+predicate q(t)
+predicate f(t, t): observed
+p("c1") ~ 0.567944672307541
+q("c1") ~ 0.5475884033604059
+q("c2") ~ 0.2877081141076185
+f("c1", "c1")
+1.472: (p(x) or not p(x)) and (p(y) or not p(y)) and not (f(x, y) xor q("c2") xor p(x))
+0.093: (p(x) or not p(x)) and (p(y) or not p(y)) and (f(x, y) xor q("c2") xor p(x))
+"""
+
+
+@pytest.mark.parametrize("iterations", [2, 3, 4, 6, 20])
+def test_a_slope_of_nothing_but_rounding_shortens_no_stride(iterations: int) -> None:
+    """What moved first is where it should be, and the order of sums alone would tell which way it errs."""
+    theory = hb.parse(BALANCED)
+    agree(
+        on_duckdb(theory, iterations=iterations),
+        hb.Model(theory).infer(engine="mean-field", iterations=iterations),
+    )
+
+
+def test_atoms_without_rows_count_one_by_one() -> None:
+    one, many = (Others(count, z=0.5, q=0.7, b=0.4).slope(0.3) for count in (1, 1_000))
+    assert one.value == pytest.approx((0.3 - 0.5) * (0.7 - 0.4))
+    assert one.size == pytest.approx(0.3 * (1 + 0.5 + 0.2))
+    assert (many.value, many.size) == pytest.approx((1_000 * one.value, 1_000 * one.size))
 
 
 @pytest.mark.slow

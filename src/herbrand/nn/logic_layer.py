@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from herbrand.engines.damping import check_damping
 from herbrand.engines.mean_field.clipping import clipped
+from herbrand.engines.mean_field.moves import slope_of
 from herbrand.engines.mean_field.problem import prepared
-from herbrand.engines.mean_field.stride import after_slope
+from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import UnsupportedError
 from herbrand.nn.implicit import attached
 from herbrand.program.program import Program
@@ -200,8 +201,8 @@ class LogicLayer(nn.Module):
         marginals = before = unknowns.marginals(logits)
         for _ in range(MOST_ITERATIONS):
             told = self._told(unary, marginals)
-            slope = sum(float(((told[n] - logits[n]) * (marginals[n] - before[n])).sum()) for n in logits)
-            stride = after_slope(stride, slope)
+            slopes = (slope_of(logits[n], told[n] - logits[n], marginals[n] - before[n]) for n in logits)
+            stride = after_slope(stride, sum(slopes, Slope()))
             logits = {name: torch.lerp(logits[name], told[name], stride) for name in logits}
             before, marginals = marginals, unknowns.marginals(logits)
             moved = max(

@@ -18,6 +18,7 @@ from herbrand.contraction.relational import planned, rendered
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.mean_field.listing import SHARE, SMALLEST
 from herbrand.engines.mean_field.products import Observed, Product, is_relation
+from herbrand.engines.mean_field.stride import Slope
 from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import BudgetError
 from herbrand.scale.evidence import StoredEvidence
@@ -39,6 +40,11 @@ class Others:
     def moved(self, target: float, stride: float) -> Others:
         z = self.z + stride * (target - self.z)
         return Others(self.count, z, _sigmoid(z), self.q)
+
+    def slope(self, target: float) -> Slope:
+        """Of the bound along the last move."""
+        came, lacks = self.q - self.b, target - self.z
+        return Slope(came * lacks, abs(came) * (1 + abs(self.z) + abs(lacks))) * self.count
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Layout:
 class Move:
     """The slope of the bound along the last move, and how far the farthest marginal has moved now."""
 
-    slope: float
+    slope: Slope
     far: float
 
 
@@ -187,10 +193,11 @@ def moved(
         q = f"CASE WHEN f IS NULL THEN {_sigmoid_of('z')} ELSE f END"
         found = _listed(names, "u", "f", "z", f"{q} AS q", "now AS b", "g")
         database.make(layout.table(step + 1), f"SELECT {found} FROM ({after}) s")
-    slope, far = database.rows(
-        f"SELECT SUM(g), MAX(ABS(q - b)) FROM {layout.table(step + 1)} WHERE f IS NULL"
+    value, lacked, far = database.rows(
+        f"SELECT SUM(g), SUM(ABS(g)), MAX(ABS(q - b)) FROM {layout.table(step + 1)} WHERE f IS NULL"
     )[0]
-    return Move(slope or 0.0, far or 0.0)
+    came = database.rows(f"SELECT SUM(ABS(q - b) * (1 + ABS(z))) FROM {now} WHERE f IS NULL")[0][0]
+    return Move(Slope(value or 0.0, (lacked or 0.0) + (came or 0.0)), far or 0.0)
 
 
 def bound_parts(database: Database, layout: Layout, step: int) -> float:

@@ -20,7 +20,7 @@ from herbrand.contraction.relational_databases import Database
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
-from herbrand.engines.mean_field.stride import after_slope
+from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.program import Program
@@ -119,14 +119,14 @@ class StoredMeanField:
                 if message.everywhere is not None:
                     everywhere[reading.source].append(message.everywhere)
         sums = self._numbers({name: " + ".join(parts) for name, parts in everywhere.items() if parts})
-        slope, far, others = 0.0, 0.0, {}
+        slope, far, others = Slope(), 0.0, {}
         for name, layout in state.layouts.items():
             move = moved(self.database, layout, state.step, told[name], sums.get(name, 0.0), state.stride)
             slope, far = slope + move.slope, max(far, move.far)
             if name in state.others:
                 before, target = state.others[name], sums.get(name, 0.0)
                 others[name] = before.moved(target, state.stride)
-                slope += (target - before.z) * (before.q - before.b)
+                slope += before.slope(target)
                 far = max(far, abs(others[name].q - before.q))
         stride = after_slope(state.stride, slope) if self.damping is None else state.stride
         residual = min(1.0, far / state.stride)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from herbrand.contraction.blocks import FEWEST_IN_PARALLEL, OneThread
+from herbrand.engines.mean_field.stride import Slope
 from herbrand.engines.mean_field.tables import Table
 
 BLOCK = 1 << 16
@@ -26,7 +27,7 @@ class Move:
 
     logits: Tensor
     marginals: Tensor
-    slope: float
+    slope: Slope
     far: float
 
 
@@ -43,6 +44,29 @@ def moved(
 
     ``free``: which atoms move, flattened; all if None. ``target`` and ``before`` may be written over.
     """
+    shared = _shared(table, logits, target, marginals, before)
+    move = _moved(table, logits, target, marginals, before, stride, free)
+    return move if shared is None else replace(move, slope=move.slope + shared)
+
+
+def _shared(table: Table, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor) -> Slope | None:
+    """What the slope lacks if the last entry, which stands for many atoms, counts as one."""
+    if table.listed is None or (counts := table.counts()) is None:
+        return None
+    last = slice(table.listed, None)
+    one = slope_of(logits[last], target[last] - logits[last], marginals[last] - before[last])
+    return one * (float(counts[-1]) - 1)
+
+
+def _moved(
+    table: Table,
+    logits: Tensor,
+    target: Tensor,
+    marginals: Tensor,
+    before: Tensor,
+    stride: float,
+    free: Tensor | None,
+) -> Move:
     if (
         logits.numel()
         and free is None
@@ -65,14 +89,22 @@ def _whole(
     free: Tensor | None,
 ) -> Move:
     """Tables with evidence, ties or many values."""
-    difference = (target - logits) * (marginals - before)
+    difference, came = target - logits, marginals - before
     after = torch.lerp(logits, target, stride)
     found = table.probabilities(after)
     distance = (found - marginals).abs()
     if free is not None:
-        difference, distance = (one.reshape(len(free), -1)[free] for one in (difference, distance))
-    slope, far = float(difference.sum()), float(distance.max()) if distance.numel() else 0.0
-    return Move(after, found, slope, far)
+        difference, came, logits, distance = (
+            one.reshape(len(free), -1)[free] for one in (difference, came, logits, distance)
+        )
+    slope = slope_of(logits, difference, came)
+    return Move(after, found, slope, float(distance.max()) if distance.numel() else 0.0)
+
+
+def slope_of(logits: Tensor, difference: Tensor, came: Tensor) -> Slope:
+    """At ``logits`` that lack ``difference``, along a move by which marginals ``came`` here."""
+    size = came.abs() * (1 + logits.abs() + difference.abs())
+    return Slope(float((difference * came).sum()), float(size.sum()))
 
 
 def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor, stride: float) -> Move:
@@ -82,7 +114,7 @@ def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
     )
     threads = torch.get_num_threads()
 
-    def work(piece: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[float, float]:
+    def work(piece: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Slope, float]:
         with torch.no_grad(), OneThread():
             return _block_moved(*piece, stride)
 
@@ -92,16 +124,21 @@ def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(work, pieces))
     return Move(
-        target, before, math.fsum(slope for slope, _ in found), max((far for _, far in found), default=0.0)
+        target,
+        before,
+        sum((slope for slope, _ in found), Slope()),
+        max((far for _, far in found), default=0.0),
     )
 
 
 def _block_moved(
     old: Tensor, target: Tensor, now: Tensor, before: Tensor, stride: float
-) -> tuple[float, float]:
+) -> tuple[Slope, float]:
     """The new logits into ``target`` and the new marginals into ``before``; the slope, and the most moved."""
     target.sub_(old)
-    slope = float(torch.dot(target, now)) - float(torch.dot(target, before))
+    back = before.sub_(now)
+    norms = math.sqrt(len(old)) + float(torch.linalg.vector_norm(old) + torch.linalg.vector_norm(target))
+    slope = Slope(-float(torch.dot(back, target)), float(torch.linalg.vector_norm(back)) * norms)
     torch.add(old, target, alpha=stride, out=target)
     torch.sigmoid(target, out=before)
     least, most = torch.aminmax(before - now)

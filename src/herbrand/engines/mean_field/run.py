@@ -17,7 +17,7 @@ from herbrand.contraction.spare import spare
 from herbrand.engines.mean_field.colouring import AtomClass
 from herbrand.engines.mean_field.moves import moved
 from herbrand.engines.mean_field.problem import FLOAT, Problem
-from herbrand.engines.mean_field.stride import after_slope
+from herbrand.engines.mean_field.stride import Slope, after_slope
 
 Tables = Mapping[str, Tensor]
 
@@ -81,7 +81,7 @@ def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1
             problem.unknowns.free(name),
         )
     marginals = problem.unknowns.followed({name: move.marginals for name, move in moves.items()})
-    slope = sum(move.slope for move in moves.values())
+    slope = sum((move.slope for move in moves.values()), Slope())
     far = max((move.far for move in moves.values()), default=0.0)
     stride = after_slope(run.stride, slope) if adaptive else run.stride
     logits = {name: move.logits for name, move in moves.items()}
