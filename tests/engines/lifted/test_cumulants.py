@@ -126,6 +126,17 @@ def test_the_largest_of_lines(weights: np.ndarray, seed: int) -> None:
     np.testing.assert_allclose(best, terms.max(1), rtol=1e-13, atol=1e-10)
 
 
+@pytest.mark.parametrize("steps", [1, 2, 3, 10])
+def test_tilts_that_differ_by_rounding_only(steps: int) -> None:
+    """The middle of such a piece is one of its ends, and nothing may be extrapolated from there."""
+    weights = np.array([-math.inf, -2.1, -5.6, -13.5])
+    tilts = np.array([-0.4 - step * np.spacing(0.4) for step in range(steps, -1, -1)])
+    cumulant = Cumulant.fitted(weights, tilts[0], tilts[-1])
+    shares = np.exp(weights - 0.4 * np.arange(4))
+    np.testing.assert_allclose(cumulant.at(tilts), math.log(shares.sum()), rtol=1e-14)
+    np.testing.assert_allclose(cumulant.slope(tilts), shares @ np.arange(4) / shares.sum(), rtol=1e-13)
+
+
 def test_the_bound_is_below_what_answers_promise() -> None:
     assert error_bound() < 1e-13
 

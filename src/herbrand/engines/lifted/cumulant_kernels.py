@@ -174,9 +174,9 @@ def _piece(edges: Array, tilt: float, guess: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _place(edges: Array, tilt: float, p: int) -> float:
-    """Where in a piece, from -1 to 1."""
+    """Where in a piece, from -1 to 1, also if the piece is so short that its middle is rounded."""
     half = (edges[p + 1] - edges[p]) / 2
-    return 0.0 if half == 0 else (tilt - (edges[p] + edges[p + 1]) / 2) / half
+    return 0.0 if half == 0 else min(1.0, max(-1.0, (tilt - (edges[p] + edges[p + 1]) / 2) / half))
 
 
 @numba.njit(cache=True, nogil=True)
