@@ -42,7 +42,7 @@ changelog: $(READY)
 	$(BIN)/python changelog.d/assemble.py
 
 check-all: lint site
-	$(PYTEST) -n 2 -m "slow or not slow"
+	$(PYTEST) -n 2 -m "slow or not slow" --hypothesis-profile=explore
 
 # Beyond memory, and two executors of Spark: needs Java 17 and downloads 400 MB.
 test-scale: $(READY)

@@ -14,8 +14,10 @@ from herbrand.cli.app import main
 
 ROOT = Path(__file__).parents[1]
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# The same random theories every time, so that a change is judged by what it changed; others by `make check-all`.
+settings.register_profile("repeated", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile("repeated")
 
 
 class Outcome(NamedTuple):
