@@ -14,7 +14,7 @@ from herbrand.cli.app import main
 
 ROOT = Path(__file__).parents[1]
 
-# The same random theories every time, so that a change is judged by what it changed; others by `make check-all`.
+# The same random theories every time, so that a change is judged by itself; `make check-all` draws others.
 settings.register_profile("repeated", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("repeated")
