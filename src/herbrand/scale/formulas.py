@@ -26,10 +26,12 @@ MOST_INSTANCES = 1_000
 """Each is a query of its own."""
 
 Cases = Sequence[Template]
+Asked = Sequence[tuple[Formula, Cases]]
+"""Closed formulas, and when each is false."""
 
 
-def asked_cases(evidence: StoredEvidence, question: Question) -> list[tuple[Formula, Cases]]:
-    """Each instance of the queried formulas, and when it is false; raises for what is not served."""
+def asked_cases(evidence: StoredEvidence, question: Question) -> Asked:
+    """Each instance of the queried formulas; raises for what is not served."""
     found = []
     for formula in question.formulas:
         for said, closed in instances(formula, evidence.program):
@@ -39,9 +41,8 @@ def asked_cases(evidence: StoredEvidence, question: Question) -> list[tuple[Form
     return found
 
 
-def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, question: Question) -> Iterator[Row]:
-    """A row for each instance of the queried formulas."""
-    for formula, cases in asked_cases(evidence, question):
+def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, asked: Asked) -> Iterator[Row]:
+    for formula, cases in asked:
         yield Row(show_formula(formula), None, (), _probability(evidence, beliefs, cases))
 
 

@@ -28,7 +28,7 @@ from herbrand.program.question import Question
 from herbrand.program.template import Template, literals_of
 from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, laid_out, moved, others_entropy
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.formulas import asked_cases, formula_rows
+from herbrand.scale.formulas import Asked, asked_cases, formula_rows
 from herbrand.scale.operands import Beliefs, Sender, served
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import Run, refuse_foreign_settings, refuse_most_probable
@@ -40,6 +40,7 @@ class State:
 
     evidence: StoredEvidence
     question: Question
+    asked: Asked
     senders: tuple[tuple[Sender, Counter[int]], ...]
     constants: tuple[tuple[Sender, Counter[int]], ...]
     layouts: Mapping[str, Layout]
@@ -90,16 +91,16 @@ class StoredMeanField:
         """The first state, or, with ``resume``, the last one that is kept."""
         program = evidence.program
         refuse_most_probable(question)
-        asked_cases(evidence, question)
+        asked = asked_cases(evidence, question)
         _refuse_unserved(evidence)
         products = products_of(program, program.templates, evidence)
         senders, constants = _senders(products, evidence, self.database)
         stride = 1.0 if self.damping is None else 1 - self.damping
         if self.run.resume:
-            return self._resumed(State(evidence, question, senders, constants, {}, {}, 0, stride))
+            return self._resumed(State(evidence, question, asked, senders, constants, {}, {}, 0, stride))
         self.run.begin()
         layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], self.run.room)
-        state = State(evidence, question, senders, constants, layouts, others, 0, stride)
+        state = State(evidence, question, asked, senders, constants, layouts, others, 0, stride)
         self._keep(state)
         return state
 
@@ -152,7 +153,7 @@ class StoredMeanField:
                     self.run.least,
                 )
             ),
-            tuple(formula_rows(state.evidence, state.beliefs, state.question)),
+            tuple(formula_rows(state.evidence, state.beliefs, state.asked)),
             log_partition=self.bound(state),
             log_partition_guarantee=PartitionGuarantee.LOWER,
         )
