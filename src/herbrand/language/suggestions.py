@@ -130,7 +130,7 @@ def foreign_spelling(failure: Failure) -> tuple[int, int] | None:
     places = [
         (begin, begin + length)
         for length in range(_LONGEST_FOREIGN, 0, -1)
-        for begin in range(max(failure.start, at - length + 1), at + 1)
+        for begin in range(max(failure.start, at - length + 1), min(at, len(text) - length) + 1)
         if text[begin : begin + length] in _FOREIGN
     ]
     return places[0] if places else None
