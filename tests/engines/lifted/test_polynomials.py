@@ -1,0 +1,172 @@
+"""Tables over counts beside every way to give each element a profile."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from herbrand.contraction.algebra import algebra_named
+from herbrand.engines.lifted.polynomials import (
+    Polynomial,
+    compositions,
+    cropped,
+    log_ways,
+    multiplied,
+    of_equals,
+    of_rows,
+    summed_out,
+    times_counts,
+)
+
+quick = settings(deadline=None, max_examples=40)
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+LOG, MOST = algebra_named("log"), algebra_named("maximum")
+Counted = dict[tuple[int, ...], float]
+
+
+def weights_of(rng: np.random.Generator, *shape: int, impossible: float = 0.2) -> Tensor:
+    table = rng.normal(size=shape)
+    table[rng.random(shape) < impossible] = -math.inf
+    return torch.from_numpy(table)
+
+
+def added(terms: Sequence[float], algebra: object) -> float:
+    largest = max(terms, default=-math.inf)
+    if largest == -math.inf or algebra is MOST:
+        return largest
+    return largest + math.log(sum(math.exp(term - largest) for term in terms))
+
+
+def by_counts(elements: Sequence[Sequence[float]], algebra: object) -> Counted:
+    """Log-weights of each element's profiles; the sum, or the best, for each number of elements a profile."""
+    found: dict[tuple[int, ...], list[float]] = {}
+    profiles = len(elements[0])
+    for chosen in itertools.product(range(profiles), repeat=len(elements)):
+        counts = tuple(chosen.count(profile) for profile in range(profiles))
+        weight = sum(row[profile] for row, profile in zip(elements, chosen, strict=True))
+        found.setdefault(counts, []).append(weight)
+    return {counts: added(terms, algebra) for counts, terms in found.items()}
+
+
+def assert_table(table: Tensor, expected: Counted) -> None:
+    """A table over the counts of all profiles but the first; what is not in it is impossible."""
+    for counts, weight in expected.items():
+        inside = all(count < size for count, size in zip(counts[1:], table.shape, strict=True))
+        found = float(table[counts[1:]]) if inside else -math.inf
+        assert found == pytest.approx(weight, abs=1e-9)
+    possible = {counts[1:] for counts, weight in expected.items() if weight > -math.inf}
+    assert {tuple(place) for place in (table > -math.inf).nonzero().tolist()} == possible
+
+
+@pytest.mark.parametrize(("total", "parts"), [(0, 1), (0, 3), (5, 1), (4, 2), (3, 4)])
+def test_all_compositions_once(total: int, parts: int) -> None:
+    rows = [tuple(row) for row in compositions(total, parts).tolist()]
+    every = [row for row in itertools.product(range(total + 1), repeat=parts) if sum(row) == total]
+    assert sorted(rows) == sorted(every) and len(set(rows)) == len(rows)
+    ways = [
+        math.factorial(total) // math.prod(map(math.factorial, row))
+        for row in compositions(total, parts).tolist()
+    ]
+    assert log_ways(total, parts).exp().tolist() == pytest.approx(ways)
+    with pytest.raises(ValueError, match="read-only"):
+        compositions(total, parts)[0] = 7
+
+
+@quick
+@given(seeds, st.integers(0, 4), st.integers(1, 3), st.sampled_from([LOG, MOST]))
+def test_alike_elements(rng: np.random.Generator, count: int, profiles: int, algebra: object) -> None:
+    weights = weights_of(rng, profiles)
+    nothing = {(0,) * profiles: 0.0}
+    expected = by_counts([weights.tolist()] * count, algebra) if count else nothing
+    rows = of_rows(weights, count, algebra)
+    listed = {tuple(c): float(w) for c, w in zip(compositions(count, profiles).tolist(), rows, strict=True)}
+    assert listed == pytest.approx(expected, abs=1e-9)
+    if (weights > -math.inf).any():
+        assert_table(of_equals(weights, count, algebra), expected)
+
+
+def test_nothing_possible_is_a_table_of_nothing() -> None:
+    table = of_equals(torch.full((2, 3), -math.inf, dtype=torch.float64), 4, LOG)
+    assert table.shape == (2, 1, 1) and (table == -math.inf).all()
+
+
+@quick
+@given(seeds, st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.sampled_from([LOG, MOST]))
+def test_bunches_of_one_pool_put_together(
+    rng: np.random.Generator, few: int, more: int, profiles: int, algebra: object
+) -> None:
+    """Elements with other weights: convolved, as if all had been enumerated."""
+    one, other = weights_of(rng, profiles, impossible=0.1), weights_of(rng, profiles, impossible=0.1)
+    pools, axes = (4,), (profiles - 1,)
+    left = Polynomial((), pools, axes, of_equals(one, few, algebra))
+    right = Polynomial((), pools, axes, of_equals(other, more, algebra))
+    found = multiplied(left, right, algebra)
+    assert (found.hubs, found.pools, found.axes) == ((), pools, axes)
+    expected = by_counts([one.tolist()] * few + [other.tolist()] * more, algebra)
+    assert_table(found.table, expected)
+
+
+@quick
+@given(seeds, st.integers(1, 3), st.integers(1, 3), st.sampled_from([LOG, MOST]))
+def test_hubs_agree_and_other_pools_stay_apart(
+    rng: np.random.Generator, few: int, more: int, algebra: object
+) -> None:
+    """Two bunches of different pools that share one of their hubs."""
+    one, other = weights_of(rng, 2, 3, 2), weights_of(rng, 3, 2)
+    left = Polynomial((0, 2), (0,), (1,), of_equals(one, few, algebra))
+    right = Polynomial((2,), (1,), (1,), of_equals(other, more, algebra))
+    found = multiplied(left, right, algebra)
+    assert (found.hubs, found.pools, found.counts) == ((0, 2), (0, 1), tuple(found.table.shape[2:]))
+    for state, shared in itertools.product(range(2), range(3)):
+        a = by_counts([one[state, shared].tolist()] * few, algebra)
+        b = by_counts([other[shared].tolist()] * more, algebra)
+        for (first, x), (second, y) in itertools.product(a.items(), b.items()):
+            inside = first[1] < found.counts[0] and second[1] < found.counts[1]
+            value = float(found.table[state, shared, first[1], second[1]]) if inside else -math.inf
+            assert value == pytest.approx(x + y, abs=1e-9)
+
+
+@quick
+@given(seeds, st.integers(1, 3), st.sampled_from([LOG, MOST]), st.permutations([0, 1, 1]))
+def test_a_hub_is_counted_in_the_profile_of_its_state(
+    rng: np.random.Generator, count: int, algebra: object, profile_of: list[int]
+) -> None:
+    weights = weights_of(rng, 3, 2, impossible=0.1)
+    table = of_equals(weights, count, algebra)
+    found = summed_out(Polynomial((7,), (0,), (1,), table), 7, 0, profile_of, algebra)
+    assert found.hubs == ()
+    terms: dict[tuple[int, ...], list[float]] = {}
+    for state, profile in enumerate(profile_of):
+        for counts, weight in by_counts([weights[state].tolist()] * count, algebra).items():
+            raised = (counts[0] + (profile == 0), counts[1] + (profile == 1))
+            terms.setdefault(raised, []).append(weight)
+    assert_table(found.table, {counts: added(its, algebra) for counts, its in terms.items()})
+
+
+@quick
+@given(seeds)
+def test_cropping_leaves_out_only_what_is_impossible(rng: np.random.Generator) -> None:
+    table = weights_of(rng, 2, 4, 3, impossible=0.8)
+    found = cropped(table, 1)
+    padded = torch.full_like(table, -math.inf)
+    padded[:, : found.shape[1], : found.shape[2]] = found
+    assert torch.equal(padded, table)
+    if (table > -math.inf).any():
+        assert (found[:, -1, :] > -math.inf).any() and (found[:, :, -1] > -math.inf).any()
+    else:
+        assert found.shape == (2, 1, 1)
+
+
+def test_a_count_of_none_of_what_is_impossible_is_possible() -> None:
+    """0 times minus infinity is 0."""
+    counts = torch.tensor([[2.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
+    weights = torch.tensor([0.5, -math.inf], dtype=torch.float64)
+    assert times_counts(counts, weights).tolist() == [1.0, -math.inf]
