@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from herbrand.errors import HerbrandError
-from herbrand.whole_files import written_whole
+from herbrand.whole_files import refuse_unwritable, written_whole
 from tests.conftest import Outcome
 
 NAMES = ["plain", "with space", "ünïcödé-東京", ".hidden", "a" * 200, "%s{}", "-o"]
@@ -99,10 +99,8 @@ def test_folders_are_made_when_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "folders", "reason"),
     [
-        ("nowhere/answer", False, "No such file or directory"),
         ("file/answer", False, "Not a directory"),
         ("file/answer", True, "File exists"),
-        ("folder", False, "Is a directory"),
         ("nul\0byte", False, "embedded null byte"),
         ("n" * 300, False, "File name too long"),
     ],
@@ -127,7 +125,7 @@ def test_commands_write_whole_files(
     output = tmp_path / "ünder" / "answer"
     command = ("infer", theory, "--format", format, "-o", output)
     refused = herbrand(*command)
-    assert refused.status == 1 and refused.err.endswith(f"{output}: No such file or directory\n")
+    assert refused.status == 1 and f"cannot write '{output}': there is no folder" in refused.err
     output.parent.mkdir()
     assert herbrand(*command).status == 0
     first = output.read_bytes()
@@ -135,3 +133,60 @@ def test_commands_write_whole_files(
     stopped = herbrand(*command, "--given", "rain")
     assert stopped.status == 130 and stopped.err.endswith("interrupted; no file was written\n")
     assert output.read_bytes() == first and list(output.parent.iterdir()) == [output]
+
+
+@pytest.mark.parametrize(
+    ("name", "folders", "said"),
+    [
+        ("nowhere/answer", False, "there is no folder '{folder}/nowhere'\n  make it, or name"),
+        ("nowhere/deep/answer", False, "there is no folder '{folder}/nowhere/deep'"),
+        ("folder", False, "it is a folder\n  name a file in it"),
+        ("folder", True, "it is a folder\n  name a file in it"),
+        ("folder/..", False, "it is a folder"),
+    ],
+)
+def test_places_that_hold_no_file(tmp_path: Path, name: str, folders: bool, said: str) -> None:
+    (tmp_path / "folder").mkdir()
+    path = f"{tmp_path}/{name}"
+    for attempt in (lambda: refuse_unwritable(path, folders), lambda: write(path, b"new", folders)):
+        with pytest.raises(HerbrandError) as caught:
+            attempt()
+        assert str(caught.value).startswith(
+            f"cannot write '{path}': " + said.replace("{folder}", str(tmp_path))
+        )
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_places_where_a_file_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "not there yet")
+    for name in ("new", "old", "link"):
+        refuse_unwritable(tmp_path / name)
+    refuse_unwritable(tmp_path / "a" / "b" / "c", folders=True)
+    refuse_unwritable(os.devnull)
+    assert (tmp_path / "old").read_bytes() == b"old" and not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("infer", "-o"),
+        ("bound", "-o"),
+        ("learn", "-o"),
+        ("learn", "--save"),
+        ("convert", "-o"),
+        ("check", "-o"),
+        ("compare", "-o"),
+        ("induce", "-o", "--target", "p", "--worlds", "w"),
+        ("induce", "--save", "--target", "p", "--worlds", "w"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_commands_say_so_before_they_work(
+    tmp_path: Path, herbrand: Callable[..., Outcome], command: tuple[str, ...]
+) -> None:
+    """Nothing is read: the theory is not there either."""
+    name, option, *more = command
+    outcome = herbrand(name, tmp_path / "gone.hb", option, tmp_path, *more)
+    assert outcome.status == 1 and not outcome.out
+    assert outcome.err == f"cannot write '{tmp_path}': it is a folder\n  name a file in it\n"

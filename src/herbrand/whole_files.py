@@ -22,6 +22,24 @@ from herbrand.errors import HerbrandError
 ANYBODY = 0o666
 
 
+def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
+    """Raise where no file can be written under a name, before work that would be lost.
+
+    ``folders``: those it needs will be made.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            raise HerbrandError(f"cannot write '{path}': it is a folder", hint="name a file in it")
+        if not folders and not place.resolve().parent.exists():
+            raise HerbrandError(
+                f"cannot write '{path}': there is no folder '{place.parent}'",
+                hint="make it, or name a file in another folder",
+            )
+    except (OSError, ValueError):
+        return  # writing says what is wrong with the name
+
+
 @contextmanager
 def written_whole(path: str | Path, folders: bool = False) -> Iterator[IO[bytes]]:
     """The file to write to. It stands under its name once the block is done; if the block raises, whatever
@@ -29,6 +47,7 @@ def written_whole(path: str | Path, folders: bool = False) -> Iterator[IO[bytes]
 
     ``folders``: those it needs are made.
     """
+    refuse_unwritable(path, folders)
     try:
         place = Path(path).resolve()
         if folders:

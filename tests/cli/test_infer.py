@@ -162,7 +162,8 @@ WRONG = [
     (
         ["infer", "{rain}", "--format", "csv", "-o", "nowhere/x.csv"],
         1,
-        "nowhere/x.csv: No such file or directory\n",
+        "cannot write 'nowhere/x.csv': there is no folder 'nowhere'\n"
+        "  make it, or name a file in another folder\n",
     ),
     (["infer", "{rain}", "--given", "rain(x)"], 1, "x is a variable"),
     (["infer", "{rain}", "--closed", "snow"], 1, "there is no predicate 'snow'"),

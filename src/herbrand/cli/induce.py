@@ -31,11 +31,19 @@ def command(
     seed: options.Seed = 0,
     format: options.OutputFormat = options.Format.table,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the theory there.")
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", callback=options.writable, help="Write the theory there."
+        ),
     ] = None,
     save: Annotated[
         str | None,
-        typer.Option("--save", metavar="FILE", help="Keep the trained machine there (safetensors)."),
+        typer.Option(
+            "--save",
+            metavar="FILE",
+            callback=options.keepable,
+            help="Keep the trained machine there (safetensors).",
+        ),
     ] = None,
 ) -> None:
     """Rules for a predicate, learned from example worlds and checked exactly on each; gives a theory.

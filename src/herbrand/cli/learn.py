@@ -23,7 +23,14 @@ def command(
     limited: options.Limited,
     format: options.OutputFormat = options.Format.table,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the learned theory there.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            callback=options.writable,
+            help="Write the learned theory there.",
+        ),
     ] = None,
     method: Annotated[
         str,
@@ -99,7 +106,10 @@ def command(
         typer.Option("--patience", metavar="N", min=1, help="Stop after N steps without getting better."),
     ] = None,
     save: Annotated[
-        str | None, typer.Option("--save", metavar="FILE", help="Keep the state of training there.")
+        str | None,
+        typer.Option(
+            "--save", metavar="FILE", callback=options.keepable, help="Keep the state of training there."
+        ),
     ] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="FILE", help="Go on from a state that was kept.")

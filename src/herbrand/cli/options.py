@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from herbrand.whole_files import refuse_unwritable
+
 
 class Format(StrEnum):
     table = "table"
@@ -70,8 +72,27 @@ Query = Annotated[
 EngineName = Annotated[str, typer.Option("--engine", metavar="NAME", help="Which engine runs it.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Equal seeds give equal results.")]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How results are written.")]
+
+
+def writable(path: str | None) -> str | None:
+    """The name of a file, if one can be written there; told before the work."""
+    if path is not None:
+        refuse_unwritable(path)
+    return path
+
+
+def keepable(path: str | None) -> str | None:
+    """As :func:`writable`; the folders it needs will be made."""
+    if path is not None:
+        refuse_unwritable(path, folders=True)
+    return path
+
+
 Output = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
+    str | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", callback=writable, help="Write there instead of standard output."
+    ),
 ]
 Memory = Annotated[
     str | None,

@@ -13,6 +13,7 @@ from typing import Any
 from herbrand.contraction.memory import bytes_of
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.option_values import check_values
+from herbrand.whole_files import refuse_unwritable
 
 Watch = Callable[["Progress"], None]
 
@@ -77,6 +78,8 @@ def settings_from(told: Mapping[str, Any]) -> LearningSettings:
 
 
 def _refuse_senseless(settings: LearningSettings) -> None:
+    if settings.save is not None:
+        refuse_unwritable(settings.save, folders=True)
     for name in ("l1", "l2", "seconds", "tolerance", "rate"):
         if getattr(settings, name) == float("inf"):
             shown = "time-limit" if name == "seconds" else name

@@ -104,5 +104,5 @@ def compare(model: Model, engines: Sequence[str] = (), **options: Any) -> Compar
         else:
             answers[name if name == "auto" else answer.engine] = answer
     if not answers:
-        raise HerbrandError("\n".join(failures.values()))
+        raise HerbrandError("\n".join(dict.fromkeys(failures.values())))
     return Comparison(answers, failures)

@@ -152,7 +152,7 @@ def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Te
         if slot is None or not slot.literals or scene.family_with(slot.type, slot.literals[0][0]) != index:
             continue
         covered = np.array(
-            [covers(slot, int(e) if int(e) in own_of else frozenset()) for e in elements.first]
+            [covers(slot, int(e) if int(e) in own_of else frozenset()) for e in elements.first], dtype=bool
         )
         holds = torch.from_numpy(np.outer(covered, family.holding(slot.literals)))
         if term.weight is None:

@@ -162,4 +162,5 @@ def size_of(part: Part) -> Size:
         (entries[parent] + entries[child]) * (1 + len(graph.entering[parent]))
         for parent, child in graph.edges
     )
-    return Size(max(entries), told + max(entries), 2 * BYTES_A_NUMBER * sum(entries))
+    most = max(entries, default=0)
+    return Size(most, told + most, 2 * BYTES_A_NUMBER * sum(entries))

@@ -29,6 +29,8 @@ def lifted(graph: FactorTables, database: Database) -> FactorTables | None:
     An axis has ``n``, how many atoms it stands for; a factor has ``n``, and for each slot ``x0`` ..., how
     often an atom there hears it: of slots that tell the same, the first has it all.
     """
+    if not graph.sizes:  # nothing is latent
+        return None
     refinement = _Refinement(graph, database)
     turn = refinement.settled()
     if turn is None:
