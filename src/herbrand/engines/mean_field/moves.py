@@ -45,38 +45,22 @@ def moved(
     ``free``: which atoms move, flattened; all if None. ``target`` and ``before`` may be written over.
     """
     shared = _shared(table, logits, target, marginals, before)
-    move = _moved(table, logits, target, marginals, before, stride, free)
-    return move if shared is None else replace(move, slope=move.slope + shared)
+    plain = free is None and table.true_or_false and logits.numel() > 0
+    if plain and logits.is_contiguous() and target.is_contiguous():
+        move = _in_blocks(logits, target, marginals, before, stride)
+    else:
+        with OneThread():
+            move = _whole(table, logits, target, marginals, before, stride, free)
+    return replace(move, slope=move.slope + shared)
 
 
-def _shared(table: Table, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor) -> Slope | None:
+def _shared(table: Table, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor) -> Slope:
     """What the slope lacks if the last entry, which stands for many atoms, counts as one."""
     if table.listed is None or (counts := table.counts()) is None:
-        return None
+        return Slope()
     last = slice(table.listed, None)
     one = slope_of(logits[last], target[last] - logits[last], marginals[last] - before[last])
     return one * (float(counts[-1]) - 1)
-
-
-def _moved(
-    table: Table,
-    logits: Tensor,
-    target: Tensor,
-    marginals: Tensor,
-    before: Tensor,
-    stride: float,
-    free: Tensor | None,
-) -> Move:
-    if (
-        logits.numel()
-        and free is None
-        and table.true_or_false
-        and logits.is_contiguous()
-        and target.is_contiguous()
-    ):
-        return _in_blocks(logits, target, marginals, before, stride)
-    with OneThread():
-        return _whole(table, logits, target, marginals, before, stride, free)
 
 
 def _whole(
