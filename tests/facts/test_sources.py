@@ -104,3 +104,11 @@ def test_values_that_are_no_facts():
         "facts of 'friends' cannot be taken from an int\n"
         "  give a list of rows, a DataFrame, an Arrow table, a DuckDB relation or a path"
     )
+
+
+@pytest.mark.parametrize("facts", ["", [""], ("friends.csv", "")])
+def test_an_empty_name_is_not_the_folder_we_are_in(tmp_path, monkeypatch, facts):
+    (tmp_path / "friends.csv").write_text("anna,bob\n")
+    monkeypatch.chdir(tmp_path)
+    assert refusal(facts) == "an empty name is no file or folder of facts\n  the folder itself is '.'"
+    assert constants(load("."), "friends") == [("anna", "bob")]

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError, nearest
@@ -48,9 +49,8 @@ class Binding:
     weight: float
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON has no infinity; a weight without bound is told by its name."""
-        finite = not isinstance(self.weight, float) or math.isfinite(self.weight)
-        return {"bindings": self.bindings, "weight": self.weight if finite else str(self.weight)}
+        """A weight without bound is told by its name."""
+        return {"bindings": self.bindings, "weight": in_json(self.weight)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,6 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
@@ -98,11 +99,11 @@ class Explanation(Sheet):
         return {
             "subject": self.subject,
             "quantity": self.quantity,
-            "value": _number(self.value),
+            "value": in_json(self.value),
             "engine": self.engine,
             "guarantee": self.guarantee.value,
-            "base": _number(self.base),
-            "remainder": _number(self.remainder),
+            "base": in_json(self.base),
+            "remainder": in_json(self.remainder),
             "note": self.note,
             "reasons": [_finite(reason.to_dict()) for reason in self.reasons],
         }
@@ -196,13 +197,8 @@ def _signed(number: float) -> str:
     return f"{number:+.4f}"
 
 
-def _number(value: float) -> float | str:
-    """JSON has no infinity; it is told by its name."""
-    return value if math.isfinite(value) else str(value)
-
-
 def _finite(told: dict[str, Any]) -> dict[str, Any]:
-    told["contribution"] = _number(told["contribution"])
+    told["contribution"] = in_json(told["contribution"])
     if "parts" in told:
         told["parts"] = [_finite(part) for part in told["parts"]]
     return told

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
@@ -220,7 +221,7 @@ class Marginals(Sheet):
         if self.status.where:
             told["where"] = self.status.where
         if self.diagnostics:
-            told["diagnostics"] = dict(self.diagnostics)
+            told["diagnostics"] = {name: in_json(value) for name, value in self.diagnostics.items()}
         if self.most_probable:
             told |= {"map": True, "log_weight": self.log_weight}
         return told | {"marginals": [row.to_dict() for row in self.rows()]}

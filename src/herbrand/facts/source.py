@@ -98,6 +98,8 @@ def _of_table(name: str, table: Any) -> FactSource:
 
 
 def _of_path(text: str) -> tuple[FactSource, ...]:
+    if not text:  # which would be the folder that we are in
+        raise FactsError("an empty name is no file or folder of facts", hint="the folder itself is '.'")
     path = Path(text)
     name, equals, rest = text.partition("=")
     if equals and not path.exists() and name == Path(name).name and rest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.marginals import Marginals
+from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
@@ -38,9 +38,9 @@ class LearnedWeight:
         return {
             "statement": self.statement,
             "constants": dict(self.constants),
-            "weight": self.weight,
-            "standard_error": self.standard_error,
-            "effect": self.effect,
+            "weight": in_json(self.weight),
+            "standard_error": in_json(self.standard_error),
+            "effect": in_json(self.effect),
         }
 
     @property
@@ -81,7 +81,7 @@ class Learning(Sheet):
             "seconds": self.status.seconds,
             "iterations": self.status.iterations,
             **({"where": self.status.where} if self.status.where else {}),
-            "metrics": {name: _finite(value) for name, value in self.metrics.items()},
+            "metrics": {name: in_json(value) for name, value in self.metrics.items()},
             "weights": [weight.to_dict() for weight in self.weights],
             "theory": self.text,
         }
@@ -162,8 +162,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinity."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

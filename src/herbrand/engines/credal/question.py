@@ -63,7 +63,7 @@ def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuesti
         check_formula(both, program.signature, program.facts)
         found = list(_queries(both, given is not None, lowering))
         if not found:
-            raise UnsupportedError(f"what is given in P({text}) is false by the observed facts")
+            raise UnsupportedError(f"what is given in '{text}' is false by the observed facts")
         queries += found
     return BoundQuestion(tuple(queries))
 
