@@ -7,7 +7,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from herbrand.errors import LanguageError
-from herbrand.language import syntax
+from herbrand.language import formulas as formulas_module
 from herbrand.language.check import check
 from herbrand.language.parse import read_theory
 from herbrand.language.syntax import And, Atom, Formula, Iff, Not, Truth, Xor, children, refuse_deep
@@ -78,7 +78,7 @@ def depth(formula: Formula) -> int:
 @given(formulas, st.integers(1, 5))
 def test_what_is_nested_too_deep_is_refused(formula: Formula, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(syntax, "DEEPEST_NESTING", most)
+        patch.setattr(formulas_module, "DEEPEST_NESTING", most)
         if depth(formula) < most:
             refuse_deep(None, formula)
             return

@@ -22,7 +22,7 @@ import re
 from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.syntax import DEEPEST_NESTING
+from herbrand.language.formulas import DEEPEST_NESTING, nested_too_deep
 
 NEWLINE = "newline"
 END = "end"
@@ -136,7 +136,7 @@ class Cursor:
         """One bracket, negation or quantifier deeper. The readers recurse, so depth has a limit."""
         self._depth += 1
         if self._depth > DEEPEST_NESTING:
-            raise self.refusal(f"the formula is nested more than {DEEPEST_NESTING} levels deep")
+            raise nested_too_deep(self.span_of(self.here))
 
     def leave(self) -> None:
         self._depth -= 1

@@ -18,7 +18,18 @@ from collections.abc import Sequence
 
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.infix import Connective, grouped_left, spanning
-from herbrand.language.syntax import DEEPEST_NESTING, And, Atom, Formula, Iff, Not, Or, Truth, Xor
+from herbrand.language.formulas import (
+    DEEPEST_NESTING,
+    And,
+    Atom,
+    Formula,
+    Iff,
+    Not,
+    Or,
+    Truth,
+    Xor,
+    nested_too_deep,
+)
 
 
 def _none_of(operands: tuple[Formula, ...], span: Span | None) -> Formula:
@@ -211,7 +222,7 @@ class _Descent:
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > DEEPEST_NESTING:
-            raise self._refusal(f"the formula is nested more than {DEEPEST_NESTING} levels deep")
+            raise nested_too_deep(self._here())
 
     def _expected(self, what: str) -> LanguageError:
         text = self._tokens[self._at].group().strip()
@@ -219,6 +230,8 @@ class _Descent:
         return self._refusal(f"expected {what} in this formula, found {found}", _LIKELY.get(text, ""))
 
     def _refusal(self, message: str, hint: str = "") -> LanguageError:
+        return LanguageError(message, span=self._here(), hint=hint)
+
+    def _here(self) -> Span:
         token = self._tokens[self._at]
-        start = token.end() - len(token.group().strip())
-        return LanguageError(message, span=Span(self._source, start, token.end()), hint=hint)
+        return Span(self._source, token.end() - len(token.group().strip()), token.end())

@@ -1,0 +1,269 @@
+"""Terms and formulas, as frozen values with the place they came from; how to walk and rebuild them.
+
+Spans do not take part in equality.
+
+>>> formula = And((Atom("smokes", (Variable("x"),)), Not(Atom("rain"))))
+>>> [type(part).__name__ for part in walk(formula)]
+['And', 'Atom', 'Not', 'Atom']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Literal
+
+from herbrand.errors import LanguageError, Span
+
+Value = str | int | float
+"""A constant: text or a number; ``1`` and ``"1"`` differ."""
+
+DEEPEST_NESTING = 200
+"""Statements refuse formulas nested deeper than this, so that whatever works on them may recurse."""
+
+
+# Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def anonymous(self) -> bool:
+        """``_`` stands for a new variable at each place."""
+        return self.name == "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: Value
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and same_value(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash((isinstance(self.value, str), self.value))
+
+
+def same_value(left: Value, right: Value) -> bool:
+    """Equal constants; ``1`` and ``1.0`` are one number, ``1`` and ``"1"`` are not equal."""
+    return isinstance(left, str) == isinstance(right, str) and left == right
+
+
+Term = Variable | Constant
+
+
+# Formulas
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    predicate: str
+    arguments: tuple[Term, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueIs:
+    """``area(p) = "ai"``: the many-valued atom has this value."""
+
+    atom: Atom
+    value: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueIn:
+    """``area(p) in {"ai", "theory"}``: the many-valued atom has one of these values."""
+
+    atom: Atom
+    values: tuple[Constant, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    operator: Operator
+    left: Term
+    right: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    value: bool
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Xor:
+    """True when an odd number of operands is."""
+
+    operands: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Implies:
+    premise: Formula
+    conclusion: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Iff:
+    left: Formula
+    right: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    variables: tuple[Variable, ...]
+    body: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Forall:
+    variables: tuple[Variable, ...]
+    body: Formula
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Leaf = Atom | ValueIs | ValueIn | Comparison | Truth
+Formula = Leaf | Not | And | Or | Xor | Implies | Iff | Exists | Forall
+
+
+_PARTS: dict[type, Callable[[Any], tuple[Formula, ...]]] = {
+    Not: lambda formula: (formula.operand,),
+    And: attrgetter("operands"),
+    Or: attrgetter("operands"),
+    Xor: attrgetter("operands"),
+    Implies: attrgetter("premise", "conclusion"),
+    Iff: attrgetter("left", "right"),
+    Exists: lambda formula: (formula.body,),
+    Forall: lambda formula: (formula.body,),
+}
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly inside this one."""
+    parts = _PARTS.get(type(formula))
+    return () if parts is None else parts(formula)
+
+
+def walk(formula: Formula) -> Iterator[Formula]:
+    """The formula and everything inside it, outermost first, left to right."""
+    waiting = [formula]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(children(current)))
+
+
+def with_children(formula: Formula, parts: Sequence[Formula]) -> Formula:
+    """The same connective or quantifier over other formulas."""
+    match formula:
+        case Not(span=span):
+            return Not(parts[0], span)
+        case And(span=span):
+            return And(tuple(parts), span)
+        case Or(span=span):
+            return Or(tuple(parts), span)
+        case Xor(span=span):
+            return Xor(tuple(parts), span)
+        case Implies(span=span):
+            return Implies(parts[0], parts[1], span)
+        case Iff(span=span):
+            return Iff(parts[0], parts[1], span)
+        case Exists(variables=variables, span=span):
+            return Exists(variables, parts[0], span)
+        case Forall(variables=variables, span=span):
+            return Forall(variables, parts[0], span)
+    return formula
+
+
+def replace_leaves(formula: Formula, change: Callable[[Leaf], Formula]) -> Formula:
+    """The formula with every atom, comparison and truth value changed."""
+    if isinstance(formula, Leaf):
+        return change(formula)
+    return with_children(formula, [replace_leaves(part, change) for part in children(formula)])
+
+
+def leaf_terms(leaf: Formula) -> tuple[Term, ...]:
+    """The terms written directly in an atom or a comparison."""
+    match leaf:
+        case Atom(arguments=arguments):
+            return arguments
+        case ValueIs(atom=atom, value=value):
+            return (*atom.arguments, value)
+        case ValueIn(atom=atom):
+            return atom.arguments
+        case Comparison(left=left, right=right):
+            return (left, right)
+    return ()
+
+
+def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
+    """``season = "winter"`` as an atom, where ``season`` names a many-valued predicate without arguments."""
+
+    def resolved(leaf: Leaf) -> Formula:
+        match leaf:
+            case Comparison(
+                operator=("=" | "!=") as operator, left=Variable(name=name) as season, right=right
+            ):
+                if name in names:
+                    known = ValueIs(Atom(name, (), season.span), right, leaf.span)
+                    return known if operator == "=" else Not(known, leaf.span)
+        return leaf
+
+    return replace_leaves(formula, resolved) if names else formula
+
+
+def refuse_deep(*formulas: Formula | None) -> None:
+    """A ``LanguageError`` if one of the formulas is nested too deep to be worked on."""
+    for formula in formulas:
+        if formula is None or type(formula) not in _PARTS:
+            continue
+        level = [formula]
+        for _ in range(DEEPEST_NESTING):
+            if not level:
+                break
+            level = [child for part in level for child in children(part)]
+        if level:
+            raise nested_too_deep(formula.span)
+
+
+def nested_too_deep(span: Span | None) -> LanguageError:
+    """What is told of a formula that has more levels than :data:`DEEPEST_NESTING`."""
+    return LanguageError(
+        f"the formula is nested more than {DEEPEST_NESTING} levels deep",
+        span=span,
+        hint="name its parts by predicates of their own",
+    )
