@@ -48,6 +48,28 @@ def test_moves_are_counted_to_the_end() -> None:
     assert [len(step.rows) for step in episodes.steps] == [2, 1, 1, 1, 1, 1]
 
 
+def test_what_leads_in_a_circle_is_not_done_twice() -> None:
+    """The best swap, of the last two, undoes itself; then the second best, of the first two, sorts."""
+    scores = torch.zeros(1, 9)
+    scores[0, 5], scores[0, 1] = 2.0, 1.0
+    arrays = Arrays(np.array([[1, 0, 2], [0, 2, 1]]))
+    endless = play(lambda games: scores.repeat(games.worlds, 1), arrays)
+    ending = play(lambda games: scores.repeat(games.worlds, 1), arrays, repeat=False)
+    assert endless.solved.tolist() == [False, True] and endless.moves.tolist() == [6, 1]
+    assert ending.solved.tolist() == [True, True] and ending.moves.tolist() == [3, 1]
+    assert ending.came_back is not None and ending.came_back.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_solved_games_are_played_alike_where_moves_are_not_repeated(name: str) -> None:
+    games = GAMES[name].draw(np.random.default_rng(0), 60, 3)
+    policy = policy_for(name, seed=2)
+    plainly, otherwise = play(policy, games), play(policy, games, repeat=False)
+    assert otherwise.came_back is not None and plainly.solved.any()
+    assert (plainly.solved == (otherwise.solved & ~otherwise.came_back)).all()
+    assert (plainly.moves == otherwise.moves)[plainly.solved].all()
+
+
 def test_a_game_that_always_ends_alike_teaches_nothing() -> None:
     found = advantages(np.array([1.0, 1.0, 1.0, -0.2, 0.8, 0.0]), rollouts=3)
     assert found[:3].tolist() == [0, 0, 0]

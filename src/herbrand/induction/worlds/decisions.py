@@ -69,13 +69,18 @@ def together(parts: list[Any]) -> Any:
     return replace(first, **{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
 
 
+def positions(games: Any) -> list[bytes]:
+    """What tells the position of each game from others."""
+    held = [np.ascontiguousarray(getattr(games, f.name)) for f in fields(games)]
+    return [b"".join(part[row].tobytes() for part in held) for row in range(games.worlds)]
+
+
 def distinct(games: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Rows in which every game stands once, and for each game which of those rows holds its equal."""
-    held = [np.ascontiguousarray(getattr(games, f.name)) for f in fields(games)]
     places: dict[bytes, int] = {}
     firsts, which = [], np.empty(games.worlds, np.int64)
-    for row in range(games.worlds):
-        place = places.setdefault(b"".join(part[row].tobytes() for part in held), len(firsts))
+    for row, position in enumerate(positions(games)):
+        place = places.setdefault(position, len(firsts))
         if place == len(firsts):
             firsts.append(row)
         which[row] = place
