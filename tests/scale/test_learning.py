@@ -115,13 +115,20 @@ def learned(facts: Any = None, place: str | None = None, text: str = SMOKERS, **
     return hb.Model(hb.parse(text), FACTS if facts is None else facts, on=place).learn(**options)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1])
-@pytest.mark.parametrize("options", [{"l2": 0.5}, {"l1": 0.05, "l2": 0.1, "target": "smokes"}])
-def test_the_same_weights(
-    tmp_path: Path, share: float, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Fetched, and by sums in the database; Newton's method, and L-BFGS."""
+@pytest.fixture(params=["fetched", "summed there"])
+def counts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts that are fetched into memory, or added up in the database."""
+    share = 0.1 if request.param == "fetched" else 0.0
     monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", share)
+
+
+climbs = pytest.mark.parametrize(
+    "options", [{"l2": 0.5}, {"l1": 0.05, "l2": 0.1, "target": "smokes"}], ids=["newton", "bfgs"]
+)
+
+
+@climbs
+def test_the_same_weights(tmp_path: Path, counts: None, options: dict[str, Any]) -> None:
     place, told = f"duckdb:{tmp_path / 'w.duckdb'}", []
     expected = learned(**options)
     found = learned(place=place, watch=told.append, **options)
@@ -174,13 +181,11 @@ def tables_of(place: str) -> list[str]:
         return [name for (name,) in database.rows("SELECT table_name FROM duckdb_tables()")]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1])
-@pytest.mark.parametrize("options", [{"l2": 0.5}, {"l1": 0.05, "l2": 0.1, "target": "smokes"}])
+@climbs
 def test_a_run_that_was_cut_off_ends_in_the_same_weights(
-    tmp_path: Path, share: float, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, counts: None, options: dict[str, Any]
 ) -> None:
     """Cut off after a step; what was counted is not counted again."""
-    monkeypatch.setattr("herbrand.scale.learning.pseudo_likelihood.SHARE_FETCHED", share)
     place, file = f"duckdb:{tmp_path / 'w.duckdb'}", str(tmp_path / "weights")
     expected = learned(place=f"duckdb:{tmp_path / 'other.duckdb'}", **options)
     with pytest.raises(KeyboardInterrupt):

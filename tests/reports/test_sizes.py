@@ -1,0 +1,107 @@
+"""``check``: what it counts, counted by plain loops; what it shows of very many predicates."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+import herbrand as hb
+from herbrand.errors import ContradictionError
+from herbrand.language.syntax import Theory
+from herbrand.reports.sizes import MOST_ROWS
+from tests.oracles.worlds import Universe
+from tests.program_generators import models
+
+
+@given(models())
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_counts_are_those_of_loops(model: tuple[Theory, Universe]) -> None:
+    theory, universe = model
+    try:
+        report = hb.size_report(hb.Model(theory))
+    except ContradictionError:
+        return
+    assert {name: report.constants[name] for name in ("t", "u")} == {
+        name: len(universe.domains[name]) for name in ("t", "u")
+    }
+    for size in report.predicates:
+        atoms = [atom for atom in universe.atoms() if atom[0] == size.predicate]
+        known = [atom for atom in atoms if len(universe.choices(atom)) == 1]
+        assert (size.atoms, size.known) == (len(atoms), len(known))
+        assert size.latent == len(atoms) - len(known)
+        assert size.world == ("closed" if size.predicate in universe.closed else "open")
+    counts = [len(list(universe.bindings(statement))) for statement in theory.formulas]
+    assert [count for _, count in report.formulas] == counts
+    assert report.auto is not None and report.engines[report.auto.engine.name].possible
+
+
+def told(text: str, facts: Any = None, **options: Any) -> dict[str, Any]:
+    found = hb.size_report(hb.Model(hb.parse(text), facts), **options).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    return found
+
+
+def test_every_engine_says_what_it_would_cost_or_why_it_cannot() -> None:
+    found = told("predicate p(t)\ntype t = 1..3\n1.0: p(x)")
+    for row in found["engines"]:
+        assert row["possible"] and row["guarantee"] in ("exact", "approximation")
+        assert row["operations"] >= 0 and row["bytes"] >= 0
+    refused = told("predicate p(t)\ntype t = 1..3\n1.0: p(x)", memory=8)["engines"]
+    assert all(not row["possible"] and "8 B" in row["reason"] and row["guarantee"] is None for row in refused)
+    assert told("predicate p(t)\ntype t = 1..3\n1.0: p(x)", memory=8)["auto"] is None
+
+
+@pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1])
+def test_very_many_predicates_of_one_atom_are_one_row(count: int) -> None:
+    report = hb.size_report(hb.Model(hb.parse("".join(f"1.0: q{number}\n" for number in range(count)))))
+    rows = [cells for cells in report.cells() if cells[0].startswith("predicate")]
+    assert len(report.predicates) == count
+    if count <= MOST_ROWS:
+        assert len(rows) == count
+    else:
+        assert rows == [
+            (f"predicates q0 to q{count - 1}", str(count), f"atoms, {count} latent, open world, one each")
+        ]
+    assert len(report) == len(list(report.cells())) == report.to_arrow().num_rows
+
+
+def test_what_rules_derive_is_counted() -> None:
+    text = "near(x, y) :- road(x, y)\nnear(x, z) :- near(x, y), road(y, z)\n1.0: good(x) and near(x, y)"
+    found = told(text, {"road": [("a", "b"), ("b", "c")]})
+    sizes = {row["predicate"]: (row["atoms"], row["latent"], row["world"]) for row in found["predicates"]}
+    assert sizes == {"near": (9, 0, "closed"), "road": (9, 0, "closed"), "good": (3, 3, "open")}
+
+
+def test_inferred_declarations_can_be_read_again() -> None:
+    """The types that were found, by which everything has the size it had."""
+    text, facts = "1.0: smokes(x) and friends(x, y) => smokes(y)\n0.5: likes(p, 3)", {"friends": [("a", "b")]}
+    declared = told(text, facts)["declarations"] + text
+    sizes = [told_without_cost(hb.size_report(hb.Model(hb.parse(one), facts))) for one in (text, declared)]
+    assert sizes[0] == sizes[1]
+
+
+def told_without_cost(report: hb.SizeReport) -> tuple[Any, ...]:
+    sizes = [(p.predicate, p.atoms) for p in report.predicates]
+    return report.constants, sizes, report.formulas
+
+
+@pytest.mark.parametrize("where", ["", " where x != y", " where x = y", ' where x != "c"'])
+def test_conditions_drop_groundings(where: str) -> None:
+    found = told(f'type t = {{"a", "b", "c"}}\npredicate f(t, t)\n1.0: f(x, y){where}')
+    pairs = list(itertools.product("abc", repeat=2))
+    kept = {
+        "": pairs,
+        " where x != y": [p for p in pairs if p[0] != p[1]],
+        " where x = y": [p for p in pairs if p[0] == p[1]],
+        ' where x != "c"': [p for p in pairs if p[0] != "c"],
+    }[where]
+    assert found["formulas"][0]["groundings"] == len(kept)
