@@ -1,12 +1,13 @@
 """A question put to a network: for each query the part that it depends on, and the query over its atoms.
 
-Facts of open predicates condition every query; those that nothing connects to it change nothing.
+Facts of open predicates condition every query; those that nothing connects to it change nothing. Nor does
+what is given of other pieces, where the Markov condition makes these independent of the query's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,7 @@ from herbrand.engines.credal.shape import (
     TRUE,
     GroundFormula,
     Shape,
+    columns_of,
     conjunction,
     negation,
     settled,
@@ -84,8 +86,39 @@ class Asked:
         for atom, text in enumerate(self.network.atoms.texts()):
             yield Query(text, GroundFormula(0, (atom,)))
 
+    def unrelated(self, query: Query) -> Query | None:
+        """What is given of pieces that are independent of the query, as a query: it must be possible."""
+        apart = self._split(query)[1]
+        return None if apart is None else Query(query.text, apart)
+
+    def _split(self, query: Query) -> tuple[GroundFormula | None, GroundFormula | None]:
+        """What is given in two: that of the query's pieces and of those tied to them, and the rest.
+
+        Two pieces are sure to be independent where one of them has no cycle: it is a product then.
+        """
+        if query.given is None or not query.event.atoms or not self.markov:
+            return query.given, None
+        shape = query.given.over_atoms()
+        conjuncts = shape[1:] if isinstance(shape, tuple) and shape[0] == "and" else (shape,)
+        left = [(part, {self._piece[atom] for atom in columns_of(part)}) for part in conjuncts]
+        pieces = {self._piece[atom] for atom in query.event.atoms}
+        kept: list[Shape] = []
+        while near := [one for one in left if one[1] & pieces]:
+            kept += [part for part, _ in near]
+            pieces.update(*(its for _, its in near))
+            left = [one for one in left if one not in near]
+        others = {piece for _, its in left for piece in its}
+        if not left or (self._cyclic(pieces) and self._cyclic(others)):
+            return query.given, None
+        related = GroundFormula.of(conjunction(kept)) if kept else None
+        return related, GroundFormula.of(conjunction([part for part, _ in left]))
+
+    def _cyclic(self, pieces: Iterable[int]) -> bool:
+        return any(self.pieces[piece].graph.core for piece in pieces)
+
     def part_of(self, query: Query) -> tuple[Part, LocalQuery]:
         """What a query depends on, and the query over its atoms, all that is known given."""
+        query = self._related(query)
         named = {*query.event.atoms, *(query.given.atoms if query.given else ())}
         touched = sorted({self._piece[atom] for atom in named})
         facts = {atom: truth for piece in touched for atom, truth in self._facts_of.get(piece, {}).items()}
@@ -106,14 +139,20 @@ class Asked:
         holds = [_table(shape, place) for shape in (event, given)]
         return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
 
+    def _related(self, query: Query) -> Query:
+        """The query with only that given which matters to it."""
+        return replace(query, given=self._split(query)[0])
+
     def atom_of(self, query: Query) -> int | None:
-        """The one atom whose probability is asked for, nothing given; else ``None``."""
+        """The one atom whose probability is asked for, nothing given that matters; else ``None``."""
+        query = self._related(query)
         if query.event.shape != 0 or query.given is not None or self._facts_about(query):
             return None
         return query.event.atoms[0]
 
     def closed_form(self, query: Query) -> tuple[float, float] | None:
         """The interval of a query where no program is needed for it."""
+        query = self._related(query)
         if (
             query.event.shape != 0
             or query.given is not None

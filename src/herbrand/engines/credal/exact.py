@@ -23,6 +23,7 @@ from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.conflict import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import (
+    IMPOSSIBLE,
     Clock,
     Ends,
     ImpossibleConditionError,
@@ -83,7 +84,7 @@ class Exact:
             return Support(False, hopeless)
         seconds, largest, width, products = 0.0, 0, 0, False
         try:
-            for query in asked.queries():
+            for query in _all_of(asked):
                 if asked.closed_form(query) is not None:
                     seconds += SECONDS_IN_CLOSED_FORM
                     continue
@@ -175,6 +176,9 @@ class Exact:
         return Clock(until=began + self.seconds, tolerance=self.tolerance)
 
     def _ends(self, asked: Asked, seeds: Seeds, query: Query, clock: Clock, ends_left: int) -> Ends:
+        apart = asked.unrelated(query)
+        if apart is not None and self._ends(asked, seeds, apart, clock, ends_left).upper.bound <= IMPOSSIBLE:
+            raise asked.impossible(query)
         known = asked.closed_form(query)
         if known is not None:
             return Ends(*(Optimum(end, end, 0) for end in known))
@@ -213,6 +217,13 @@ class Exact:
             np.ones(len(found), bool),
             np.where(proved, 0.0, gaps),
         )
+
+
+def _all_of(asked: Asked) -> Iterator[Query]:
+    """What is asked, and what is given beside it that has to be possible."""
+    for query in asked.queries():
+        apart = asked.unrelated(query)
+        yield from (query,) if apart is None else (apart, query)
 
 
 @contextmanager
