@@ -1,0 +1,141 @@
+"""Wrong words of a new user: each is named in the answer, nothing is written, and no fault is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Outcome
+
+WEIGHTS = """\
+predicate friends(person, person): observed
+predicate smokes(person)
+1.5: smokes(x) and friends(x, y) => smokes(y)
+friends("a", "b")
+smokes("a")
+"""
+FILES: dict[str, str | bytes] = {
+    "s.hb": WEIGHTS,
+    "l.hb": WEIGHTS.replace("1.5:", "?:"),
+    "b.hb": "P(a) in [0.2, 0.4]\nP(b | a) in [0.5, 0.6]\n",
+    "r.hb": 'uncle(x, y) :- parent(x, z), brother(z, y)\nparent("a", "b")\nbrother("b", "c")\n',
+    "contra.hb": "P(a) >= 0.6\nP(a) <= 0.4\n",
+    "hard.hb": "hard: p\nhard: not p\n",
+    "twice.hb": 'p("a")\nnot p("a")\n1.0: p(x)\n',
+    "syntax.hb": "predicate smokes(person\n1.0 smokes(x) => \n",
+    "binary.hb": b"\x00\xff\x00",
+    "result.json": "{}",
+    "cut.parquet": "PAR1",
+    "text.duckdb": "no database",
+    "smokes.csv": "a\nb\n",
+    "ragged.csv": "a,b\nc\n",
+    "chance.csv": "person,probability\nb,1.2\n",
+    "no.csv.gz": "no gzip",
+    "folder/x.txt": "x",
+}
+WRONG = [
+    ("infer gone.hb", 1, "'gone.hb'"),
+    ("infer binary.hb", 1, "byte 0xff on line 1"),
+    ("infer syntax.hb", 1, "syntax.hb:1:17: this '(' is never closed"),
+    ("infer hard.hb", 1, "no world satisfies these 2 statements together"),
+    ("infer twice.hb", 1, 'twice.hb:2:1: p("a") is false, but twice.hb:1:1'),
+    ("infer s.hb s.hb", 1, "first here: s.hb:1:1"),
+    ("infer s.hb --engine exat", 1, "did you mean 'exact'?"),
+    ("infer s.hb --query smoke", 1, "did you mean 'smokes'?"),
+    ("infer s.hb --query smokes(", 1, "ends too early"),
+    ("infer s.hb --query ", 1, "no formula"),
+    ("infer s.hb --given smokes(x)", 1, "x is a variable"),
+    ("infer s.hb --given friends", 1, "friends"),
+    ("infer s.hb --facts gone", 1, "'gone'"),
+    ("infer s.hb --facts folder", 1, "the folder 'folder' holds no table"),
+    ("infer s.hb --facts s.hb", 1, "no ending that tells how to read it"),
+    ("infer s.hb --facts smokes=folder", 1, "'folder' is a folder, not a table"),
+    ("infer s.hb --facts smoke=smokes.csv", 1, "did you mean 'smokes'?"),
+    ("infer s.hb --facts smokes=cut.parquet", 1, "cut.parquet cannot be read"),
+    ("infer s.hb --facts text.duckdb", 1, "text.duckdb cannot be read"),
+    ("infer s.hb --facts no.csv.gz", 1, "no.csv.gz cannot be read"),
+    ("infer s.hb --facts friends=ragged.csv", 1, "ragged.csv, row 2: 1 cell"),
+    ("infer s.hb --facts smokes=chance.csv", 1, "chance.csv, row 2: '1.2' is not a probability"),
+    ("infer s.hb --facts ", 1, "an empty name"),
+    ("infer s.hb --open nope", 1, "there is no predicate 'nope'"),
+    ("infer s.hb --ignore nothing", 1, "one of weights, bounds, rules"),
+    ("infer s.hb --dialect nope", 1, "there is no dialect 'nope'"),
+    ("infer s.hb --resume", 1, "only a run on a database"),
+    ("infer s.hb --on world", 1, "'world' is no place to run on"),
+    ("infer s.hb --memory lots", 1, "'lots' is not an amount of memory"),
+    ("infer s.hb --engine regions --structure nope", 1, "no structure 'nope'"),
+    ("infer s.hb --engine mean-field --schedule nope", 1, "no schedule 'nope'"),
+    ("infer s.hb --engine gibbs --samples 2", 1, "at least 20 --samples"),
+    ("infer b.hb", 1, "leave such statements out by --ignore bounds"),
+    ("infer s.hb --format xml", 2, "'xml' is not one of"),
+    ("infer s.hb --top -1", 2, "-1 is not in the range"),
+    ("infer s.hb --min 2", 2, "2.0 is not in the range"),
+    ("infer s.hb --seed x", 2, "'x' is not a valid int"),
+    ("infer s.hb --header maybe", 2, "'maybe' is not one of"),
+    ("infer s.hb --quer smokes", 2, "--query"),
+    ("infer", 2, "THEORY"),
+    ("infr s.hb", 2, "Did you mean 'infer'?"),
+    ("check s.hb --memory lots", 1, "'lots' is not an amount of memory"),
+    ("query r.hb", 2, "name the goal after the theory files"),
+    ('query r.hb uncle("a"', 1, "ends too early"),
+    ('query r.hb uncle("a")', 1, "ask uncle(x, y)"),
+    ('query r.hb uncle("z",y)', 1, '"z" is no constant'),
+    ("query r.hb uncle(x,y) --depth -1", 1, "'-1' is no depth"),
+    ("query r.hb uncle(x,y) --algebra nope", 1, "there is no algebra 'nope'"),
+    ("query r.hb uncle(x,y) --normalize nope", 2, "'nope' is not one of"),
+    ("query s.hb smokes(x)", 1, "leave such statements out by --ignore weights"),
+    ("bound contra.hb", 1, "no distribution satisfies these 2 statements together"),
+    ("bound b.hb --query P(a", 1, "ends too early"),
+    ("bound b.hb --query P(c)", 1, "there is no predicate 'c'"),
+    ("bound b.hb --query P(a|false)", 1, "what is given in 'P(a|false)' is false"),
+    ("bound b.hb --engine nope", 1, "engines: auto, exact, ariel"),
+    ("bound b.hb --independence nope", 2, "'nope' is not one of"),
+    ("explain s.hb", 2, "name what to explain"),
+    ("explain s.hb smokes(x)", 1, "put constants for its variables"),
+    ("learn s.hb", 1, "write ? in place of a weight"),
+    ("learn l.hb --method nope", 1, "there is no method 'nope'"),
+    ("learn l.hb --target nope", 1, "--target: there is no predicate 'nope'"),
+    ("learn l.hb --worlds gone", 1, "there is no folder 'gone'"),
+    ("learn l.hb --worlds folder", 1, "the folder 'folder' holds no world"),
+    ("learn l.hb --resume gone", 1, "there is no file 'gone'"),
+    ("learn l.hb --resume s.hb", 1, "'s.hb' is not a file of ours"),
+    ("learn l.hb --l2 x", 2, "'x' is not a valid float"),
+    ("induce s.hb", 2, "--target"),
+    ("induce s.hb --target smokes --worlds gone", 1, "there is no folder 'gone'"),
+    ("induce s.hb --target smokes --worlds folder", 1, "the folder 'folder' holds no table"),
+    ("score gone.json --facts smokes.csv", 1, "there is no file 'gone.json'"),
+    ("score result.json --facts smokes.csv", 1, "'result.json' has no list of 'marginals'"),
+    ("score result.json", 2, "--facts"),
+    ("compare s.hb --engine nope", 1, "there is no engine 'nope'"),
+    ("convert s.hb --to nope", 1, "one of mln, ppr, lcn"),
+    ("convert b.hb --to mln", 1, "b.hb:1:1: an .mln file has no probability bounds"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("words")
+    for name, content in FILES.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return place
+
+
+@pytest.mark.parametrize(("command", "status", "said"), WRONG, ids=[command for command, _, _ in WRONG])
+def test_wrong_words(
+    herbrand: Callable[..., Outcome],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    status: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(folder.rglob("*"))
+    outcome = herbrand(*command.split(" "))
+    assert (outcome.status, outcome.out) == (status, ""), outcome.err
+    assert said in outcome.err
+    assert "Traceback" not in outcome.err and "internal error" not in outcome.err
+    assert sorted(folder.rglob("*")) == before, "nothing is written"
