@@ -6,10 +6,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
 
 import herbrand as hb
 from herbrand.language.drawing import STATEMENTS_SHOWN
 from herbrand.language.syntax import Theory
+from tests.language.theories import theories
 
 SVG = "{http://www.w3.org/2000/svg}"
 THEORY = """\
@@ -55,3 +57,21 @@ def test_a_model_draws_its_theory() -> None:
     root = Path(__file__).parents[2]
     model = hb.Model(hb.read(root / "examples/smokers/smokers.hb"), root / "examples/smokers/facts")
     assert model._repr_svg_() == hb.draw(model.theory).svg
+
+
+@settings(max_examples=40, deadline=None)
+@given(theories)
+def test_any_theory_is_drawn_as_a_picture_that_can_be_shown(theory: Theory) -> None:
+    """Names and constants may hold any character; XML may not."""
+    ElementTree.fromstring(hb.draw(theory).svg)
+
+
+ODD = ["<&'\">", "]]>", "a b\U0001f600", "e\u0301!", "a\x01b", "\x7f-", "a\ufffeb."]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_of_any_character(name: str) -> None:
+    """What XML cannot hold is shown as a replacement."""
+    shown = name.replace("\x01", "\ufffd").replace("\ufffe", "\ufffd")
+    texts = [e.text for e in parts(hb.parse(f"1.0: `{name}`(x)")).iter(f"{SVG}text")]
+    assert texts == [f"1.0: `{shown}`(x)", shown]

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
@@ -32,6 +33,8 @@ STATEMENTS_SHOWN = 60
 LONGEST_TEXT = 72
 ROW, LETTER, MARGIN, GAP = 30, 7.3, 12, 140
 """Pixels: a statement's height, a letter's width, the room around all, the room for lines."""
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 COLOURS = {"weighted": "#4a7ebb", "hard": "#444444", "bound": "#3a9d5d", "rule": "#c77d2e"}
 
 
@@ -122,4 +125,4 @@ def _cut(text: str) -> str:
 
 def _text(text: str, x: float, y: float) -> str:
     place = f"x='{x:.0f}' y='{y + 4:.0f}' text-anchor='middle' fill='currentColor'"
-    return f"<text {place}>{escape(text)}</text>"
+    return f"<text {place}>{escape(_NOT_XML.sub(REPLACEMENT, text))}</text>"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from os import PathLike
+from os.path import isdir
 from pathlib import Path
 
 from herbrand.errors import LanguageError
@@ -51,7 +52,7 @@ def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
 
 
 def _read_one(path: Path, dialect: str | None) -> Reading:
-    own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not path.is_dir()
+    own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not isdir(path)
     try:
         if not own:
             return Reading(read_theory_file(path, dialect))

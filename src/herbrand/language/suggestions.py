@@ -153,6 +153,8 @@ def _point(failure: Failure) -> str:
         return "a number has a digit before its point: 0.5"
     if failure.before[-1:].isdigit():
         return "a number has a digit after its point: 1.0"
+    if re.match(r"\w", failure.before[-1:]) and re.match(r"\w", failure.after):
+        return ""  # within a name
     return "a statement ends with its line; no full stop is needed"
 
 
