@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import torch
@@ -64,20 +65,23 @@ def school(name: str, seeds: list[int]) -> None:
 
 
 def final(name: str, seed: int, games: int = 1_000, objects: int = 50) -> None:
-    """Fresh large games by the best action; the figures join the others of the run."""
+    """Fresh large games by the best action that was not taken before in the same position; the figures join
+    the others of the run. ``alone``: games solved by the best action without such memory."""
     torch.set_num_threads(1)
     policy, _ = load_policy(weights_of(name, seed))
     kind, rng = games_named(name), np.random.default_rng([seed, 9])
-    began, solved, moves = time.process_time(), [], []
+    began, solved, moves, alone = time.process_time(), [], [], 0
     for start in range(0, games, BATCH[name]):
         drawn = kind.draw(rng, min(BATCH[name], games - start), objects, **kind.final_exam)
-        found = play(policy, drawn)
+        found = play(policy, drawn, repeat=False)
+        alone += int((found.solved & ~found.came_back).sum())
         solved.append(found.solved)
         moves.append(found.moves)
     figures = {
         "games": games,
         "objects": objects,
         "solved": int(np.concatenate(solved).sum()),
+        "alone": alone,
         "moves": round(float(np.concatenate(moves).mean()), 2),
         "cpu_seconds": round(time.process_time() - began, 1),
     }
@@ -98,11 +102,16 @@ def report() -> str:
         finals = [run["final"] for run in done if "final" in run]
         seconds = middle(done, "cpu_seconds")
         games = middle(done, "games")
-        solved = ", ".join(f"{f['solved']:,} of {f['games']:,}" for f in finals)
+        solved = ", ".join(_solved(figures) for figures in finals)
         moves = ", ".join(f"{f['moves']:.1f}" for f in finals)
         school = f"{name} | {len(runs)} | {len(done)} | {share} | {seconds} | {games}"
         lines.append(f"| {school} | {solved} | {moves} | {most} |")
     return "\n".join(lines)
+
+
+def _solved(figures: dict[str, Any]) -> str:
+    told, alone = f"{figures['solved']:,} of {figures['games']:,}", figures.get("alone")
+    return told if alone in (None, figures["solved"]) else f"{told} ({alone:,} by the best action alone)"
 
 
 def main(arguments: list[str]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
@@ -30,7 +30,21 @@ from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
 THOROUGH = Plan(rebuild_widest=True, spread=SPREAD, again=0.5, rate_decay=0.9)
-PLANS = dict.fromkeys(("grandparents", "uncle", "maternal-great-uncle", "6-connectivity"), THOROUGH)
+WIDE = replace(
+    THOROUGH,
+    width=16,
+    batch=4,
+    exam_every=800,
+    starts=3,
+    start_examples=1_200,
+    margin=1.0,
+)
+PLANS = {
+    "grandparents": THOROUGH,
+    "uncle": WIDE,
+    "maternal-great-uncle": WIDE,
+    "6-connectivity": THOROUGH,
+}
 """Tasks of several joins; see the decisions."""
 
 WITH_WEIGHTS = 3
