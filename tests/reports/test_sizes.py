@@ -81,17 +81,27 @@ def test_what_rules_derive_is_counted() -> None:
     assert sizes == {"near": (9, 0, "closed"), "road": (9, 0, "closed"), "good": (3, 3, "open")}
 
 
-def test_inferred_declarations_can_be_read_again() -> None:
-    """The types that were found, by which everything has the size it had."""
-    text, facts = "1.0: smokes(x) and friends(x, y) => smokes(y)\n0.5: likes(p, 3)", {"friends": [("a", "b")]}
-    declared = told(text, facts)["declarations"] + text
-    sizes = [told_without_cost(hb.size_report(hb.Model(hb.parse(one), facts))) for one in (text, declared)]
-    assert sizes[0] == sizes[1]
-
-
-def told_without_cost(report: hb.SizeReport) -> tuple[Any, ...]:
-    sizes = [(p.predicate, p.atoms) for p in report.predicates]
-    return report.constants, sizes, report.formulas
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("1.0: smokes(x) and friends(x, y) => smokes(y)\n0.5: likes(p, 3)", {}),
+        ("predicate friends(t, t): observed\npredicate smokes(t)\n1.0: smokes(x) and friends(x, y)", {}),
+        ("predicate friends(t, t): observed\n1.0: friends(x, y)", {"open": "friends"}),
+        ("1.0: smokes(x) and friends(x, y)", {"closed": "smokes"}),
+        ("near(x, y) :- friends(x, y)\n1.0: smokes(x) and near(x, y) => smokes(y)", {}),
+        ('predicate mood(t) in {"a", "b"}\npredicate friends(t, t): observed\n1.0: mood(x) = "a"', {}),
+    ],
+)
+def test_declarations_that_are_told_say_the_same_again(text: str, options: dict[str, str]) -> None:
+    """Types and worlds, whether they were declared, inferred or chosen for the call."""
+    facts = {"friends": [("a", "b"), ("b", "c")]}
+    found = hb.size_report(hb.Model(hb.parse(text), facts, **options))
+    others = "\n".join(line for line in text.splitlines() if not line.startswith("predicate"))
+    again = hb.size_report(hb.Model(hb.parse(found.declarations + others), facts))
+    assert (again.constants, again.predicates, again.formulas) == (
+        found.constants, found.predicates, found.formulas,
+    )  # fmt: skip
+    assert again.declarations == found.declarations
 
 
 @pytest.mark.parametrize("where", ["", " where x != y", " where x = y", ' where x != "c"'])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,8 @@ from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show, show_statement
-from herbrand.language.syntax import Bound, BoundRows
+from herbrand.language.signature import Predicate, Signature
+from herbrand.language.syntax import Bound, BoundRows, Rule
 from herbrand.model import Model
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence
@@ -163,7 +164,7 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
         on_database = True
     known = {name: evidence.known(name) for name in program.signature.predicates}
     return SizeReport(
-        show(program.signature.declarations()),
+        show(_with_worlds(program).declarations()),
         {name: len(domain) for name, domain in program.facts.domains.items()},
         tuple(
             PredicateSize(name, program.table(name).world, k.atom_count, k.atom_count - k.latent_count())
@@ -178,6 +179,20 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
         network_size(program, BoundSettings(allowed)) if _states_bounds(program) and not too_large else None,
         f"a scratch database: {too_large.why}" if too_large else model.on,
     )
+
+
+def _with_worlds(program: Program) -> Signature:
+    """The vocabulary, its roles such that as declarations they give every predicate the world it has."""
+    derived = {s.head.predicate for s in program.statements if isinstance(s, Rule)}
+
+    def known(predicate: Predicate) -> Predicate:
+        closed = program.table(predicate.name).world == "closed"
+        if predicate.name in derived or predicate.role not in (None, "observed"):
+            return predicate
+        return replace(predicate, role="observed" if closed else None)
+
+    predicates = {name: known(predicate) for name, predicate in program.signature.predicates.items()}
+    return replace(program.signature, predicates=predicates)
 
 
 def _inference(program: Program, settings: Settings) -> dict[str, Support]:
