@@ -1,4 +1,4 @@
-"""What users of ``bound`` meet at its edges: which engine is chosen, what is refused, how reasons are told."""
+"""What users of ``bound`` meet at its edges: the engine that is chosen, what is refused, what reasons say."""
 
 from __future__ import annotations
 
