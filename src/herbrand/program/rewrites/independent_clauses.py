@@ -6,8 +6,8 @@ and B`` two clauses are weighed apart, where the formula itself counts only when
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import (
@@ -53,38 +53,54 @@ def with_independent_clauses(program: Program) -> tuple[Program, tuple[int, ...]
 
 def clauses(formula: Formula) -> Iterator[Formula]:
     """The clauses of a formula, each once; those that always hold are left out."""
-    found = dict.fromkeys(_clauses(simplified(plain(formula)), True))
-    if len(found) > MOST_CLAUSES:
-        raise UnsupportedError(f"the formula has more than {MOST_CLAUSES:,} clauses", span=formula.span)
+    try:
+        found = _clauses(simplified(plain(formula)), True)
+    except OverflowError:
+        raise UnsupportedError(
+            f"the formula has more than {MOST_CLAUSES:,} clauses", span=formula.span
+        ) from None
     for clause in found:
-        if any((leaf, not holds) in clause for leaf, holds in clause):
-            continue
         literals = sorted(clause, key=repr)
         parts = tuple(leaf if holds else Not(leaf) for leaf, holds in literals)
         if parts:
             yield parts[0] if len(parts) == 1 else Or(parts)
 
 
-def _clauses(formula: Formula, wanted: bool) -> Iterator[Clause]:
-    """Clauses that together say that the formula has the wanted truth value."""
+def _clauses(formula: Formula, wanted: bool) -> list[Clause]:
+    """Clauses that together say that the formula has the wanted truth value; none that always holds."""
     match formula:
         case Truth(value=value):
-            if value != wanted:
-                yield frozenset()
+            return [] if value == wanted else [frozenset()]
         case Not(operand=operand):
-            yield from _clauses(operand, not wanted)
+            return _clauses(operand, not wanted)
         case And(operands=operands) | Or(operands=operands):
-            each = [list(_clauses(part, wanted)) for part in operands]
-            if isinstance(formula, And) == wanted:
-                yield from chain(*each)
-            else:
-                yield from (frozenset(chain(*chosen)) for chosen in product(*each))
+            each = [_clauses(part, wanted) for part in operands]
+            return _each_once(chain(*each)) if isinstance(formula, And) == wanted else _crossed(each)
         case Xor(operands=operands):
-            yield from _clauses(_spelled_out(operands), wanted)
+            return _clauses(_spelled_out(operands), wanted)
         case Comparison(operator="!=", left=left, right=right):
-            yield frozenset({(Comparison("=", left, right), not wanted)})
-        case _:
-            yield frozenset({(formula, wanted)})
+            return [frozenset({(Comparison("=", left, right), not wanted)})]
+    return [frozenset({(formula, wanted)})]
+
+
+def _crossed(each: Sequence[Sequence[Clause]]) -> list[Clause]:
+    """One clause of every part, joined: for all choices."""
+    found: list[Clause] = [frozenset()]
+    for part in each:
+        found = _each_once(one | other for one in found for other in part)
+    return found
+
+
+def _each_once(found: Iterable[Clause]) -> list[Clause]:
+    """Clauses that can fail; an ``OverflowError`` as soon as they are too many."""
+    kept: dict[Clause, None] = {}
+    for clause in found:
+        if any((leaf, not holds) in clause for leaf, holds in clause):
+            continue
+        kept.setdefault(clause)
+        if len(kept) > MOST_CLAUSES:
+            raise OverflowError
+    return list(kept)
 
 
 def _spelled_out(operands: tuple[Formula, ...]) -> Formula:
