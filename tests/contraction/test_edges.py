@@ -10,9 +10,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand import contraction
 from herbrand.contraction import Contraction, Dense, Relation, Sparse, Support, contract, statistics
 from herbrand.contraction.algebra import algebra_named
 from herbrand.contraction.blocks import OneThread, blocks
+from herbrand.contraction.expression import Sizes
 from herbrand.contraction.relation import converted, has_background
 from herbrand.errors import BudgetError
 from tests.contraction.problems import ALGEBRAS, DTYPES, VALUES, ZEROS, Problem, agree
@@ -267,3 +269,40 @@ def test_a_plan_beyond_the_budget_is_refused_though_operands_are_small() -> None
     outer = Contraction.parse("a, b -> a b", {"a": 2000, "b": 2000})
     with pytest.raises(BudgetError, match=r"needs about 15\.3 MB and may use 9\.8 kB"):
         contract(outer, [one, one], memory=10_000)
+
+
+class TestStatements:
+    """What is asked, as a value: equal whatever the order of sizes and pairs, and a key of plans."""
+
+    def test_sizes_are_a_mapping_without_order(self) -> None:
+        one, other = Sizes({"a": 1, "b": 2}), Sizes([("b", 2), ("a", 1)])
+        assert one == other and hash(one) == hash(other)
+        assert one != Sizes({"a": 1}) and one != {"a": 1, "b": 2}
+        assert dict(one) == {"a": 1, "b": 2} and len(one) == 2 and "c" not in one
+        with pytest.raises(KeyError):
+            one["c"]
+
+    def test_equal_statements_are_one_key(self) -> None:
+        one = Contraction.parse("a b, b -> a", {"a": 2, "b": 2}, distinct=[("b", "a")])
+        other = Contraction([("a", "b"), ["b"]], ["a"], {"b": 2, "a": 2}, {("a", "b")})  # type: ignore[arg-type]
+        assert one == other and hash(one) == hash(other) and len({one, other}) == 1
+        assert one.summed == {"b"} and one.shape(("b", "a", "b")) == (2, 2, 2)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            Contraction.parse("a b, b -> b", {"a": 2, "b": 2}),
+            Contraction.parse("b, a b -> a", {"a": 2, "b": 2}),
+            Contraction.parse("a b, b -> a", {"a": 2, "b": 3}),
+            Contraction.parse("a b, b -> a", {"a": 2, "b": 2, "c": 1}),
+            Contraction.parse("a b, b -> a", {"a": 2, "b": 2}, algebra="log"),
+            Contraction.parse("a b, b -> a", {"a": 2, "b": 2}, distinct=[("a", "b")]),
+        ],
+    )
+    def test_statements_that_differ_in_anything(self, other: Contraction) -> None:
+        assert Contraction.parse("a b, b -> a", {"a": 2, "b": 2}) != other
+
+    def test_a_name_that_the_room_does_not_have(self) -> None:
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            contraction.nothing  # noqa: B018
+        assert all(getattr(contraction, name) is not None for name in contraction.__all__)
