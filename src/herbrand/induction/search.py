@@ -4,7 +4,8 @@ A clause grows from one positive example: the facts around it, with a variable f
 a body may be made of. Bodies are extended one fact at a time, a beam of the best is kept, and paths between
 the objects of the example are tried first. Once no wrong example is left, inequalities and literals that
 change nothing are dropped. What no clause covers without exceptions is covered by one with: its exceptions
-become a predicate of their own, learned in the same way and negated.
+become a predicate of their own, learned in the same way and negated. Where that takes several clauses, a
+few wide ones with exceptions are tried too, and the rules that say it in fewer literals are kept.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(4, {"edge": [(0, 1), (1, 2), (2, 3)]})])
@@ -28,6 +29,9 @@ from herbrand.induction.evaluation import Clause, Literal, covered, evaluated
 from herbrand.language.show import show_statement as show_statement
 
 Fact = tuple[str, tuple[int, ...]]
+
+WIDE = 2
+"""Literals of a body that is to have exceptions, at most."""
 
 UNLINKED_HANDICAP = 2
 """A body that says things of the head's objects apart is taken only if so many more literals link them no
@@ -81,6 +85,11 @@ class Found:
     missed: int
     wrong: int
 
+    @property
+    def literals(self) -> int:
+        """How much is said, heads among it."""
+        return sum(1 + len(clause.body) + len(clause.apart) for clause in self.clauses)
+
 
 @dataclass(frozen=True, eq=False)
 class _Body:
@@ -110,11 +119,27 @@ def search(
     """
     limits = limits or Limits()
     used = [p for p in predicates or database.tables if p != examples.target]
+    found = _cover(examples, database, limits, used, level, wide=False)
+    if len(found.clauses) < 2 or level >= limits.exceptions or limits.over:
+        return found
+    fewer = replace(limits, clauses=len(found.clauses))
+    other = _cover(examples, database, fewer, used, level, wide=True)
+    return min(found, other, key=lambda one: (one.missed + one.wrong, one.literals))
+
+
+def _cover(
+    examples: Examples, database: Database, limits: Limits, used: Sequence[str], level: int, wide: bool
+) -> Found:
+    """Clause after clause for the positives that are left; ``wide``: short bodies, exceptions or not."""
     left = examples.positive.copy()
     clauses: list[Clause] = []
     while left.any() and len(clauses) < limits.clauses and not limits.over:
         seed = _seed(examples, left)
-        best = _best(seed, examples, left, database, used, limits)
+        if wide:
+            near = _facts_around(seed, database, used, limits, limits.hub)
+            best = _grown(seed, near, examples, left, database, replace(limits, literals=WIDE), wide=True)
+        else:
+            best = _best(seed, examples, left, database, used, limits)
         if best is None:
             break
         helpers: tuple[Clause, ...] = ()
@@ -180,8 +205,10 @@ def _grown(
     left: np.ndarray,
     database: Database,
     limits: Limits,
+    wide: bool = False,
 ) -> _Body | None:
-    """The best body made of some of the facts around an example."""
+    """The best body made of some of the facts around an example; ``wide``: the one that covers most."""
+    better = _wider if wide else _better
     rng = np.random.default_rng(len(examples.rows))
     small = _sampled(examples, left, limits.sample, rng)
     head = tuple(dict.fromkeys(int(v) for v in seed))
@@ -211,9 +238,11 @@ def _grown(
                 continue
             checked = _checked(body, examples, left, database)
             if _links(body, head):
-                linked = checked if linked is None or _better(checked, linked) else linked
+                linked = checked if linked is None or better(checked, linked) else linked
             else:
-                apart = checked if apart is None or _better(checked, apart) else apart
+                apart = checked if apart is None or better(checked, apart) else apart
+        if wide:
+            continue
         if linked is not None and not linked.false:
             return linked
         if apart is not None and not apart.false and length >= len(apart.facts) + UNLINKED_HANDICAP:
@@ -243,6 +272,10 @@ def _better(one: _Body, other: _Body) -> bool:
     if one.false == 0:
         return (one.true, -len(one.facts)) > (other.true, -len(other.facts))
     return (one.true, -one.false) > (other.true, -other.false)
+
+
+def _wider(one: _Body, other: _Body) -> bool:
+    return (one.true, -one.false, -len(one.facts)) > (other.true, -other.false, -len(other.facts))
 
 
 def _checked(body: _Body, examples: Examples, left: np.ndarray, database: Database) -> _Body:
