@@ -1,0 +1,105 @@
+"""The database that facts pass through while they are read: progress, interruption, odd paths, codes."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from herbrand.facts import store as stores
+from herbrand.facts.arrays import filled
+from herbrand.facts.store import Store
+from tests.facts.vocabulary import constants, load, message
+
+LONG = "SELECT sum(a.range * b.range) AS c0 FROM range(60000) a, range(60000) b"
+
+
+def test_a_table_that_is_kept_and_read_as_codes():
+    """Columns of one type share their constants; each row keeps its place."""
+    rows = [("a", "b", 1), ("b", "b", 2), ("c", "a", 1), ("a", None, None)]
+    with Store() as store:
+        name = store.register(
+            pa.table({f"c{i}": list(column) for i, column in enumerate(zip(*rows, strict=True))})
+        )
+        staged = store.stage(f"SELECT * FROM {name}")
+        assert staged.row_count == 4
+        found = store.interned(staged, ("person", "person", "year"))
+        decoded = [
+            [None if code < 0 else column.values[int(code)].as_py() for code in column.codes]
+            for column in found.columns
+        ]
+        assert found.columns[0].values is found.columns[1].values
+        places = [found.row(position) for position in range(found.row_count)]
+        by_place = sorted(zip(places, *decoded, strict=True))
+        assert by_place == [(place, *row) for place, row in enumerate(rows)]
+        left = store.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchone()
+        assert left == (0,), "nothing but what was registered stays"
+
+
+class TestProgress:
+    def test_shares_rise_from_0_to_1(self, monkeypatch):
+        monkeypatch.setattr(stores, "_POLL_SECONDS", 0.001)
+        told: list[float] = []
+        with Store() as store:
+            assert (
+                store.stage("SELECT range AS c0 FROM range(3000000)", progress=told.append).row_count
+                == 3_000_000
+            )
+        assert told == sorted(told) and all(0 <= share <= 1 for share in told)
+
+    def test_an_interruption_ends_the_query_and_the_store_goes_on(self):
+        def interrupted(share: float) -> None:
+            raise KeyboardInterrupt
+
+        with Store() as store:
+            with pytest.raises(KeyboardInterrupt):
+                store.stage(LONG, progress=interrupted)
+            assert store.stage("SELECT 1 AS c0", progress=lambda share: None).row_count == 1
+
+    def test_what_is_wrong_is_told_as_without_progress(self):
+        with Store() as store:
+            for progress in (None, lambda share: None):
+                with pytest.raises(duckdb.Error, match="nowhere"):
+                    store.stage("SELECT * FROM nowhere", progress=progress)
+
+
+def test_its_folder_goes_with_it(tmp_path):
+    (tmp_path / "a[1]*.csv").write_text("x\n")
+    with Store() as store:
+        plain, odd = store.path(tmp_path / "plain.csv"), store.path(tmp_path / "a[1]*.csv")
+        assert plain == str(tmp_path / "plain.csv")
+        assert os.path.samefile(odd, tmp_path / "a[1]*.csv") and not set(odd) & set("*?[")
+        folder = os.path.dirname(odd)
+    assert not os.path.exists(folder) and (tmp_path / "a[1]*.csv").exists()
+
+
+@given(st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=20), st.integers(0, 5), st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_numbers_that_are_not_there_are_filled(values, before, after):
+    """Of a slice of a column too, whose mask begins within a byte."""
+    column = pa.array([None] * before + values + [1] * after, pa.int32())[before : before + len(values)]
+    found = filled(column, -7)
+    assert found.tolist() == [-7 if value is None else value for value in values]
+    assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize("name", ["friends.csv.gz", "friends.tsv.gz", "friends.jsonl.gz"])
+def test_a_compressed_file_that_is_cut(tmp_path, name):
+    rows = {"csv": b"anna,bob\n", "tsv": b"anna\tbob\n", "jsonl": b'["anna", "bob"]\n'}[name.split(".")[1]]
+    whole = gzip.compress(b"".join(rows.replace(b"anna", b"anna%d" % number) for number in range(500)))
+    (tmp_path / name).write_bytes(whole)
+    assert len(constants(load(tmp_path / name), "friends")) == 500
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    assert message(tmp_path / name).startswith(f"{name} cannot be read: ")
+
+
+def test_what_was_loaded_cannot_be_changed():
+    facts = load({"friends": [("a", "b")]})
+    with pytest.raises(ValueError, match="read-only"):
+        facts.tables["friends"].true[0, 0] = 5
