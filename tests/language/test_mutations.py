@@ -119,7 +119,7 @@ class TestTheChecker:
             ("predicate p(t)\n1: p(x) = 3", "p is true or false and has no other value", ["declared here"]),
             ("[a] p\n[a] q", "the label [a] is given twice", ["first here"]),
         ],
-    )  # fmt: skip
+    )
     def test_it_tells_both_places(self, text: str, message: str, related: list[str]) -> None:
         with pytest.raises(LanguageError) as error:
             check(parse_theory(text))
