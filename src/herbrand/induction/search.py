@@ -120,7 +120,7 @@ def search(
     limits = limits or Limits()
     used = [p for p in predicates or database.tables if p != examples.target]
     found = _cover(examples, database, limits, used, level, wide=False)
-    if len(found.clauses) < 2 or level >= limits.exceptions or limits.over:
+    if len(found.clauses) < 2 or level or not limits.exceptions or limits.over:
         return found
     fewer = replace(limits, clauses=len(found.clauses))
     other = _cover(examples, database, fewer, used, level, wide=True)
