@@ -28,6 +28,9 @@ PLANTED = {
     "not": "t(x) :- red(x), not old(x)",
     "an exception of two": "t(x) :- red(x), not loose(x)\nloose(x) :- edge(x, y), old(y)",
     "the weather": "t(x) :- red(x), wet",
+    "a world": "t :- red(x), edge(x, x)",
+    "the weather of a world": "t :- wet, edge(x, y), old(x)",
+    "not a world": "t :- wet, not looped\nlooped :- edge(x, x)",
 }
 
 
@@ -58,9 +61,10 @@ def found_in(text: str, database: Database, limits: Limits | None = None) -> Fou
 @pytest.mark.parametrize("name", PLANTED)
 def test_what_is_planted_is_found_and_carries_over(name: str) -> None:
     text = PLANTED[name]
-    found = found_in(text, Database.of(worlds(1, 16, 8)), Limits(beam=20, sample=150))
+    sizes = (80, 4) if text.startswith("t :-") else (16, 8)
+    found = found_in(text, Database.of(worlds(1, *sizes)), Limits(beam=20, sample=150))
     assert (found.missed, found.wrong) == (0, 0)
-    fresh = Database.of(worlds(2, 6, 10))
+    fresh = Database.of(worlds(2, sizes[0] // 2, sizes[1] + 1))
     assert mistakes(found.clauses, fresh, "t", truth(planted(text), fresh)) == 0
 
 

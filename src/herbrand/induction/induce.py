@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +286,7 @@ def _clauses(
             break
         rows = np.concatenate([examples.rows, more])
         positive = np.concatenate([examples.positive, np.zeros(len(more), bool)])
-        examples = Examples(given.target, rows, positive)
+        examples = replace(examples, rows=rows, positive=positive)
     assert best is not None
     return best[1]
 
@@ -300,7 +300,7 @@ def _database(given: GivenWorlds, kept: Sequence[GivenWorld], seed: int) -> tupl
         negatives = negatives[np.sort(chosen)]
     rows = np.concatenate([positives, negatives])
     positive = np.arange(len(rows)) < len(positives)
-    return database, Examples(given.target, rows, positive), len(positives)
+    return database, Examples(given.target, rows, positive, given.arity == 0), len(positives)
 
 
 def _truth(

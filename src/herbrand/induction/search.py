@@ -61,20 +61,23 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Tuples of which the target is known, and which of them are positive."""
+    """Tuples of which the target is known, and which of them are positive; ``of_worlds``: the target has no
+    arguments, and the rows are numbers of worlds."""
 
     target: str
     rows: Rows
     positive: np.ndarray
+    of_worlds: bool = False
 
     @classmethod
     def of(cls, target: str, positives: Rows, arity: int, database: Database) -> Examples:
         """A closed world: every tuple that is not positive is negative."""
         rows = database.every_tuple(arity)
-        return cls(target, rows, np.isin(database.codes(rows), database.codes(positives)))
+        positive = np.isin(database.codes(rows), database.codes(positives))
+        return cls(target, rows, positive, arity == 0)
 
     def take(self, kept: np.ndarray) -> Examples:
-        return Examples(self.target, self.rows[kept], self.positive[kept])
+        return Examples(self.target, self.rows[kept], self.positive[kept], self.of_worlds)
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _cover(
     while left.any() and len(clauses) < limits.clauses and not limits.over:
         seed = _seed(examples, left)
         if wide:
-            near = _facts_around(seed, database, used, limits, limits.hub)
+            near = _facts_around(seed, examples, database, used, limits, limits.hub)
             best = _grown(seed, near, examples, left, database, replace(limits, literals=WIDE), wide=True)
         else:
             best = _best(seed, examples, left, database, used, limits)
@@ -187,11 +190,11 @@ def _best(
 
     Ways through an object that stands in very many facts are tried only if nothing else does: they are many,
     and nearly all lead nowhere."""
-    near = _facts_around(seed, database, predicates, limits, limits.hub)
+    near = _facts_around(seed, examples, database, predicates, limits, limits.hub)
     best = _grown(seed, near, examples, left, database, limits)
     if best is not None and not best.false:
         return best
-    every = _facts_around(seed, database, predicates, limits, None)
+    every = _facts_around(seed, examples, database, predicates, limits, None)
     if set(every) <= set(near):
         return best
     other = _grown(seed, every, examples, left, database, limits)
@@ -211,8 +214,9 @@ def _grown(
     better = _wider if wide else _better
     rng = np.random.default_rng(len(examples.rows))
     small = _sampled(examples, left, limits.sample, rng)
-    head = tuple(dict.fromkeys(int(v) for v in seed))
-    trial = _Trial(seed, head, examples.target, database, small)
+    variables = () if examples.of_worlds else tuple(int(v) for v in seed)
+    head = tuple(dict.fromkeys(variables))
+    trial = _Trial(variables, head, examples.target, database, small)
     beam = [trial.body(frozenset())]
     extra = [trial.body(path) for path in _paths(head, facts, limits)]
     linked: _Body | None = None
@@ -289,7 +293,7 @@ def _checked(body: _Body, examples: Examples, left: np.ndarray, database: Databa
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    seed: Rows
+    variables: tuple[int, ...]
     head: tuple[int, ...]
     target: str
     database: Database
@@ -301,8 +305,7 @@ class _Trial:
         variables = (*self.head, *free)
         literals = tuple(Literal(name, objects) for name, objects in sorted(facts))
         apart = tuple(combinations(variables, 2))
-        head = tuple(int(v) for v in self.seed)
-        clause = Clause(self.target, head, literals, apart)
+        clause = Clause(self.target, self.variables, literals, apart)
         try:
             covers = covered(clause, self.database, self.sample.rows)
         except BudgetError:
@@ -320,16 +323,23 @@ def _sampled(examples: Examples, left: np.ndarray, most: int, rng: np.random.Gen
 
 
 def _facts_around(
-    seed: Rows, database: Database, predicates: Sequence[str], limits: Limits, most: int | None
+    seed: Rows,
+    examples: Examples,
+    database: Database,
+    predicates: Sequence[str],
+    limits: Limits,
+    most: int | None,
 ) -> list[Fact]:
     """Facts nearest to the example's objects first; of a symmetric relation's pairs one direction each.
 
     Of an object that leads on by more than ``most`` facts, only those about objects that are near anyway."""
-    reached = dict.fromkeys(int(v) for v in seed)
-    if not reached:
-        return []
+    if examples.of_worlds:
+        world = int(seed[0])
+        reached = dict.fromkeys(range(database.starts[world], database.starts[world + 1]))
+    else:
+        world = int(database.world_of[seed[0]])
+        reached = dict.fromkeys(int(v) for v in seed)
     found: dict[Fact, None] = {}
-    world = int(database.world_of[next(iter(reached))])
     for name in predicates:
         if database.arities[name] == 0 and world in database.tables[name][:, 0]:
             found[name, ()] = None
@@ -371,7 +381,7 @@ def _symmetric(name: str, database: Database) -> bool:
 
 def _next_facts(body: _Body, facts: Sequence[Fact], head: tuple[int, ...]) -> list[Fact]:
     known = set(head) | {o for _, objects in body.facts for o in objects}
-    return [f for f in facts if f not in body.facts and (not f[1] or known & set(f[1]))]
+    return [f for f in facts if f not in body.facts and (not f[1] or not known or known & set(f[1]))]
 
 
 def _paths(head: tuple[int, ...], facts: Sequence[Fact], limits: Limits) -> list[frozenset[Fact]]:
@@ -437,7 +447,7 @@ def _with_exceptions(
     clause = _simplified(best.clause, examples, database)
     covers = covered(clause, database, examples.rows)
     name = _fresh(examples.target, database)
-    inner = Examples(name, examples.rows[covers], ~examples.positive[covers])
+    inner = replace(examples.take(covers), target=name, positive=~examples.positive[covers])
     if inner.positive.all():
         return None
     found = search(inner, database, limits, predicates, level + 1)
