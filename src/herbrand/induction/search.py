@@ -125,7 +125,7 @@ def search(
     found = _cover(examples, database, limits, used, level, wide=False)
     if len(found.clauses) < 2 or level or not limits.exceptions or limits.over:
         return found
-    fewer = replace(limits, clauses=len(found.clauses))
+    fewer = replace(limits, clauses=len(found.clauses), literals=WIDE + 1, exceptions=1)
     other = _cover(examples, database, fewer, used, level, wide=True)
     return min(found, other, key=lambda one: (one.missed + one.wrong, one.literals))
 
