@@ -16,9 +16,10 @@ few wide ones with exceptions are tried too, and the rules that say it in fewer 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -38,6 +39,14 @@ UNLINKED_HANDICAP = 2
 better: few examples are told apart by accident."""
 
 
+@dataclass
+class Effort:
+    """How many bodies were tried, and may be."""
+
+    tried: int = 0
+    most: float = math.inf
+
+
 @dataclass(frozen=True)
 class Limits:
     """``literals`` in a body, ``beam`` bodies kept of each length, ``facts`` looked at around an example, at
@@ -53,10 +62,12 @@ class Limits:
     sample: int = 300
     exceptions: int = 2
     until: float | None = None
+    effort: Effort = field(default_factory=Effort, compare=False, repr=False)
 
     @property
     def over(self) -> bool:
-        return self.until is not None and time.monotonic() > self.until
+        late = self.until is not None and time.monotonic() > self.until
+        return late or self.effort.tried >= self.effort.most
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +133,12 @@ def search(
     """
     limits = limits or Limits()
     used = [p for p in predicates or database.tables if p != examples.target]
+    before = limits.effort.tried
     found = _cover(examples, database, limits, used, level, wide=False)
     if len(found.clauses) < 2 or level or not limits.exceptions or limits.over:
         return found
-    fewer = replace(limits, clauses=len(found.clauses), literals=WIDE + 1, exceptions=1)
+    as_much = Effort(most=limits.effort.tried - before)
+    fewer = replace(limits, clauses=len(found.clauses), literals=WIDE + 1, exceptions=1, effort=as_much)
     other = _cover(examples, database, fewer, used, level, wide=True)
     return min(found, other, key=lambda one: (one.missed + one.wrong, one.literals))
 
@@ -216,7 +229,7 @@ def _grown(
     small = _sampled(examples, left, limits.sample, rng)
     variables = () if examples.of_worlds else tuple(int(v) for v in seed)
     head = tuple(dict.fromkeys(variables))
-    trial = _Trial(variables, head, examples.target, database, small)
+    trial = _Trial(variables, head, examples.target, database, small, limits.effort)
     beam = [trial.body(frozenset())]
     extra = [trial.body(path) for path in _paths(head, facts, limits)]
     linked: _Body | None = None
@@ -298,9 +311,11 @@ class _Trial:
     target: str
     database: Database
     sample: Examples
+    effort: Effort
 
     def body(self, facts: frozenset[Fact]) -> _Body:
         """A set of the seed's facts as a clause in which different objects are different variables."""
+        self.effort.tried += 1
         free = sorted({o for _, objects in facts for o in objects} - set(self.head))
         variables = (*self.head, *free)
         literals = tuple(Literal(name, objects) for name, objects in sorted(facts))
