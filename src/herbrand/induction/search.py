@@ -52,7 +52,7 @@ class Limits:
     """``literals`` in a body, ``beam`` bodies kept of each length, ``facts`` looked at around an example, at
     first not through an object that leads on by more than ``hub``; ``clauses`` for a predicate, ``sample``
     examples of each kind in the first look at a body; ``exceptions`` to exceptions; ``until``: a time of
-    ``time.monotonic``."""
+    ``time.monotonic``; ``effort``: the bodies tried, and how many may be."""
 
     literals: int = 6
     beam: int = 40
