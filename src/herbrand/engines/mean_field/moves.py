@@ -56,9 +56,10 @@ def moved(
 
 def _shared(table: Table, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor) -> Slope:
     """What the slope lacks if the last entry, which stands for many atoms, counts as one."""
-    if table.listed is None or (counts := table.counts()) is None:
+    counts = table.counts()
+    if counts is None:
         return Slope()
-    last = slice(table.listed, None)
+    last = slice(-1, None)
     one = slope_of(logits[last], target[last] - logits[last], marginals[last] - before[last])
     return one * (float(counts[-1]) - 1)
 

@@ -16,20 +16,15 @@ from herbrand.facts.domain import Domain
 from herbrand.language.scope import free_variables, with_constants, written
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    And,
     Comparison,
     Constant,
-    Exists,
-    Forall,
     Formula,
-    Or,
     Term,
     ValueIs,
     Variable,
-    children,
     walk,
-    with_children,
 )
+from herbrand.program.rewrites.quantifiers import written_out
 
 MOST_EXPANSIONS = 100_000
 
@@ -53,7 +48,7 @@ def expanded(
 ) -> Iterator[Expansion]:
     """The statement once for each choice of values of its free value variables."""
     names = value_variables(formula)
-    formula = _quantifiers_expanded(formula, names, types, domains)
+    formula = written_out(formula, {name: domains[types[name]] for name in names})
     free = [name for name in free_variables(formula) if name in names]
     choices = [domains[types[name]] for name in free]
     _refuse_explosion(formula, free, choices)
@@ -97,21 +92,3 @@ def _refuse_explosion(formula: Formula, free: Sequence[str], choices: Sequence[D
             span=formula.span,
             hint=f"at most {MOST_EXPANSIONS:,} are taken",
         )
-
-
-def _quantifiers_expanded(
-    formula: Formula, names: frozenset[str], types: Mapping[str, str], domains: Mapping[str, Domain]
-) -> Formula:
-    parts = [_quantifiers_expanded(part, names, types, domains) for part in children(formula)]
-    if not isinstance(formula, Exists | Forall):
-        return with_children(formula, parts) if parts else formula
-    body = parts[0]
-    for variable in (v for v in formula.variables if v.name in names):
-        domain = domains[types[variable.name]]
-        instances = tuple(
-            with_constants(body, {variable.name: Constant(value)})
-            for value in domain.values_at(range(len(domain)))
-        )
-        body = Or(instances) if isinstance(formula, Exists) else And(instances)
-    kept = tuple(v for v in formula.variables if v.name not in names)
-    return type(formula)(kept, body, formula.span) if kept else body
