@@ -173,7 +173,6 @@ def test_places_where_a_file_can_be_made(tmp_path: Path) -> None:
         ("infer", "-o"),
         ("bound", "-o"),
         ("learn", "-o"),
-        ("learn", "--save"),
         ("convert", "-o"),
         ("check", "-o"),
         ("compare", "-o"),

@@ -360,9 +360,8 @@ class Model:
         too_large = facts_too_large(every, settings.get("memory"))
         if too_large is not None:
             return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, told), note)
-        return methods.learned(
-            method, self._used_theory(), [self._stated_world(own) for own in separate], *aim, told
-        )
+        stated = (self._stated_world(own) for own in separate)  # read once all options are known to be good
+        return methods.learned(method, self._used_theory(), stated, *aim, told)
 
     def _stated_world(self, more: Sequence[FactSource]) -> tuple[Signature, Facts]:
         """The vocabulary and the facts as stated, with more facts beside the model's own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 
 import pytest
@@ -192,6 +193,23 @@ class TestRuns:
             (3, "<text>:3:1"),
         ]
         assert FactRows("p", (("a",),), 1).row_span(0) is None
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            ('p("a")   # note', 'p("a")'),
+            ('p("a")# note', 'p("a")'),
+            ('p("a") ~ 0.5\t# with "quotes"', 'p("a") ~ 0.5'),
+            ('p("a # b") # and "c"', 'p("a # b")'),
+            ('p("say \\"hi\\" # there")# note', 'p("say \\"hi\\" # there")'),
+            ('not p("http://x#y") @ 2 ', 'not p("http://x#y") @ 2'),
+        ],
+    )
+    def test_a_row_ends_where_its_comment_begins(self, line: str, said: str) -> None:
+        source = Source("s", f"q(1)\n{line}\nq(2)")
+        rows = FactRows("p", (("a",),), 1, span=Span(source, 5, 5 + len(line)), starts=array("q", [5]))
+        span = rows.row_span(0)
+        assert span is not None and span.text == said
 
     def test_runs_of_one_source_are_joined_with_their_places(self) -> None:
         source = Source("s", "p(1)\np(2)\n")

@@ -114,6 +114,26 @@ def test_refusals_say_what_to_do(
     assert said in str(caught.value) and (hint or "") in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"save": "."}, "cannot write '.': it is a folder\n  name a file in it"),
+        ({"method": "pseudo"}, "there is no method 'pseudo' for learn"),
+        ({"seeds": 1}, "learn has no option 'seeds'\n  did you mean 'seed'?"),
+        ({"method": "layers", "save": "x"}, "layers keeps no state of its training"),
+        ({"method": "proof", "clip": 1.0}, "clipped messages are of another"),
+    ],
+)
+def test_options_are_refused_before_facts_are_read(options: dict[str, Any], said: str) -> None:
+    """Facts may take minutes to load; here they cannot be loaded at all."""
+    model = hb.Model(hb.parse(DECLARED + "?: smokes(x)"), {"friends": [("a",)]})
+    with pytest.raises(HerbrandError) as caught:
+        model.learn(**options)
+    assert said in str(caught.value)
+    with pytest.raises(HerbrandError, match="1 value where 2 are expected"):
+        model.learn()
+
+
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(UnsupportedError, match="type person has no constants") as caught:
         hb.Model(hb.parse(DECLARED + "?: smokes(x)")).learn()

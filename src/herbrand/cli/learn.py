@@ -106,10 +106,7 @@ def command(
         typer.Option("--patience", metavar="N", min=1, help="Stop after N steps without getting better."),
     ] = None,
     save: Annotated[
-        str | None,
-        typer.Option(
-            "--save", metavar="FILE", callback=options.keepable, help="Keep the state of training there."
-        ),
+        str | None, typer.Option("--save", metavar="FILE", help="Keep the state of training there.")
     ] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="FILE", help="Go on from a state that was kept.")

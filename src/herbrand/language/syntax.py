@@ -10,6 +10,7 @@ equals the first one. Build theories with :func:`herbrand.language.parse.parse_t
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -175,12 +176,17 @@ class FactRows:
         return tuple(column[index] for column in self.columns)
 
     def row_span(self, index: int) -> Span | None:
-        """Where a row stands; the reader notes every start, a built statement has none."""
+        """Where a row stands, without a comment behind it; the reader notes every start, a built statement
+        has none."""
         if self.span is None or not len(self.starts):
             return self.span
-        start, text = self.starts[index], self.span.source.text
-        newline = text.find("\n", start)
-        return Span(self.span.source, start, len(text) if newline < 0 else newline)
+        start = self.starts[index]
+        said = _SAID.match(self.span.source.text, start)
+        return Span(self.span.source, start, start + len(said[0].rstrip() if said else ""))
+
+
+_SAID = re.compile(r'(?:"(?:\\.|[^"\\\n])*"|(?!(?<=[\s)])(?:#|//))[^\n])*')
+"""A line as far as a comment, of this language or of a dialect; a name of a dialect may hold such signs."""
 
 
 def _is_text(value: Value) -> bool:

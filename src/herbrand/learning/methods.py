@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,12 +46,12 @@ def method_named(name: str) -> Method:
 def learned(
     method: str,
     theory: Theory,
-    worlds: Sequence[tuple[Signature, Facts]],
+    worlds: Iterable[tuple[Signature, Facts]],
     targets: tuple[str, ...],
     latent: tuple[str, ...],
     settings: Mapping[str, Any],
 ) -> Learning:
-    """What a method makes of a theory and worlds."""
+    """What a method makes of a theory and worlds, which are gone through after the options."""
     learn = method_named(method)
     told = settings_from(settings)
     refuse_clip(method, told)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_benchmark, read_facts_file, read_theory_file
@@ -82,3 +83,16 @@ def test_missing_files_are_told_together(tmp_path: Path) -> None:
     assert [m.message for m in raised.value.mistakes] == [
         f"there is no file '{tmp_path}/{name}'" for name in ("predicates", "rules", "queries")
     ]
+
+
+@pytest.mark.parametrize("held", [[], ["smokers.hb", "friends.csv"]], ids=str)
+def test_a_folder_that_is_no_benchmark(tmp_path: Path, held: list[str]) -> None:
+    """Who names a folder of another kind is told how folders are read, and not of files that it never had."""
+    for name in held:
+        (tmp_path / name).write_text("")
+    with pytest.raises(LanguageError) as raised:
+        hb.read(tmp_path)
+    assert str(raised.value) == (
+        f"'{tmp_path}' is no folder with the files predicates, rules, facts, queries of the published "
+        "benchmarks\n  name a theory file, such as smokers.hb; a folder of tables is named by --facts"
+    )
