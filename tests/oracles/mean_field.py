@@ -104,3 +104,54 @@ def clipped_update(
             for value, worth in said.items():
                 heard[atom][value] += statement.weight * worth / (1 + apart / clip)
     return {atom: softmax(told) for atom, told in heard.items()}
+
+
+class Settled(MeanField):
+    """Mean field where hard statements leave a product of what single atoms may be.
+
+    ``left``: the worlds that are possible. Atoms that have one value in all of them are no variables; of
+    those that always agree, or never do, the first stands for all: ``leaders`` tells for each atom which one
+    that is and whether it has the opposite value. ``is_product``: whether these worlds are all choices of the
+    leaders' values.
+    """
+
+    def __init__(self, universe: Universe, statements: Sequence[s.WeightedFormula]) -> None:
+        whole = MeanField(universe, statements)
+        self.left = [(world, weight) for world, weight in whole.worlds if weight > -math.inf]
+        self.every = whole.atoms
+        self.values = {
+            atom: [value for value in values if any(world[atom] == value for world, _ in self.left)]
+            for atom, values in whole.atoms.items()
+        }
+        self.leaders = {atom: self._leader(universe, atom) for atom in self.every}
+        self.atoms = {
+            atom: values
+            for atom, values in self.values.items()
+            if len(values) > 1 and self.leaders[atom] == (atom, False)
+        }
+        self.worlds = [({atom: world[atom] for atom in self.atoms}, weight) for world, weight in self.left]
+        self.is_product = len(self.left) == math.prod(map(len, self.atoms.values()))
+
+    def _leader(self, universe: Universe, atom: GroundAtom) -> tuple[GroundAtom, bool]:
+        if universe.predicates[atom[0]][1] is None and len(self.values[atom]) > 1:
+            for other in self.every:
+                if other == atom:
+                    break
+                if universe.predicates[other[0]][1] is None and len(self.values[other]) > 1:
+                    for opposite in (False, True):
+                        if all((world[atom] == world[other]) != opposite for world, _ in self.left):
+                            return other, opposite
+        return atom, False
+
+    def spread(self, beliefs: Beliefs) -> dict[GroundAtom, dict[object, float]]:
+        """Beliefs of all atoms from those of the leaders."""
+        found: dict[GroundAtom, dict[object, float]] = {}
+        for atom, values in self.every.items():
+            leader, opposite = self.leaders[atom]
+            if len(self.values[atom]) < 2:
+                found[atom] = {value: float([value] == self.values[atom]) for value in values}
+            elif opposite:
+                found[atom] = {value: beliefs[leader][not value] for value in values}
+            else:
+                found[atom] = {value: beliefs[leader].get(value, 0.0) for value in values}
+        return found

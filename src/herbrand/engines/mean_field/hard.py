@@ -94,13 +94,22 @@ class _Work:
             for piece in pieces:
                 yield from self._with(statement, event.literals, piece.literals, (*piece.blocks, *rest))
             return
-        if any(piece.blocks for piece in pieces) or math.prod(len(p.literals) for p in pieces) > MOST_CHOICES:
+        if math.prod(map(_ways_to_break, pieces)) > MOST_CHOICES:
             raise _refusal(self.program, statement)
-        for chosen in product(*(piece.literals.items() for piece in pieces)):
+        for chosen in product(*(self._broken_by(piece) for piece in pieces)):
             opposite: dict[int, Values] = {}
-            for atom, values in chosen:
-                opposite[atom] = opposite.get(atom, self.every(atom)) - values
-            yield from self._with(statement, event.literals, opposite, rest)
+            for literals, _ in chosen:
+                for atom, values in literals.items():
+                    opposite[atom] = opposite.get(atom, values) & values
+            inside = tuple(block for _, blocks in chosen for block in blocks)
+            yield from self._with(statement, event.literals, opposite, (*inside, *rest))
+
+    def _broken_by(self, piece: Event) -> Iterator[tuple[Mapping[int, Values], tuple]]:
+        """What each makes a piece fail: a literal that is false, or a block that says the opposite."""
+        for atom, values in piece.literals.items():
+            yield {atom: self.every(atom) - values}, ()
+        for some, inner in piece.blocks:
+            yield {}, ((not some, inner),)
 
     def _with(
         self, statement: int, literals: Mapping[int, Values], more: Mapping[int, Values], blocks: tuple
@@ -214,6 +223,10 @@ class _Work:
             values = self.allowed[int(self.leaders.leader[atom])]
             found[atom] = frozenset(1 - v for v in values) if self.leaders.opposite[atom] else values
         return found
+
+
+def _ways_to_break(piece: Event) -> int:
+    return len(piece.literals) + sum(1 if some else max(1, len(inner)) for some, inner in piece.blocks)
 
 
 def _refusal(program: Program, number: int) -> UnsupportedError:
