@@ -29,6 +29,7 @@ from herbrand.language.show import show
 from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
+SMALL = replace(PLAN, batch=4, exam_every=800)
 THOROUGH = Plan(rebuild_widest=True, spread=SPREAD, again=0.5, rate_decay=0.9)
 WIDE = replace(
     THOROUGH,
@@ -44,8 +45,9 @@ PLANS = {
     "uncle": WIDE,
     "maternal-great-uncle": WIDE,
     "6-connectivity": THOROUGH,
+    "2-out-degree": SMALL,
 }
-"""Tasks of several joins; see the decisions."""
+"""Tasks of several joins, or of dear worlds; see the decisions."""
 
 WITH_WEIGHTS = 3
 """Weights are kept of so many seeds, figures of all."""

@@ -84,6 +84,17 @@ def test_what_forces_an_answer_is_infinite_and_told_by_name() -> None:
     assert list(why.spans()) == [(0.5, 1.0), (0.5, 0.5), (0.5, 1.0)]
 
 
+def test_reasons_that_round_to_nothing_are_counted_and_not_shown() -> None:
+    weights = (0.7, -0.2, 4e-5, -0.0, 3e-5, 2e-5)
+    told = tuple(Reason(f"{weight}: p", {}, weight) for weight in weights)
+    why = Explanation("p", "log-odds", math.fsum(weights), "exact", Guarantee.EXACT, told)
+    assert [row[0].strip() for row in why.cells()] == ["+0.7000", "-0.2000", "+0.0001"]
+    assert list(why.cells())[-1][1] == "(all others)"
+    assert len(why.to_dict()["reasons"]) == len(weights), "data holds all of them"
+    idle = Explanation("p", "log-odds", 0.0, "exact", Guarantee.EXACT, told[3:4])
+    assert [row[1] for row in idle.cells()] == ["-0.0: p"], "but where nothing else is told, they are"
+
+
 def test_nothing_to_tell() -> None:
     why = Explanation("p", "weight", 0.0, "proof", Guarantee.EXACT, ())
     assert repr(why) == "p: weight 0.0000 (proof; exact)\ncontribution  statement  where"

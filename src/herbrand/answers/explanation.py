@@ -142,10 +142,12 @@ class Explanation(Sheet):
         """Rows for a table; what a reason rests on stands below it, indented."""
         if abs(self.base) > UNSEEN:
             yield _signed(self.base), "(before any statement)", ""
-        for reason in self.reasons:
+        seen = sum(1 for reason in self.reasons if abs(reason.contribution) > UNSEEN)
+        shown = self.top(seen) if seen else self
+        for reason in shown.reasons:
             yield from _cells(reason, "")
-        if abs(self.remainder) > UNSEEN:
-            yield _signed(self.remainder), "(all others)", ""
+        if abs(shown.remainder) > UNSEEN:
+            yield _signed(shown.remainder), "(all others)", ""
 
     def spans(self) -> Iterator[tuple[float, float]]:
         """What speaks for it to the right of the middle, what speaks against it to the left."""
