@@ -43,7 +43,7 @@ WIDE = replace(
 PLANS = {
     "grandparents": THOROUGH,
     "uncle": WIDE,
-    "maternal-great-uncle": WIDE,
+    "maternal-great-uncle": THOROUGH,
     "6-connectivity": THOROUGH,
     "2-out-degree": SMALL,
 }
