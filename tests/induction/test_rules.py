@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from herbrand.errors import HerbrandError
 from herbrand.induction.database import Database, World, worlds_of
 from herbrand.induction.evaluation import clause_of, evaluated
+from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes, verify, without
 from herbrand.induction.horn_weights import compile_rules
-from herbrand.induction.search import Examples, search
+from herbrand.induction.search import search
 from herbrand.induction.worlds.tasks import TASKS, task_named
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show

@@ -18,7 +18,8 @@ import torch
 from herbrand.induction.database import Database, Rows, worlds_of
 from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.examination import Conclude, Marks
-from herbrand.induction.search import Examples, Found, Limits, search
+from herbrand.induction.examples import Examples
+from herbrand.induction.search import Found, Limits, search
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.syntax import Theory
 

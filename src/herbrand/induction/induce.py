@@ -20,9 +20,10 @@ from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.induction.checkpoint import save_machine
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, evaluated
+from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import focused_search, relevance
 from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
-from herbrand.induction.search import Examples, Limits
+from herbrand.induction.search import Limits
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Progress, Training
 from herbrand.induction.worlds.task import Sample, Task

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -27,9 +27,10 @@ import numpy as np
 from herbrand.errors import BudgetError
 from herbrand.induction.database import Database, Rows
 from herbrand.induction.evaluation import Clause, Literal, covered, evaluated
+from herbrand.induction.examples import Examples
+from herbrand.induction.simpler import covering, safe, simplified, without_redundant
+from herbrand.induction.surroundings import Fact, facts_around, link, next_facts, paths
 from herbrand.language.show import show_statement as show_statement
-
-Fact = tuple[str, tuple[int, ...]]
 
 WIDE = 2
 """Literals of a body that is to have exceptions, at most."""
@@ -68,27 +69,6 @@ class Limits:
     def over(self) -> bool:
         late = self.until is not None and time.monotonic() > self.until
         return late or self.effort.tried >= self.effort.most
-
-
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Tuples of which the target is known, and which of them are positive; ``of_worlds``: the target has no
-    arguments, and the rows are numbers of worlds."""
-
-    target: str
-    rows: Rows
-    positive: np.ndarray
-    of_worlds: bool = False
-
-    @classmethod
-    def of(cls, target: str, positives: Rows, arity: int, database: Database) -> Examples:
-        """A closed world: every tuple that is not positive is negative."""
-        rows = database.every_tuple(arity)
-        positive = np.isin(database.codes(rows), database.codes(positives))
-        return cls(target, rows, positive, arity == 0)
-
-    def take(self, kept: np.ndarray) -> Examples:
-        return Examples(self.target, self.rows[kept], self.positive[kept], self.of_worlds)
 
 
 @dataclass(frozen=True)
@@ -152,7 +132,7 @@ def _cover(
     while left.any() and len(clauses) < limits.clauses and not limits.over:
         seed = _seed(examples, left)
         if wide:
-            near = _facts_around(seed, examples, database, used, limits, limits.hub)
+            near = facts_around(seed, examples.of_worlds, database, used, limits.facts, limits.hub)
             best = _grown(seed, near, examples, left, database, replace(limits, literals=WIDE), wide=True)
         else:
             best = _best(seed, examples, left, database, used, limits)
@@ -165,26 +145,17 @@ def _cover(
                 break
             helpers, database = mended.helpers, mended.database
             best = mended.body
-        clause = _simplified(best.clause, examples, database)
+        clause = simplified(best.clause, examples, database)
         covers = covered(clause, database, examples.rows)
         if not (covers & left).any():
             break
         left &= ~covers
         clauses += [*helpers, clause]
-    clauses = _without_redundant(clauses, examples, database)
+    clauses = without_redundant(clauses, examples, database)
     whole = covering(clauses, examples, database)
     return Found(
         tuple(clauses), int((examples.positive & ~whole).sum()), int((whole & ~examples.positive).sum())
     )
-
-
-def covering(clauses: Iterable[Clause], examples: Examples, database: Database) -> np.ndarray:
-    """Which examples some clause of the target derives; helpers are in the database already."""
-    result = np.zeros(len(examples.rows), bool)
-    for clause in clauses:
-        if clause.head == examples.target:
-            result |= covered(clause, database, examples.rows)
-    return result
 
 
 def _seed(examples: Examples, left: np.ndarray) -> Rows:
@@ -203,11 +174,12 @@ def _best(
 
     Ways through an object that stands in very many facts are tried only if nothing else does: they are many,
     and nearly all lead nowhere."""
-    near = _facts_around(seed, examples, database, predicates, limits, limits.hub)
+    of_worlds = examples.of_worlds
+    near = facts_around(seed, of_worlds, database, predicates, limits.facts, limits.hub)
     best = _grown(seed, near, examples, left, database, limits)
     if best is not None and not best.false:
         return best
-    every = _facts_around(seed, examples, database, predicates, limits, None)
+    every = facts_around(seed, of_worlds, database, predicates, limits.facts, None)
     if set(every) <= set(near):
         return best
     other = _grown(seed, every, examples, left, database, limits)
@@ -231,14 +203,14 @@ def _grown(
     head = tuple(dict.fromkeys(variables))
     trial = _Trial(variables, head, examples.target, database, small, limits.effort)
     beam = [trial.body(frozenset())]
-    extra = [trial.body(path) for path in _paths(head, facts, limits)]
+    extra = [trial.body(path) for path in paths(head, facts, limits.literals, 4 * limits.beam)]
     linked: _Body | None = None
     apart: _Body | None = None
     seen: set[object] = set()
     for length in range(1, limits.literals + 1):
         grown = [body for body in extra if len(body.facts) == length]
         for body in beam:
-            for fact in _next_facts(body, facts, head):
+            for fact in next_facts(body.facts, facts, head):
                 if limits.over:
                     return _preferred(linked, apart)
                 key = body.facts | {fact}
@@ -251,10 +223,10 @@ def _grown(
                 kept.setdefault(_signature(body), body)
         beam = sorted(kept.values(), key=lambda body: body.merit, reverse=True)[: limits.beam]
         for body in beam:
-            if not _safe(body.clause):
+            if not safe(body.clause):
                 continue
             checked = _checked(body, examples, left, database)
-            if _links(body, head):
+            if link(body.facts, head):
                 linked = checked if linked is None or better(checked, linked) else linked
             else:
                 apart = checked if apart is None or better(checked, apart) else apart
@@ -272,14 +244,6 @@ def _preferred(linked: _Body | None, apart: _Body | None) -> _Body | None:
     if linked is None or (apart is not None and not apart.false and linked.false):
         return apart
     return linked
-
-
-def _links(body: _Body, head: tuple[int, ...]) -> bool:
-    """Whether facts lead from each object of the example to every other."""
-    reached = {head[0]} if head else set()
-    for _ in body.facts:
-        reached |= {o for _, objects in body.facts if reached & set(objects) for o in objects}
-    return set(head) <= reached
 
 
 def _better(one: _Body, other: _Body) -> bool:
@@ -337,91 +301,6 @@ def _sampled(examples: Examples, left: np.ndarray, most: int, rng: np.random.Gen
     return examples.take(np.sort(np.concatenate(chosen)))
 
 
-def _facts_around(
-    seed: Rows,
-    examples: Examples,
-    database: Database,
-    predicates: Sequence[str],
-    limits: Limits,
-    most: int | None,
-) -> list[Fact]:
-    """Facts nearest to the example's objects first; of a symmetric relation's pairs one direction each.
-
-    Of an object that leads on by more than ``most`` facts, only those about objects that are near anyway."""
-    if examples.of_worlds:
-        world = int(seed[0])
-        reached = dict.fromkeys(range(database.starts[world], database.starts[world + 1]))
-    else:
-        world = int(database.world_of[seed[0]])
-        reached = dict.fromkeys(int(v) for v in seed)
-    found: dict[Fact, None] = {}
-    for name in predicates:
-        if database.arities[name] == 0 and world in database.tables[name][:, 0]:
-            found[name, ()] = None
-    waiting = list(reached)
-    while waiting and len(found) < limits.facts:
-        around = list(_facts_of(waiting.pop(0), database, predicates))
-        near = [fact for fact in around if reached.keys() >= set(fact[1])]
-        if most is not None and len(around) - len(near) > most:
-            around = near
-        for fact in around:
-            if not _said(fact, found, database):
-                found[fact] = None
-            waiting += [v for v in dict.fromkeys(fact[1]) if v not in reached]
-            reached |= dict.fromkeys(fact[1])
-    return list(found)
-
-
-def _facts_of(centre: int, database: Database, predicates: Sequence[str]) -> Iterator[Fact]:
-    for name in predicates:
-        table = database.tables[name]
-        for column in range(database.arities[name]):
-            order, offsets = database.by_column(name, column)
-            for row in table[order[offsets[centre] : offsets[centre + 1]]]:
-                yield name, tuple(int(v) for v in row)
-
-
-def _said(fact: Fact, found: Mapping[Fact, None], database: Database) -> bool:
-    """Whether the same pair of a symmetric relation is there, the other way round."""
-    name, objects = fact
-    turned = (name, objects[::-1])
-    return len(objects) == 2 and objects[0] != objects[1] and turned in found and _symmetric(name, database)
-
-
-def _symmetric(name: str, database: Database) -> bool:
-    table = database.tables[name]
-    codes = database.codes(table)
-    return bool(np.isin(database.codes(table[:, ::-1]), codes).all())
-
-
-def _next_facts(body: _Body, facts: Sequence[Fact], head: tuple[int, ...]) -> list[Fact]:
-    known = set(head) | {o for _, objects in body.facts for o in objects}
-    return [f for f in facts if f not in body.facts and (not f[1] or not known or known & set(f[1]))]
-
-
-def _paths(head: tuple[int, ...], facts: Sequence[Fact], limits: Limits) -> list[frozenset[Fact]]:
-    """Chains of facts that lead from the first object of the example to the last, the shortest first."""
-    if len(head) < 2:
-        return []
-    beside: dict[int, list[tuple[int, Fact]]] = {}
-    for fact in facts:
-        for left, right in combinations(dict.fromkeys(fact[1]), 2):
-            beside.setdefault(left, []).append((right, fact))
-            beside.setdefault(right, []).append((left, fact))
-    found: list[frozenset[Fact]] = []
-    waiting: list[tuple[tuple[int, ...], tuple[Fact, ...]]] = [((head[0],), ())]
-    for _ in range(limits.literals):
-        longer = []
-        for places, path in waiting:
-            for place, fact in beside.get(places[-1], []):
-                if place == head[-1]:
-                    found.append(frozenset((*path, fact)))
-                elif place not in places:
-                    longer.append(((*places, place), (*path, fact)))
-        waiting = longer[: limits.beam * 20]
-    return list(dict.fromkeys(found))[: limits.beam * 4]
-
-
 def _signature(body: _Body) -> object:
     """Equal for bodies that are the same up to the names of their variables; seldom for others."""
     colours: dict[int, object] = {v: ("head", place) for place, v in enumerate(body.clause.variables)}
@@ -459,7 +338,7 @@ def _with_exceptions(
     """The body and the negation of a new predicate that holds of its exceptions."""
     if level >= limits.exceptions or limits.over:
         return None
-    clause = _simplified(best.clause, examples, database)
+    clause = simplified(best.clause, examples, database)
     covers = covered(clause, database, examples.rows)
     name = _fresh(examples.target, database)
     inner = replace(examples.take(covers), target=name, positive=~examples.positive[covers])
@@ -494,53 +373,3 @@ def _fresh(target: str, database: Database) -> str:
     while f"{target}_except_{number}" in database.tables:
         number += 1
     return f"{target}_except_{number}"
-
-
-# Simpler clauses
-
-
-def _simplified(clause: Clause, examples: Examples, database: Database) -> Clause:
-    """Without inequalities and literals whose absence makes no negative true and no positive false."""
-    before = covered(clause, database, examples.rows)
-    wrong = before & ~examples.positive
-
-    def as_good(shorter: Clause) -> bool:
-        try:
-            covers = covered(shorter, database, examples.rows)
-        except BudgetError:
-            return False
-        return not (before & ~covers).any() and not (covers & ~examples.positive & ~wrong).any()
-
-    free = replace(clause, apart=())
-    if as_good(free):
-        clause = free
-    for pair in list(clause.apart):
-        shorter = replace(clause, apart=tuple(p for p in clause.apart if p != pair))
-        if as_good(shorter):
-            clause = shorter
-    for literal in list(clause.body):
-        rest = tuple(other for other in clause.body if other != literal)
-        kept = {v for other in rest for v in other.variables} | set(clause.variables)
-        shorter = replace(clause, body=rest, apart=tuple(p for p in clause.apart if set(p) <= kept))
-        if rest and _safe(shorter) and as_good(shorter):
-            clause = shorter
-    return clause
-
-
-def _safe(clause: Clause) -> bool:
-    """Every variable of the head and of a negated literal stands in a positive one."""
-    bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
-    needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.variables}
-    return needed <= bound
-
-
-def _without_redundant(clauses: Sequence[Clause], examples: Examples, database: Database) -> list[Clause]:
-    """Without clauses that the others make needless, later ones first to stay."""
-    kept = list(clauses)
-    whole = covering(kept, examples, database)
-    for clause in [c for c in clauses if c.head == examples.target]:
-        rest = [other for other in kept if other is not clause]
-        if np.array_equal(covering(rest, examples, database), whole):
-            kept = rest
-    needed = {literal.predicate for clause in kept for literal in clause.body}
-    return [clause for clause in kept if clause.head == examples.target or clause.head in needed]
