@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import threading
+import time
 
 import duckdb
 import numpy as np
@@ -61,6 +63,29 @@ class TestProgress:
             with pytest.raises(KeyboardInterrupt):
                 store.stage(LONG, progress=interrupted)
             assert store.stage("SELECT 1 AS c0", progress=lambda share: None).row_count == 1
+
+    def test_an_interruption_before_the_query_begins_ends_it_too(self, monkeypatch):
+        """DuckDB forgets an interruption as a query begins."""
+        interrupted, ended = threading.Event(), []
+        execute = Store._execute
+
+        def late(store, *told):
+            interrupted.wait()
+            time.sleep(0.2)
+            try:
+                return execute(store, *told)
+            except duckdb.InterruptException:
+                ended.append("interrupted")
+                raise
+
+        def now(share: float) -> None:
+            interrupted.set()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Store, "_execute", late)
+        with Store() as store, pytest.raises(KeyboardInterrupt):
+            store.stage(LONG, progress=now)
+        assert ended == ["interrupted"]
 
     def test_what_is_wrong_is_told_as_without_progress(self):
         with Store() as store:

@@ -161,8 +161,9 @@ class Store:
                 done = max(done, min(1.0, self.connection.query_progress() / 100))  # -1 when it has ended
                 progress(done)
         except BaseException:
-            self.connection.interrupt()
-            outcome.join()
+            while outcome.is_alive():  # an interruption is lost where the query has not begun
+                self.connection.interrupt()
+                outcome.join(_POLL_SECONDS)
             raise
         return outcome.result()
 
