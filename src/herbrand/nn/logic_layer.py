@@ -103,7 +103,7 @@ class LogicLayer(nn.Module):
         """The same before the sigmoid or softmax: what to rank by, since probabilities near 1 tie."""
         unary, lead = self._unary(logits or {})
         found = self._settled(unary) if self.iterations is None else self._unrolled(unary)
-        return {name: table.reshape(*lead, *self.shapes[name]) for name, table in found.items()}
+        return {name: table.reshape((*lead, *self.shapes[name])) for name, table in found.items()}
 
     def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the rules say to each atom (log-odds) or value, differentiable in marginals and weights.
@@ -130,7 +130,7 @@ class LogicLayer(nn.Module):
                 name: m if m.requires_grad else m.detach().requires_grad_() for name, m in marginals.items()
             }
             total = self._expected(leaves, weights).sum()
-            if not total.requires_grad:
+            if not leaves or not total.requires_grad:
                 return {name: torch.zeros_like(m) for name, m in marginals.items()}
             found = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
         zeros = (torch.zeros_like(m) if g is None else g for m, g in zip(leaves.values(), found, strict=True))
@@ -163,7 +163,7 @@ class LogicLayer(nn.Module):
                     f"the logits of {name} have shape {tuple(given.shape)}",
                     hint=f"expected {shape}, after any batch axes",
                 )
-        lead = torch.broadcast_shapes(*(t.shape[: t.dim() - len(self.shapes[n])] for n, t in logits.items()))
+        lead = _together({n: tuple(t.shape[: t.dim() - len(self.shapes[n])]) for n, t in logits.items()})
         batch = () if not lead else (math.prod(lead),)
         found = {}
         for name, shape in self.shapes.items():
@@ -171,8 +171,8 @@ class LogicLayer(nn.Module):
             opinion = self.problem.unknowns.unary.get(name)
             if opinion is not None:
                 table = table + opinion.to(like)
-            found[name] = table.expand(*lead, *shape).reshape(*batch, *shape)
-        return found, tuple(lead)
+            found[name] = table.expand((*lead, *shape)).reshape((*batch, *shape))
+        return found, lead
 
     def _told(self, unary: Mapping[str, Tensor], marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The logits that the marginals call for."""
@@ -213,3 +213,14 @@ class LogicLayer(nn.Module):
             if self.converged:
                 break
         return logits
+
+
+def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch axes of all predicates' logits."""
+    try:
+        return tuple(torch.broadcast_shapes(*batches.values()))
+    except RuntimeError:
+        told = ", ".join(f"{name} has {axes}" for name, axes in batches.items())
+        raise UnsupportedError(
+            f"the batch axes of the logits do not fit together: {told}", hint="equal ones, or 1, or none"
+        ) from None

@@ -29,13 +29,16 @@ class Weight:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Immutable."""
+    """Immutable: a copy is the program itself."""
 
     signature: Signature
     facts: Facts
     statements: tuple[Statement, ...]
     weights: tuple[Weight, ...]
     templates: tuple[Template, ...]
+
+    def __deepcopy__(self, memo: object) -> Program:
+        return self
 
     def domain(self, type_name: str) -> Domain:
         return self.facts.domains[type_name]

@@ -55,6 +55,10 @@ class Problem:
     memory: int
     clip: float | None = None
 
+    def __deepcopy__(self, memo: object) -> Problem:
+        """Itself, as nothing in it changes: copies of a layer share it."""
+        return self
+
     @property
     def operations(self) -> float:
         """Of one step, roughly."""
