@@ -32,9 +32,14 @@ class Asked:
         return cls(evidence, pattern.predicate, codes, question.value)
 
     @property
+    def atom(self) -> str:
+        """The atom as printed."""
+        return self.evidence.atom_text(self.predicate, self.codes)[0]
+
+    @property
     def text(self) -> str:
         """As printed: the atom, or the atom and its value."""
-        text = self.evidence.atom_text(self.predicate, self.codes)[0]
+        text = self.atom
         value_type = self.evidence.program.signature.predicates[self.predicate].value_type
         if value_type is None:
             return text

@@ -14,11 +14,11 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.asked import Asked
+from herbrand.engines.asked import Asked, forced
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.messages import log_beliefs
 from herbrand.engines.belief.model import Compiled
-from herbrand.engines.belief.origins import Origins, Said, reason_of
+from herbrand.engines.belief.origins import Origins, Said, reason_of, soft_evidence_on
 from herbrand.program.question import Question
 
 
@@ -29,11 +29,10 @@ def explained(
     asked = Asked.of(question, compiled.evidence)
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
     found = _Around(compiled, asked, axis, messages)
-    reasons = [reason for reason in found.reasons() if reason.contribution]
     value, base = found.value, found.base
     if not math.isfinite(value):
-        reasons = [reason for reason in reasons if reason.contribution == value]
-        return Explanation(asked.text, "log-odds", value, engine, guarantee, tuple(reasons))
+        return Explanation(asked.text, "log-odds", value, engine, guarantee, found.forcing())
+    reasons = [reason for reason in found.reasons() if reason.contribution]
     remainder = value - base - math.fsum(reason.contribution for reason in reasons)
     return Explanation(asked.text, "log-odds", value, engine, guarantee, tuple(reasons), base, remainder)
 
@@ -68,19 +67,21 @@ class _Around:
             yield reason_of(said, contribution)
         opinion = self._opinion()
         if opinion.any():
-            yield Reason(f"soft evidence on {self.asked.text}", {}, self._share(opinion))
+            yield reason_of((soft_evidence_on(self.asked.atom),), self._share(opinion))
+
+    def forcing(self) -> tuple[Reason, ...]:
+        """The statements that leave out what the answer leaves out, each some of it: of a certain value any
+        other one."""
+        barred = self.others if self.value > 0 else ~self.others
+        told = (*self._own(), *self._incoming())
+        forcing = dict.fromkeys(said for said, log_values, _ in told if np.isneginf(log_values[barred]).any())
+        return tuple(reason_of(said, self.value) for said in forcing) or (forced(self.value),)
 
     def _share(self, log_values: Array) -> float:
-        """What a message adds to the log-odds."""
+        """What a message adds to finite log-odds."""
         mine, rest = log_values[self.asked.value], log_values[self.others]
-        if np.isneginf(mine):
-            return -math.inf
-        if np.isneginf(rest).all():
-            return math.inf
         belief = self.belief[self.others]
-        there = ~np.isneginf(belief) & ~np.isneginf(rest)
-        if not there.any():
-            return 0.0
+        there = ~np.isneginf(belief)
         weights = np.exp(belief[there] - np.logaddexp.reduce(belief[there]))
         return float(mine - (weights * rest[there]).sum())
 

@@ -6,7 +6,9 @@ graph of classes only the constants of the atom that is asked about are told: th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +25,19 @@ from herbrand.program.template import Literal, literals_of
 
 Said = tuple[str, tuple[tuple[str, Value], ...]]
 """A statement and the constants of its variables."""
+
+
+def opinion_on(compiled: Compiled, axis: int) -> Said:
+    """Soft evidence as what is said on the axis of an atom, of a graph that was grounded."""
+    assert compiled.ground is not None
+    atoms = compiled.ground.atoms
+    name = max((name for name, start in atoms.start.items() if start <= axis), key=atoms.start.__getitem__)
+    code = atoms.codes[name][[axis - atoms.start[name]]]
+    return soft_evidence_on(compiled.evidence.atom_text(name, code)[0])
+
+
+def soft_evidence_on(atom: str) -> Said:
+    return f"soft evidence on {atom}", ()
 
 
 class Origins:
@@ -129,8 +144,19 @@ class Origins:
 
 def reason_of(said: tuple[Said, ...], contribution: float) -> Reason:
     """One reason; where several statements speak of the same atoms it rests on all of them."""
-    texts = tuple(dict.fromkeys(text for text, _ in said))
-    if len(texts) == 1:
-        return Reason(texts[0], dict(said[0][1]), contribution)
-    parts = tuple(Reason(text, dict(grounding)) for text, grounding in said)
-    return Reason(f"{len(texts)} statements about the same atoms", {}, contribution, parts)
+    groundings: dict[str, list[dict[str, Value]]] = defaultdict(list)
+    for text, grounding in said:
+        groundings[text].append(dict(grounding))
+    parts = tuple(Reason(text, _shared(several)) for text, several in groundings.items())
+    if len(parts) == 1:
+        return replace(parts[0], contribution=contribution)
+    return Reason(f"{len(parts)} statements about the same atoms", {}, contribution, parts)
+
+
+def _shared(groundings: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """What groundings that made one factor have in common; one of them where all are about the same constants
+    in another order."""
+    first = groundings[0]
+    if all(Counter(one.values()) == Counter(first.values()) for one in groundings):
+        return dict(first)
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in groundings)}

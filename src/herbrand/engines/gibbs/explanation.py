@@ -18,11 +18,14 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.asked import Asked
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.model import Compiled
-from herbrand.engines.belief.origins import Origins, Said, reason_of
+from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
 from herbrand.engines.gibbs.kernels import Network, sweeps, weights_by_state
 
 WORLDS = 200
 """Worlds of each chain that are averaged over."""
+
+ROUNDING = 1e-12
+"""A smaller share is what taking statements off the weights of an axis left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ def explained(
         )
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
     shares = _averaged(compiled, asked, chains, axis, random)
-    reasons = tuple(reason_of(said, share) for said, share in shares.items() if share)
+    reasons = tuple(reason_of(said, share) for said, share in shares.items() if abs(share) > ROUNDING)
     size = int(compiled.graph.sizes[axis])
     base = -math.log(max(1, size - 1))
     remainder = value - base - math.fsum(reason.contribution for reason in reasons)
@@ -74,15 +77,15 @@ def _averaged(
     start = int(network.state_starts[block])
     states = network.states[start : start + count * width].reshape(count, width)
     holds = states[:, place - int(network.block_starts[block])] == asked.value
-    said = _parts(compiled, asked, network, block)
+    parts = _parts(compiled, asked, network, block, states)
     seen = np.zeros(len(network.graph.unary), np.int64)
     sums: dict[tuple[Said, ...], float] = defaultdict(float)
     for values, holding in zip(chains.values.copy(), chains.holding.copy(), strict=True):
         for _ in range(WORLDS):
             sweeps(network, values, holding, random.random((1, len(network.state_counts))), seen)
-            weights = weights_by_state(network, block, values, holding)
+            weights = weights_by_state(network, block, values.copy(), holding.copy())
             slope = _slope(weights.sum(axis=1), holds)
-            for key, share in zip(said, slope @ _finite(weights), strict=True):
+            for key, share in zip(parts.said, slope @ parts.split(weights), strict=True):
                 sums[key] += float(share) / (WORLDS * len(chains.values))
     return sums
 
@@ -99,12 +102,43 @@ def _finite(weights: Array) -> Array:
     return np.where(np.isneginf(weights), 0.0, weights)
 
 
-def _parts(compiled: Compiled, asked: Asked, network: Network, block: int) -> list[tuple[Said, ...]]:
-    """What the tables near a block say, then what is said on its axes."""
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What is ``said`` on each part of a block's weight. The own weights of axes, after the ``tables``, are
+    sums: ``stated`` [state, column] is what statements add to the axis ``of`` each column."""
+
+    said: list[tuple[Said, ...]]
+    tables: int
+    stated: Array
+    of: list[int]
+
+    def split(self, weights: Array) -> Array:
+        """Weights by state, :func:`weights_by_state`'s, as finite columns: tables, axes, statements."""
+        found = _finite(weights)
+        for column, axis in enumerate(self.of):
+            found[:, self.tables + axis] -= self.stated[:, column]
+        return np.concatenate([_finite(found), self.stated], axis=1)
+
+
+def _parts(compiled: Compiled, asked: Asked, network: Network, block: int, states: Array) -> _Parts:
+    """What the tables near a block say, then what is left on its axes, then what statements say there."""
     origins = Origins(compiled, asked)
     tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]].tolist()
     axes = network.near_axes[network.axis_starts[block] : network.axis_starts[block + 1]].tolist()
     in_tables, on_axes = origins.of_factors(tables), origins.on_axes(axes)
-    own = [tuple(dict.fromkeys(said for said, _ in on_axes[axis])) for axis in axes]
-    opinion: tuple[Said, ...] = ((f"soft evidence on {asked.text}", ()),)
-    return [*(in_tables[table] for table in tables), *(said or opinion for said in own)]
+    said = [in_tables[table] for table in tables]
+    stated: list[Array] = []
+    of: list[int] = []
+    by_statement: list[tuple[Said, ...]] = []
+    for place, axis in enumerate(axes):
+        if place >= states.shape[1]:  # a helper: what its one statement is worth
+            said.append(tuple(dict.fromkeys(text for text, _ in on_axes[axis])))
+            continue
+        said.append((opinion_on(compiled, axis),))
+        for text, table in on_axes[axis]:
+            assert table is not None
+            stated.append(_finite(table[states[:, place]]))
+            of.append(place)
+            by_statement.append((text,))
+    columns = np.stack(stated, axis=1) if stated else np.zeros((len(states), 0))
+    return _Parts([*said, *by_statement], len(tables), columns, of)
