@@ -175,6 +175,39 @@ def test_equal_worlds_of_equal_targets_are_no_contradiction(tmp_path: Path) -> N
     assert len(read(tmp_path, {"one": same, "two": turned}).worlds) == 2
 
 
+def of_target(*rows: str) -> Tables:
+    """A world that tells of two objects of p, and of some tuples of the target what they are."""
+    return {"p": "a\nb\n", "t": "x,truth\n" + "".join(f"{row}\n" for row in rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "contradictory"),
+    [
+        ([of_target("a,true", "b,false"), of_target("a,true", "b,false")], False),
+        ([of_target("a,true"), of_target("b,true")], True),
+        ([of_target("a,true", "b,false"), of_target("a,false")], True),
+        ([of_target("a,true", "b,false"), of_target("b,true", "a,false")], True),
+        ([of_target("a,true", "b,false"), of_target("b,false")], False),
+        ([of_target("a,false"), of_target("b,true")], False),
+        ([of_target("a,true", "b,true"), of_target("b,false")], True),
+        ([of_target("a,false"), of_target("b,false"), of_target("b,true"), of_target("a,true")], True),
+        ([of_target("b,true"), of_target("a,false"), of_target("b,false")], True),
+    ],
+)
+def test_worlds_alike_contradict_only_where_both_tell_of_a_tuple(
+    tmp_path: Path, tables: list[Tables], contradictory: bool
+) -> None:
+    """What a world that lists false tuples does not list is not known there."""
+    worlds = {f"w{number}": told for number, told in enumerate(tables)}
+    if not contradictory:
+        assert len(read(tmp_path, worlds).worlds) == len(tables)
+        return
+    with pytest.raises(
+        ContradictionError, match="say the same, but not of 't'\n  no rule can tell them apart"
+    ):
+        read(tmp_path, worlds)
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FactsError, match=r"there is no folder .*nowhere"):
         read_worlds(Theory(), "t", tmp_path / "nowhere")

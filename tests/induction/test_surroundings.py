@@ -49,7 +49,7 @@ def reached_by(seed: set[int], facts: set[Fact]) -> set[int]:
 
 
 class TestFactsAround:
-    @settings(max_examples=100, deadline=None, phases=PHASES)
+    @settings(max_examples=40, deadline=None, phases=PHASES)
     @given(databases(), st.data())
     def test_are_all_that_facts_lead_to(self, database: Database, data: st.DataObject) -> None:
         """Where nothing limits them: each fact once, those about the seed before those further away."""
@@ -71,7 +71,7 @@ class TestFactsAround:
         near = [bool(set(fact[1]) & set(seed)) for fact in found if fact[1]]
         assert near == sorted(near, reverse=True)
 
-    @settings(max_examples=60, deadline=None, phases=PHASES)
+    @settings(max_examples=25, deadline=None, phases=PHASES)
     @given(databases(), st.data())
     def test_a_pair_of_a_symmetric_relation_is_told_once(
         self, database: Database, data: st.DataObject
@@ -178,7 +178,7 @@ def chains(first: int, last: int, facts: Sequence[Fact], longest: int) -> set[fr
 
 
 class TestPaths:
-    @settings(max_examples=100, deadline=None, phases=PHASES)
+    @settings(max_examples=40, deadline=None, phases=PHASES)
     @given(databases(), st.integers(1, 4), st.data())
     def test_are_all_ways_the_shortest_first(
         self, database: Database, longest: int, data: st.DataObject

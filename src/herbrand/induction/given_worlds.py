@@ -109,9 +109,7 @@ def _loaded(
 ) -> tuple[Signature, Facts]:
     heads = [rule.head.predicate for rule in theory.rules if rule.head.predicate != target]
     closed = [p.name for p in theory.predicates if p.role is None]
-    known, facts = load_facts(
-        theory.facts, signature, sources, mentioned=signature.mentioned, rule_heads=heads, closed=closed
-    )
+    known, facts = load_facts(theory.facts, signature, sources, rule_heads=heads, closed=closed)
     rules = [rule for rule in theory.rules if rule.head.predicate != target]
     return known, derived(rules, known, facts, budget()) if rules else facts
 
@@ -199,18 +197,25 @@ def _refuse_unlearnable(found: GivenWorlds) -> None:
         for name, rows in w.facts.items()
     ):
         raise FactsError(f"the worlds say nothing but '{found.target}'", hint="add tables to tell it from")
-    told: dict[object, GivenWorld] = {}
+    told: dict[object, list[GivenWorld]] = {}
     for world in found.worlds:
         key = (world.objects, tuple((n, world.facts[n].tobytes()) for n in sorted(world.facts)))
-        other = told.setdefault(key, world)
-        if other is not world and not np.array_equal(_sorted(other.true), _sorted(world.true)):
-            raise ContradictionError(
-                Mistake(
-                    f"the worlds '{other.name}' and '{world.name}' say the same, but not of '{found.target}'",
-                    hint="no rule can tell them apart",
+        alike = told.setdefault(key, [])
+        for other in alike:
+            if _denies(other, world) or _denies(world, other):
+                raise ContradictionError(
+                    Mistake(
+                        f"the worlds '{other.name}' and '{world.name}' say the same, "
+                        f"but not of '{found.target}'",
+                        hint="no rule can tell them apart",
+                    )
                 )
-            )
+        if world.false is not None or all(other.false is not None for other in alike):
+            alike.append(world)  # of worlds that tell all of the target one stands for those like it
 
 
-def _sorted(rows: Rows) -> Rows:
-    return rows[np.lexsort(rows.T)] if rows.size else rows
+def _denies(one: GivenWorld, other: GivenWorld) -> bool:
+    """Whether one world takes a tuple of the target for false that another one lists as true."""
+    known = one.true if one.false is None else one.false
+    listed = set(map(tuple, known.tolist()))
+    return any((tuple(row) in listed) == (one.false is not None) for row in other.true.tolist())

@@ -41,7 +41,7 @@ def simplified(clause: Clause, examples: Examples, database: Database) -> Clause
         shorter = replace(clause, apart=tuple(p for p in clause.apart if p != pair))
         if as_good(shorter):
             clause = shorter
-    for literal in list(clause.body):
+    for literal in sorted(clause.body, key=lambda one: not one.negated):  # these keep others that bind theirs
         rest = tuple(other for other in clause.body if other != literal)
         kept = {v for other in rest for v in other.variables} | set(clause.variables)
         shorter = replace(clause, body=rest, apart=tuple(p for p in clause.apart if set(p) <= kept))
