@@ -51,6 +51,29 @@ class ImpossibleError(Exception):
     """No state of a block is possible."""
 
 
+def freed(graph: FactorGraph) -> FactorGraph:
+    """The graph without helpers that must be false: what would make one true is barred where it would be."""
+    makers = _makers(graph)
+    unary = graph.unary.copy()
+    waiting = [axis for axis in makers if np.isneginf(unary[graph.starts[axis] + 1])]
+    while waiting:
+        factor = makers[helper := waiting.pop()]
+        unary[graph.starts[helper] + 1] = 0.0
+        for edge in range(int(graph.factor_edges[factor]) + 1, int(graph.factor_edges[factor + 1])):
+            member, start = int(graph.edge_axes[edge]), graph.message_starts[edge]
+            barred = np.flatnonzero(graph.allowed[start : start + graph.edge_sizes[edge]])
+            unary[graph.edge_starts[edge] + barred] = -math.inf
+            if member in makers and 1 in barred:
+                waiting.append(member)
+    return graph._replace(unary=unary)
+
+
+def _makers(graph: FactorGraph) -> dict[int, int]:
+    """The factor that makes each helper."""
+    somes = np.flatnonzero(graph.table_starts == SOME)
+    return {int(graph.edge_axes[graph.factor_edges[f]]): int(f) for f in somes}
+
+
 def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
     """One block for each atom, or for all that hard statements link."""
     hard = _Hard(graph)
@@ -93,8 +116,7 @@ class _Hard:
         self.graph = graph
         self.tables = np.flatnonzero(graph.table_starts != SOME)
         self.owner = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
-        somes = np.flatnonzero(graph.table_starts == SOME)
-        self.maker = {int(graph.edge_axes[graph.factor_edges[f]]): int(f) for f in somes}
+        self.maker = _makers(graph)
         starts = graph.table_starts[self.tables]
         unique, example, which = np.unique(starts, return_index=True, return_inverse=True)
         barring = np.array([np.isneginf(self.table(int(self.tables[e]))).any() for e in example], dtype=bool)

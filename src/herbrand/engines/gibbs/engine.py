@@ -26,7 +26,7 @@ from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import Compiled, compiled
 from herbrand.engines.belief.refuted import contradiction
 from herbrand.engines.engine import Settings, Support
-from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of
+from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import Chains, explained
 from herbrand.engines.gibbs.kernels import Network, begin, network, sweeps
@@ -119,7 +119,8 @@ class Gibbs:
         _refuse_what_no_sample_tells(question)
         memory = budget(self.memory)
         found = compiled(program, memory, lift=False)
-        graph = found.graph
+        graph = freed(found.graph)
+        found = replace(found, graph=graph)
         needed = self.chains * BATCHES * len(graph.unary) * 4
         if needed > memory:
             raise BudgetError(
