@@ -37,14 +37,15 @@ from torch import Tensor, nn
 
 from herbrand.contraction.memory import budget, bytes_of, readable
 from herbrand.engines.proof.features import learned_predicates, with_features
-from herbrand.engines.proof.goals import Goal, UnseenError
+from herbrand.engines.proof.goals import Goal
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.rules import HornProgram
 from herbrand.engines.proof.scores import scores as scores_of
 from herbrand.engines.proof.table import Table
+from herbrand.engines.proof.widening import NarrowError
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
-from herbrand.facts.absence import absence, indices_in
+from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.signature import Signature
@@ -218,9 +219,8 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
         if given is None:
             given = proof.read(goal).shape.variables[:-1]
         return proof.read(goal, tuple(given))
-    except UnseenError as unseen:
-        domain = proof.program.facts.domains[unseen.type_name]
-        raise LanguageError([absence(unseen.value, domain)]) from None
+    except NarrowError as narrow:
+        raise LanguageError([narrow.told]) from None
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:

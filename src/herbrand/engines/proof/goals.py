@@ -15,13 +15,14 @@ Constants become inputs, so that goals of one shape share one plan and can be an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from herbrand.engines.proof.branches import PART_MARK
 from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.rules import HornProgram, body_of
+from herbrand.engines.proof.widening import NarrowError
 from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.absence import absence
 from herbrand.language.names import shown_name
@@ -38,10 +39,10 @@ from herbrand.language.syntax import (
     Rule,
     Term,
     Truth,
-    Value,
     ValueIn,
     ValueIs,
     Variable,
+    leaf_terms,
 )
 
 GOAL = f"?{PART_MARK}"
@@ -75,18 +76,11 @@ class Goal:
     inputs: tuple[int, ...]
 
 
-class UnseenError(Exception):
-    """A constant that is known, but not to its type: the program must be made with it."""
-
-    def __init__(self, type_name: str, value: Value) -> None:
-        super().__init__(type_name, value)
-        self.type_name, self.value = type_name, value
-
-
 def read_goal(text: str, program: HornProgram, inputs: Sequence[str] = ()) -> Goal:
     """The goal a text asks. ``inputs`` name variables whose constants come later, as a table of bindings.
 
-    Raises ``LanguageError`` where a name is unknown, and :class:`UnseenError` for a constant of other types.
+    Raises ``LanguageError`` where a name is unknown or types do not fit, and :class:`NarrowError` where
+    inferred types would fit if they were wider.
     """
     return _Reading(_parsed(text, program.signature.valued_names), program, inputs).goal()
 
@@ -107,6 +101,7 @@ class _Reading:
 
     def goal(self) -> Goal:
         self._check()
+        self._check_types()
         body = [self._without_constants(literal) for literal in self._literals]
         constants = [f"?{number}" for number in range(len(self._constants))]
         variables = tuple(
@@ -139,6 +134,8 @@ class _Reading:
             case ValueIs(atom=atom, value=value, span=span):
                 return ValueIs(self._atom(atom), self._term(value), span)
             case ValueIn(atom=atom, values=values, span=span):
+                for value in values:
+                    self._index(value, self._types(atom)[-1])
                 return ValueIn(self._atom(atom), values, span)
             case Not(operand=operand, span=span):
                 return Not(self._without_constants(operand), span)
@@ -160,9 +157,12 @@ class _Reading:
         index = domains[type_name].index_of(constant.value)
         if index is not None:
             return index
-        if self._is_told(type_name) or not self._is_seen(constant):
-            raise LanguageError([absence(constant.value, domains[type_name], constant.span)])
-        raise UnseenError(type_name, constant.value)
+        absent = absence(constant.value, domains[type_name], constant.span)
+        domain = domains[type_name]
+        kinds = {isinstance(value, str) for value in (*list(domain)[:1], constant.value)}
+        if self._is_told(type_name) or not self._is_seen(constant) or len(kinds) > 1:
+            raise LanguageError([absent])
+        raise NarrowError((type_name,), constant.value, absent)
 
     def _is_told(self, type_name: str) -> bool:
         known = self._program.signature.types.get(type_name)
@@ -172,6 +172,78 @@ class _Reading:
         return any(
             domain.index_of(constant.value) is not None for domain in self._program.facts.domains.values()
         )
+
+    # What types variables have
+
+    def _types(self, atom: Atom) -> tuple[str, ...]:
+        return self._program.signature.predicates[atom.predicate].column_types
+
+    def _check_types(self) -> None:
+        """Every variable has one type, and those that are compared have the same."""
+        same: dict[str, str] = {}
+
+        def root(name: str) -> str:
+            while name in same:
+                name = same[name]
+            return name
+
+        found: dict[str, dict[str, Variable]] = {}
+        compared: list[Variable] = []
+        for literal in map(_positive, self._literals):
+            variables = [term for term in leaf_terms(literal) if isinstance(term, Variable)]
+            if isinstance(literal, Comparison):
+                compared += variables
+                names = {root(variable.name) for variable in variables}
+                if len(names) > 1:
+                    same[names.pop()] = names.pop()
+        for atom, terms in self._atoms_and_terms():
+            for term, type_name in zip(terms, self._types(atom), strict=False):
+                if isinstance(term, Variable):
+                    found.setdefault(root(term.name), {}).setdefault(type_name, term)
+        for variable in compared:
+            if root(variable.name) not in found:
+                name = written(variable.name)
+                raise LanguageError(
+                    f"nothing tells what {name} ranges over: it occurs in no atom", span=variable.span
+                )
+        for types in found.values():
+            self._check_one(types, found.values())
+
+    def _atoms_and_terms(self) -> Iterator[tuple[Atom, Sequence[Term]]]:
+        for literal in map(_positive, self._literals):
+            for atom in _atoms(literal):
+                yield (
+                    atom,
+                    (*atom.arguments, literal.value) if isinstance(literal, ValueIs) else atom.arguments,
+                )
+
+    def _check_one(self, types: Mapping[str, Variable], every: Collection[Mapping[str, Variable]]) -> None:
+        """Raise unless types, each with a variable that has it, are one or have the same constants."""
+        (first, one), *others = types.items()
+        domains = self._program.facts.domains
+        for name, other in others:
+            if domains[name].values is domains[first].values:
+                continue
+            told = Mistake(
+                f"{written(other.name)} stands for a {first} and for a {name}",
+                other.span,
+                related=((f"as {first}", one.span),) if one.span else (),
+            )
+            linked = self._linked(types, every)
+            kinds = {domains[known].kind for known in linked if len(domains[known])}
+            if any(map(self._is_told, linked)) or len(kinds) > 1:
+                raise LanguageError([told])
+            raise NarrowError(linked, None, told)
+
+    def _linked(self, types: Collection[str], every: Iterable[Collection[str]]) -> tuple[str, ...]:
+        """These types, and all that are linked to them, by variables or since they were made one before."""
+        same: dict[int, list[str]] = {}
+        for name, domain in self._program.facts.domains.items():
+            same.setdefault(id(domain.values), []).append(name)
+        groups, linked = [*every, *same.values()], set(types)
+        while more := set().union(*(group for group in groups if linked.intersection(group))) - linked:
+            linked |= more
+        return tuple(sorted(linked))
 
     # What can be asked
 

@@ -30,7 +30,7 @@ from herbrand.contraction.memory import budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Real
 from herbrand.engines.proof.explain import PROOFS, explanation
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
-from herbrand.engines.proof.goals import Goal, Shape, UnseenError, read_goal
+from herbrand.engines.proof.goals import Goal, Shape, read_goal
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.probability import check_probabilities, probabilities
 from herbrand.engines.proof.providing import GroundProofs
@@ -40,11 +40,10 @@ from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
 from herbrand.engines.proof.truncation import is_cut_off
 from herbrand.engines.proof.unrolled import Asked, Unrolled
+from herbrand.engines.proof.widening import NarrowError, widened
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.absence import indices_in
-from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
-from herbrand.language.names import shown_constant
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule, Value
 
@@ -64,7 +63,7 @@ class Proof:
 
     def __init__(self, program: HornProgram) -> None:
         self.plans = Plans(program)
-        self._wider: dict[tuple[tuple[str, Value], ...], Proof] = {}
+        self._wider: dict[tuple[tuple[str, ...], Value | None], Proof] = {}
         self._goals: dict[tuple[str, tuple[str, ...]], Goal] = {}
 
     @classmethod
@@ -100,8 +99,8 @@ class Proof:
         try:
             read = self.read(goal, tuple(bindings or ()))
             rows = [read.inputs] if bindings is None else self._bound(read, bindings)
-        except UnseenError as unseen:
-            return self._with(unseen).ask(goal, request, bindings)
+        except NarrowError as narrow:
+            return self._with(narrow).ask(goal, request, bindings)
         found = self.found(read.shape, rows, request)
         if bindings is None:
             return self._told(read.shape, found, request)
@@ -111,8 +110,8 @@ class Proof:
         """The answers of each goal; goals of one shape are answered in one pass."""
         try:
             read = [self.read(goal, ()) for goal in goals]
-        except UnseenError as unseen:
-            return self._with(unseen).ask_all(goals, request)
+        except NarrowError as narrow:
+            return self._with(narrow).ask_all(goals, request)
         places: dict[Any, list[int]] = {}
         for place, goal in enumerate(read):
             places.setdefault((self.plans.with_goal(goal.shape.clause), goal.shape.variables), []).append(
@@ -137,8 +136,8 @@ class Proof:
             raise UnsupportedError("proofs are explained in the count algebra and within a depth")
         try:
             read = self.read(goal, ())
-        except UnseenError as unseen:
-            return self._with(unseen).explain(goal, request)
+        except NarrowError as narrow:
+            return self._with(narrow).explain(goal, request)
         if read.shape.variables:
             first = read.shape.variables[0]
             raise UnsupportedError(
@@ -233,20 +232,12 @@ class Proof:
             columns.append(indices_in(domain, list(values)))
         return [(*goal.inputs, *row) for row in zip(*columns, strict=True)]
 
-    def _with(self, unseen: UnseenError) -> Proof:
-        """The same rules over a type with one more constant, behind the others."""
-        key = ((unseen.type_name, unseen.value),)
+    def _with(self, narrow: NarrowError) -> Proof:
+        """The same rules over wider types."""
+        key = (narrow.types, narrow.value)
         if key not in self._wider:
             program = self.program
-            domain = program.facts.domains[unseen.type_name]
-            kind = {isinstance(value, str) for value in (*list(domain)[:1], unseen.value)}
-            if len(kind) > 1:
-                raise LanguageError(
-                    f"{shown_constant(unseen.value)} is no constant of type {domain.name}, which holds "
-                    f"{'numbers' if domain.kind == 'number' else 'text'}"
-                )
-            wider = Domain.of(domain.name, [*domain, unseen.value], declared=True)
-            facts = Facts({**program.facts.domains, domain.name: wider}, program.facts.tables)
+            facts = widened(program.signature, program.facts, *key)
             self._wider[key] = Proof(HornProgram.of(program.rules, program.signature, facts))
         return self._wider[key]
 

@@ -20,11 +20,11 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_algebras import Meaning
 from herbrand.engines.proof.clauses import Clause, Lookup
-from herbrand.engines.proof.goals import Goal, UnseenError, read_goal
+from herbrand.engines.proof.goals import Goal, read_goal
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.rules import HornProgram, stated_clause
+from herbrand.engines.proof.widening import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.facts.absence import absence
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
 from herbrand.scale.facts import StoredFacts
@@ -82,9 +82,8 @@ class StoredRules:
     def _read(self, goal: str) -> Goal:
         try:
             return read_goal(goal, self.program)
-        except UnseenError as unseen:
-            domain = self.program.facts.domains[unseen.type_name]
-            raise LanguageError([absence(unseen.value, domain)]) from None
+        except NarrowError as narrow:
+            raise LanguageError([narrow.told]) from None
 
     def _reached(self, clauses: Iterator[Clause]) -> list[str]:
         """The derived predicates that clauses rest on, absences left out."""
