@@ -153,7 +153,7 @@ def _proof(rules: str, facts: object) -> Proof:
     signature = hb.Model(theory).signature
     sources = fact_sources(facts)
     return Proof.of(
-        theory.rules, *load_facts(theory.facts, signature, sources, mentioned=signature.mentioned)
+        theory.rules, *load_facts(theory.facts, signature, sources)
     )
 
 

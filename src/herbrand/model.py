@@ -10,43 +10,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget
 from herbrand.engines.asked import Asked, explained_fact
 from herbrand.engines.choice import choose, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.registry import query_engine
-from herbrand.errors import BudgetError, Mistake, UnsupportedError
-from herbrand.facts.facts import Facts
-from herbrand.facts.load import load_facts
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.source import FactSource, fact_sources
-from herbrand.language.check import check
 from herbrand.language.drawing import drawn
-from herbrand.language.parse import is_probability, parse_literal
-from herbrand.language.show import show_statement
+from herbrand.language.parse import is_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    Bound,
-    BoundRows,
-    FactRows,
-    Rule,
-    Statement,
     Theory,
     Value,
-    WeightedFormula,
 )
 from herbrand.option_values import check_values, texts
-from herbrand.program.derive import derived
 from herbrand.program.evidence import Evidence
-from herbrand.program.lower import lower
+from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 from herbrand.program.question import Question, queried_predicates, read_explained, read_question
 from herbrand.scale.too_large import facts_too_large
@@ -54,11 +42,6 @@ from herbrand.scale.too_large import facts_too_large
 if TYPE_CHECKING:
     from herbrand.learning.learned import Learning
 
-KINDS: dict[str, tuple[type[Statement], ...]] = {
-    "weights": (WeightedFormula,),
-    "bounds": (Bound, BoundRows),
-    "rules": (Rule,),
-}
 Texts = str | Iterable[str]
 
 
@@ -69,15 +52,6 @@ class _Settled:
     engine: Engine[Any]
     state: Any
     status: Status
-
-
-@dataclass(frozen=True)
-class _World:
-    """Which facts hold in one call: what is given beside the model's own, and what is asked for."""
-
-    given: tuple[str, ...] = ()
-    queried: frozenset[str] = frozenset()
-    derived: bool = True
 
 
 class Model:
@@ -100,29 +74,33 @@ class Model:
         on: str | None = None,
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
-        self.theory = theory
-        self.signature: Signature = check(theory)
-        self._sources = fact_sources(facts)
-        self._open, self._closed = texts(open), texts(closed)
-        self._header = header
-        self._ignored = frozenset(texts(ignore))
+        self._knowledge = Knowledge(
+            theory, facts, open=open, closed=closed, header=header, ignored=ignore, progress=progress
+        )
         self._on = on
         self._progress = progress
-        self._programs: dict[_World, Program] = {}
         self._queried: dict[tuple[Any, tuple[str, ...]], Any] = {}
-        unknown = self._ignored - set(KINDS)
-        if unknown:
-            raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(KINDS)}")
+
+    @property
+    def theory(self) -> Theory:
+        """The theory, with what is ignored."""
+        return self._knowledge.theory
+
+    @property
+    def signature(self) -> Signature:
+        """The types and predicates of the theory."""
+        return self._knowledge.signature
 
     @property
     def program(self) -> Program:
         """The theory lowered over its facts and what its rules derive from them."""
-        return self._program(_World())
+        return self._program()
 
     @property
     def stated_program(self) -> Program:
         """The theory lowered over its facts as they are stated; rules are left out."""
-        return self._program(_World(derived=False))
+        self._refuse_on()
+        return self._knowledge.program(derived=False)
 
     def infer(
         self,
@@ -145,7 +123,7 @@ class Model:
         fields of :class:`~herbrand.engines.engine.Settings` and ``time_limit``, in seconds. Raises
         :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
-        self._refuse_unusable("infer", "weights", "rules")
+        self._knowledge.refuse_unusable("infer", "weights", "rules")
         check_values({"top": top, "min": min})
         chosen = settings_from(settings)
         if self._on is not None:
@@ -154,7 +132,7 @@ class Model:
         if resume:
             raise _nothing_to_resume()
         asked = (texts(query), texts(given), engine, chosen, map, top, min)
-        too_large = facts_too_large(self._sources, chosen.memory)
+        too_large = facts_too_large(self._knowledge.sources, chosen.memory)
         if too_large is not None:
             return _scratch().inferred(self.stored_at, too_large, asked, note)
         try:
@@ -177,19 +155,20 @@ class Model:
     @property
     def sources(self) -> tuple[FactSource, ...]:
         """Where the facts are."""
-        return self._sources
+        return self._knowledge.sources
 
     def stored_at(self, place: Any) -> Any:
         """The model on a database."""
+        knowledge = self._knowledge
         inference = importlib.import_module("herbrand.scale.inference")
         return inference.StoredModel(
             place,
-            self._used_theory(),
-            self.signature,
-            self._sources,
-            self._open,
-            self._closed,
-            self._header,
+            knowledge.used,
+            knowledge.signature,
+            knowledge.sources,
+            knowledge.open,
+            knowledge.closed,
+            knowledge.header,
             self._progress,
         )
 
@@ -210,7 +189,7 @@ class Model:
         ``settings``: the fields of :class:`~herbrand.engines.credal.engine.BoundSettings` and ``time_limit``.
         """
         asking = importlib.import_module("herbrand.engines.credal.asking")
-        self._refuse_unusable("bound", "bounds", "rules")
+        self._knowledge.refuse_unusable("bound", "bounds", "rules")
         queries = texts(query)
         if self._on is not None:
             chosen = asking.bound_settings(settings)
@@ -218,12 +197,12 @@ class Model:
         if resume:
             raise _nothing_to_resume()
         chosen = asking.bound_settings(settings)
-        too_large = facts_too_large(self._sources, chosen.memory)
+        too_large = facts_too_large(self._knowledge.sources, chosen.memory)
         if too_large is not None:
             asked = (queries, texts(given), engine, chosen, progress)
             return _scratch().bounded(self.stored_at, too_large, asked, note)
         named = asking.queried_predicates(queries, self.signature)
-        program = self._program(_World(texts(given), named))
+        program = self._program(texts(given), named)
         return asking.bounded(program, queries, engine, chosen, note, progress)
 
     def explain(
@@ -244,7 +223,7 @@ class Model:
         """
         check_values({"top": top})
         self._refuse_on()
-        too_large = facts_too_large(self._sources, settings.get("memory"))
+        too_large = facts_too_large(self._knowledge.sources, settings.get("memory"))
         if too_large is not None:
             raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
@@ -252,7 +231,7 @@ class Model:
         if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
             rules = self._rules(query_engine(engine), texts(given))
             return rules.explained(asked, {**settings, "top": top})
-        bounds_only = self._states("bounds") and not self._states("weights")
+        bounds_only = self._knowledge.states("bounds") and not self._knowledge.states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
         found = explained(asked, texts(given), engine, note, settings)
         return found if top is None else found.top(top)
@@ -265,8 +244,8 @@ class Model:
         note: Callable[[str], None] | None,
         settings: Mapping[str, Any],
     ) -> Explanation:
-        self._refuse_unusable("infer", "weights", "rules")
-        program = self._program(_World(given, queried_predicates((query,), self.signature)))
+        self._knowledge.refuse_unusable("infer", "weights", "rules")
+        program = self._program(given, queried_predicates((query,), self.signature))
         question = read_explained(query, program.signature, program.facts)
         asked = Asked.of(question, Evidence(program))
         if asked.known is not None:
@@ -283,7 +262,7 @@ class Model:
         settings: Mapping[str, Any],
     ) -> IntervalExplanation:
         asking = importlib.import_module("herbrand.engines.credal.asking")
-        program = self._program(_World(given, asking.queried_predicates((query,), self.signature)))
+        program = self._program(given, asking.queried_predicates((query,), self.signature))
         ends = asking.explained_bounds(
             program, query, engine, asking.bound_settings(settings), note, self._progress
         )
@@ -303,11 +282,11 @@ class Model:
         A list of goals gives a tuple of answers; ``bindings`` gives constants for some variables, a list
         each. ``options``: the fields of :class:`~herbrand.engines.proof.request.Request`, and ``time_limit``.
         """
-        self._refuse_unusable("query", "rules")
+        self._knowledge.refuse_unusable("query", "rules")
         if self._on is not None:
             query_engine(engine)
             return self.stored.query(goal, bindings, texts(given), options)
-        too_large = facts_too_large(self._sources, options.get("memory"))
+        too_large = facts_too_large(self._knowledge.sources, options.get("memory"))
         if too_large is not None:
             query_engine(engine)
             return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), options))
@@ -317,20 +296,7 @@ class Model:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals."""
         self._refuse_on()
         if (engine, given) not in self._queried:
-            rows = tuple(map(parse_literal, given))
-            signature = check(self.theory + Theory(rows)) if rows else self.signature
-            signature, facts = load_facts(
-                (*self.theory.facts, *rows),
-                signature,
-                self._sources,
-                mentioned=signature.mentioned,
-                open=self._open,
-                closed=self._closed,
-                header=self._header,
-                progress=self._progress,
-            )
-            rules = () if "rules" in self._ignored else self.theory.rules
-            self._queried[engine, given] = engine.of(rules, signature, facts)
+            self._queried[engine, given] = engine.of(self._knowledge.rules, *self._knowledge.facts(given))
         return self._queried[engine, given]
 
     def learn(
@@ -351,30 +317,18 @@ class Model:
         ``settings``: the fields of :class:`~herbrand.learning.settings.LearningSettings`.
         """
         methods = importlib.import_module("herbrand.learning.methods")
-        self._refuse_unusable("learn", "weights", "rules")
-        aim, told = (texts(target), (*texts(latent), *self._open)), {**settings, "watch": watch}
+        self._knowledge.refuse_unusable("learn", "weights", "rules")
+        aim, told = (texts(target), (*texts(latent), *self._knowledge.open)), {**settings, "watch": watch}
         if self._on is not None:
             return self.stored.learn(method, *aim, worlds, told)
         separate = [fact_sources(facts) for facts in methods.separate_facts(worlds) or [()]]
-        every = [source for own in separate for source in (*self._sources, *own)]
+        every = [source for own in separate for source in (*self._knowledge.sources, *own)]
         too_large = facts_too_large(every, settings.get("memory"))
         if too_large is not None:
             return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, told), note)
-        stated = (self._stated_world(own) for own in separate)  # read once all options are known to be good
-        return methods.learned(method, self._used_theory(), stated, *aim, told)
-
-    def _stated_world(self, more: Sequence[FactSource]) -> tuple[Signature, Facts]:
-        """The vocabulary and the facts as stated, with more facts beside the model's own."""
         self._refuse_on()
-        return load_facts(
-            self.theory.facts,
-            self.signature,
-            (*self._sources, *more),
-            mentioned=self.signature.mentioned,
-            header=self._header,
-            open=self.signature.predicates,
-            progress=self._progress,
-        )
+        stated = map(self._knowledge.open_facts, separate)  # read once all options are known to be good
+        return methods.learned(method, self._knowledge.used, stated, *aim, told)
 
     def _settled(
         self,
@@ -408,13 +362,12 @@ class Model:
         )
 
     def _asked(self, query: Sequence[str], given: Sequence[str], map: bool) -> tuple[Program, Question]:
-        world = _World(tuple(given), queried_predicates(query, self.signature))
-        program = self._program(world)
+        program = self._program(given, queried_predicates(query, self.signature))
         return program, read_question(query, program.signature, program.facts, map)
 
     def _repr_svg_(self) -> str:
         """The theory, drawn in a notebook."""
-        return drawn(self._used_theory()).svg
+        return drawn(self._knowledge.used).svg
 
     def _refuse_on(self) -> None:
         """What runs in memory alone must not overlook the facts that a database holds."""
@@ -424,62 +377,9 @@ class Model:
                 hint="leave out on (--on), and give the facts by facts (--facts)",
             )
 
-    def _program(self, world: _World) -> Program:
+    def _program(self, given: Sequence[str] = (), queried: Collection[str] = ()) -> Program:
         self._refuse_on()
-        if all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict:
-            world = replace(world, queried=frozenset())
-        if world not in self._programs:
-            self._programs[world] = self._lowered(world)
-        return self._programs[world]
-
-    def _lowered(self, world: _World) -> Program:
-        given = tuple(map(parse_literal, world.given))
-        signature = check(self.theory + Theory(given)) if given else self.signature
-        queried = world.queried | self._open_without(given)
-        signature, facts = load_facts(
-            (*self.theory.facts, *given),
-            signature,
-            self._sources,
-            mentioned=signature.mentioned,
-            rule_heads=[rule.head.predicate for rule in self.theory.rules],
-            queried=queried,
-            open=self._open,
-            closed=self._closed,
-            header=self._header,
-            progress=self._progress,
-        )
-        if world.derived and self.theory.rules and "rules" not in self._ignored:
-            facts = derived(self.theory.rules, signature, facts, budget())
-        return lower(self._used_theory(), signature, facts)
-
-    def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
-        """Predicates of untold worlds that only what is given would close: evidence closes no world."""
-        told = {p.name for p in self.theory.predicates if p.tells_world}
-        undeclared = {rows.predicate for rows in given} - told
-        if not undeclared:
-            return frozenset()
-        tables = self.program.facts.tables
-        return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
-
-    def _used_theory(self) -> Theory:
-        dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
-        return Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
-
-    def _states(self, *names: str) -> bool:
-        """Whether some statement is of one of these kinds, and not ignored."""
-        kinds = tuple(kind for name in names if name not in self._ignored for kind in KINDS[name])
-        return any(isinstance(statement, kinds) for statement in self.theory.statements)
-
-    def _refuse_unusable(self, command: str, *usable: str) -> None:
-        """Statements of a kind that a command cannot use are errors, unless they are ignored."""
-        mistakes = [
-            _unusable(command, name, statements)
-            for name, kind in KINDS.items()
-            if name not in usable and name not in self._ignored
-            if (statements := [s for s in self.theory.statements if isinstance(s, kind)])
-        ]
-        if mistakes:
-            raise UnsupportedError(mistakes)
+        return self._knowledge.program(given, queried)
 
 
 def _scratch() -> Any:
@@ -491,21 +391,6 @@ def _nothing_to_resume() -> UnsupportedError:
     return UnsupportedError(
         "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
     )
-
-
-def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
-    """Names the first statement of a kind that the command has no use for."""
-    first, more = statements[0], sum(map(_size, statements)) - 1
-    others = f" (and {more:,} more of its kind)" if more else ""
-    return Mistake(
-        f"{command} cannot use this statement{others}: {next(show_statement(first))}",
-        first.row_span(0) if isinstance(first, BoundRows) else first.span,
-        f"leave such statements out by --ignore {kind}",
-    )
-
-
-def _size(statement: Statement) -> int:
-    return len(statement) if isinstance(statement, BoundRows) else 1
 
 
 def _worth_knowing(program: Program) -> Iterator[str]:

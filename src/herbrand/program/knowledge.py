@@ -1,0 +1,196 @@
+"""A theory and its facts, read and lowered as each call needs them.
+
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory('1.5: smokes(x) and friends(x, y) => smokes(y)')
+>>> knowledge = Knowledge(theory, {"friends": [("anna", "bob")]})
+>>> len(knowledge.program().templates)
+2
+>>> knowledge.states("bounds")
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from herbrand.contraction.memory import budget
+from herbrand.errors import Mistake, UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.facts.load import load_facts
+from herbrand.facts.source import FactSource, fact_sources
+from herbrand.language.check import check
+from herbrand.language.parse import parse_literal
+from herbrand.language.show import show_statement
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Bound,
+    BoundRows,
+    FactRows,
+    Rule,
+    Statement,
+    Theory,
+    WeightedFormula,
+)
+from herbrand.option_values import texts
+from herbrand.program.derive import derived
+from herbrand.program.lower import lower
+from herbrand.program.program import Program
+
+KINDS: dict[str, tuple[type[Statement], ...]] = {
+    "weights": (WeightedFormula,),
+    "bounds": (Bound, BoundRows),
+    "rules": (Rule,),
+}
+
+
+@dataclass(frozen=True)
+class _World:
+    """Which facts hold in one call: what is given beside those that are known, and what is asked for."""
+
+    given: tuple[str, ...]
+    queried: frozenset[str]
+    derived: bool
+
+
+class Knowledge:
+    """Facts are read when first needed, and once for whatever is given beside them.
+
+    ``open``, ``closed`` and ``header`` are those of :func:`~herbrand.facts.load.load_facts`; ``ignored``:
+    kinds of statements (``KINDS``) that are left out.
+    """
+
+    def __init__(
+        self,
+        theory: Theory,
+        facts: Any = None,
+        *,
+        open: str | Iterable[str] = (),
+        closed: str | Iterable[str] = (),
+        header: bool | None = None,
+        ignored: str | Iterable[str] = (),
+        progress: Callable[[str, float], None] | None = None,
+    ) -> None:
+        self.theory = theory
+        self.signature: Signature = check(theory)
+        self.sources: tuple[FactSource, ...] = fact_sources(facts)
+        self.open, self.closed = texts(open), texts(closed)
+        self.header, self.progress = header, progress
+        self._ignored = frozenset(texts(ignored))
+        self._programs: dict[_World, Program] = {}
+        unknown = self._ignored - set(KINDS)
+        if unknown:
+            raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(KINDS)}")
+
+    @cached_property
+    def used(self) -> Theory:
+        """The theory without what is ignored."""
+        dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
+        return Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """Its rules, unless they are ignored."""
+        return self.used.rules
+
+    def states(self, *names: str) -> bool:
+        """Whether some statement that is used is of one of these kinds."""
+        kinds = tuple(kind for name in names for kind in KINDS[name])
+        return any(isinstance(statement, kinds) for statement in self.used.statements)
+
+    def refuse_unusable(self, command: str, *usable: str) -> None:
+        """Statements of a kind that a command cannot use are errors, unless they are ignored."""
+        mistakes = [
+            _unusable(command, name, statements)
+            for name, kind in KINDS.items()
+            if name not in usable
+            if (statements := [s for s in self.used.statements if isinstance(s, kind)])
+        ]
+        if mistakes:
+            raise UnsupportedError(mistakes)
+
+    def program(
+        self, given: Sequence[str] = (), queried: Collection[str] = (), *, derived: bool = True
+    ) -> Program:
+        """The theory lowered over its facts and what is ``given``, with what its rules derive, or without."""
+        told = all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict
+        world = _World(tuple(given), frozenset() if told else frozenset(queried), derived)
+        if world not in self._programs:
+            self._programs[world] = self._lowered(world)
+        return self._programs[world]
+
+    def facts(self, given: Sequence[str] = ()) -> tuple[Signature, Facts]:
+        """The vocabulary and the facts, before rules derive more."""
+        rows, signature = self._with(given)
+        return self._loaded(rows, signature, open=self.open, closed=self.closed)
+
+    def open_facts(self, more: Sequence[FactSource] = ()) -> tuple[Signature, Facts]:
+        """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
+        return self._loaded((), self.signature, more, open=self.signature.predicates)
+
+    def _lowered(self, world: _World) -> Program:
+        rows, signature = self._with(world.given)
+        signature, facts = self._loaded(
+            rows,
+            signature,
+            rule_heads=[rule.head.predicate for rule in self.theory.rules],
+            queried=world.queried | self._open_without(rows),
+            open=self.open,
+            closed=self.closed,
+        )
+        if world.derived and self.rules:
+            facts = derived(self.rules, signature, facts, budget())
+        return lower(self.used, signature, facts)
+
+    def _with(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
+        rows = tuple(map(parse_literal, given))
+        return rows, check(self.theory + Theory(rows)) if rows else self.signature
+
+    def _loaded(
+        self,
+        rows: Sequence[FactRows],
+        signature: Signature,
+        more: Sequence[FactSource] = (),
+        *,
+        open: Collection[str],
+        closed: Collection[str] = (),
+        rule_heads: Collection[str] = (),
+        queried: Collection[str] = (),
+    ) -> tuple[Signature, Facts]:
+        return load_facts(
+            (*self.theory.facts, *rows),
+            signature,
+            (*self.sources, *more),
+            rule_heads=rule_heads,
+            queried=queried,
+            open=open,
+            closed=closed,
+            header=self.header,
+            progress=self.progress,
+        )
+
+    def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
+        """Predicates of untold worlds that only what is given would close: evidence closes no world."""
+        told = {p.name for p in self.theory.predicates if p.tells_world}
+        undeclared = {rows.predicate for rows in given} - told
+        if not undeclared:
+            return frozenset()
+        tables = self.program().facts.tables
+        return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
+
+
+def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
+    """Names the first statement of a kind that the command has no use for."""
+    first, more = statements[0], sum(map(_size, statements)) - 1
+    others = f" (and {more:,} more of its kind)" if more else ""
+    return Mistake(
+        f"{command} cannot use this statement{others}: {next(show_statement(first))}",
+        first.row_span(0) if isinstance(first, BoundRows) else first.span,
+        f"leave such statements out by --ignore {kind}",
+    )
+
+
+def _size(statement: Statement) -> int:
+    return len(statement) if isinstance(statement, BoundRows) else 1
