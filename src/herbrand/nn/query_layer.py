@@ -27,9 +27,10 @@ tensor([[0.1800, 0.7400, 0.0800]], grad_fn=<ToCopyBackward0>)
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -66,7 +67,8 @@ class QueryLayer(nn.Module):
 
     ``given`` names the variables of the goal whose constants come with each call; by default all but the
     last. ``neural`` names predicates whose facts' weights come with each call: if facts of such a predicate
-    are stated, a score for each of them, else one for every choice of its constants; ``shapes`` tells.
+    are stated, a score for each of them, in the order of :meth:`rows`, else one for every choice of its
+    constants; ``shapes`` tells.
     ``weights`` holds the parameters: the logarithm of the weight of each fact of a ``learned`` predicate and
     of each rule ``@ ?``. ``depth`` is as in a query.
     """
@@ -100,6 +102,13 @@ class QueryLayer(nn.Module):
         self.given = self._read.shape.inputs[len(self._read.inputs) :]
         self.asked = self._read.shape.found
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> QueryLayer:
+        """With parameters of its own; rules, facts and plans are shared."""
+        memo.update({id(one): one for one in (self.proof, self._read, self.weights.program)})
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return copied
+
     def constants(self, variable: str) -> tuple[Value, ...]:
         """What a variable of the goal ranges over, in the order of the layer's output."""
         types = self._read.shape.clause.types
@@ -108,6 +117,17 @@ class QueryLayer(nn.Module):
                 f"the goal has no variable '{variable}'", hint=nearest(variable, self._read.shape.variables)
             )
         return tuple(self.proof.program.facts.domains[types[variable]])
+
+    def rows(self, predicate: str) -> tuple[tuple[Value, ...], ...]:
+        """The constants of a neural or learned predicate's facts, a column each, in the order of its scores
+        or weights: that of the domains, not that in which facts were stated."""
+        if predicate not in (*self.shapes, *self.weights.predicates):
+            known = (*self.shapes, *self.weights.predicates)
+            raise LanguageError(
+                f"'{predicate}' has no scores and no learned weights",
+                hint=nearest(predicate, known) or f"neural or learned: {', '.join(known) or 'none'}",
+            )
+        return self.weights.rows(predicate)
 
     def forward(
         self,
