@@ -1,0 +1,201 @@
+"""Rows of constants as numbers, questions, and rows that grow, beside dictionaries that do the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from herbrand.engines.proof import accumulated
+from herbrand.engines.proof.accumulated import Accumulated
+from herbrand.engines.proof.arithmetic import Arithmetic, Best, Real, Truth
+from herbrand.engines.proof.keys import (
+    LARGEST_KEY,
+    composite_keys,
+    fits,
+    group_keys,
+    row_pointers,
+    run_starts,
+)
+from herbrand.engines.proof.questions import Answers, Questions
+from herbrand.engines.proof.table import ROW, Table
+from herbrand.errors import BudgetError
+
+quick = settings(deadline=None, max_examples=40)
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+HUGE = 2**31
+
+
+def random_rows(rng: np.random.Generator, sizes: list[int], count: int) -> list[np.ndarray]:
+    return [rng.integers(0, size, count) for size in sizes]
+
+
+def as_tuples(columns: list[np.ndarray], count: int) -> list[tuple[int, ...]]:
+    return list(zip(*(c.tolist() for c in columns), strict=True)) if columns else [()] * count
+
+
+@quick
+@given(seeds)
+def test_keys_are_in_the_order_of_rows(rng: np.random.Generator) -> None:
+    sizes = rng.integers(1, 5, rng.integers(1, 4)).tolist()
+    columns = random_rows(rng, sizes, 20)
+    rows, keys = as_tuples(columns, 20), composite_keys(columns, sizes).tolist()
+    for one, its in zip(rows, keys, strict=True):
+        for other, others in zip(rows, keys, strict=True):
+            assert (its < others) == (one < other) and (its == others) == (one == other)
+    assert max(keys) < int(np.prod(sizes)) and min(keys) >= 0
+
+
+@quick
+@given(seeds)
+def test_keys_of_rows_that_no_64_bits_number(rng: np.random.Generator) -> None:
+    """Three columns of 2^31 constants: equal rows are one key, in their order, below the bound."""
+    count = int(rng.integers(1, 12))
+    columns = [rng.choice([0, 1, HUGE - 2, HUGE - 1], count) for _ in range(3)]
+    keys, bound = group_keys(columns, [HUGE] * 3, count)
+    rows = as_tuples(columns, count)
+    order = sorted(set(rows))
+    assert [order.index(row) for row in rows] == np.unique(keys, return_inverse=True)[1].tolist()
+    assert keys.min() >= 0 and keys.max() < bound
+
+
+def test_keys_at_their_limits() -> None:
+    assert fits([]) and fits([0, 5]) and fits([2**31, 2**30]) and not fits([2**31, 2**31])
+    assert LARGEST_KEY == 2**31 * 2**31
+    with pytest.raises(BudgetError) as refused:
+        composite_keys([np.zeros(1, int)] * 3, [HUGE] * 3)
+    assert str(refused.value) == (
+        "rows over 2,147,483,648 × 2,147,483,648 × 2,147,483,648 constants "
+        "cannot be told apart by 64-bit numbers"
+    )
+    keys, bound = group_keys([], [], 3)
+    assert keys.tolist() == [0, 0, 0] and bound == 1
+    assert composite_keys([np.array([HUGE - 1]), np.array([HUGE // 2 - 1])], [HUGE, HUGE // 2]).tolist() == [
+        HUGE * HUGE // 2 - 1
+    ]
+
+
+@quick
+@given(seeds)
+def test_pointers_and_runs(rng: np.random.Generator) -> None:
+    size = int(rng.integers(1, 6))
+    numbers = rng.integers(0, size, rng.integers(0, 12))
+    pointers = row_pointers(numbers, size)
+    in_order = sorted(numbers.tolist())
+    for value in range(size):
+        assert in_order[pointers[value] : pointers[value + 1]] == [value] * in_order.count(value)
+    starts = run_starts(numbers).tolist()
+    plain = [place for place in range(len(numbers)) if not place or numbers[place] != numbers[place - 1]]
+    assert starts == plain
+
+
+@quick
+@given(seeds)
+def test_questions_are_numbered_as_they_are_first_asked(rng: np.random.Generator) -> None:
+    sizes = [3, 4][: int(rng.integers(1, 3))]
+    asked, known = Questions(sizes), {}
+    for _ in range(4):
+        columns = random_rows(rng, sizes, int(rng.integers(1, 6)))
+        rows = as_tuples(columns, 0)
+        fresh = sorted({row for row in rows if row not in known})
+        numbers = asked.add(columns)
+        assert numbers.tolist() == list(range(len(known), len(known) + len(fresh)))
+        known |= {row: len(known) + place for place, row in enumerate(fresh)}
+        assert len(asked) == len(known)
+        assert asked.places(columns).tolist() == [known[row] for row in rows]
+        for row, number in known.items():
+            assert tuple(column[number] for column in asked.columns) == row
+    every = [np.array(column) for column in zip(*np.ndindex(*sizes), strict=True)]
+    wanted = [known.get(row, -1) for row in as_tuples(every, 0)]
+    assert asked.places(every).tolist() == wanted
+
+
+def test_a_question_without_inputs_is_asked_once() -> None:
+    asked = Questions([])
+    assert asked.places([], 2).tolist() == [-1, -1]
+    assert asked.add([]).tolist() == [0] and asked.add([]).tolist() == [] and len(asked) == 1
+    assert asked.places([], 3).tolist() == [0, 0, 0]
+
+
+@quick
+@given(seeds)
+def test_ranges_of_answers(rng: np.random.Generator) -> None:
+    """Where the answers to each row's question stand, asked in any order and more than once."""
+    asked = Questions([5])
+    asked.add([rng.permutation(5)[:3]])
+    asked.add([np.arange(5)])
+    numbers = np.sort(rng.integers(0, 5, 8))
+    table = Table((ROW, "o0"), (numbers, np.arange(8)), np.ones(8))
+    answers = Answers(asked, table)
+    wanted = rng.integers(0, 5, 7)
+    first, counts = answers.ranges([wanted], 7)
+    for constant, start, count in zip(wanted, first, counts, strict=True):
+        number = asked.columns[0].tolist().index(constant)
+        assert (
+            answers.table.columns[1][start : start + count].tolist()
+            == np.flatnonzero(numbers == number).tolist()
+        )
+    assert answers.only_column.dtype == np.int32
+
+
+class Kept:
+    """What :class:`Accumulated` does, in a dictionary."""
+
+    def __init__(self, best: bool) -> None:
+        self.rows: dict[tuple[int, ...], float] = {}
+        self._best = best
+
+    def add(self, rows: list[tuple[int, ...]], values: list[float]) -> dict[tuple[int, ...], float]:
+        together: dict[tuple[int, ...], float] = {}
+        for row, value in zip(rows, values, strict=True):
+            before = together.get(row, 0.0)
+            together[row] = max(before, value) if self._best else before + value
+        moved = {}
+        for row, value in together.items():
+            before = self.rows.get(row, 0.0)
+            after = max(before, value) if self._best else before + value
+            if after != before:
+                self.rows[row], moved[row] = after, value
+        return moved
+
+
+@quick
+@given(seeds, st.sampled_from([Real(), Best(), Truth()]), st.sampled_from([2**28, 0, 200]))
+def test_rows_that_grow(rng: np.random.Generator, arithmetic: Arithmetic, dense_bytes: int) -> None:
+    """In a place for each, in a sorted list, or first the one and then, when they outgrow it, the other."""
+    sizes = [1, 3, 2]
+    plain = Kept(arithmetic.best)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accumulated, "DENSE_BYTES", dense_bytes)
+        grown = Accumulated((ROW, "x", "y"), sizes, arithmetic, 10**9)
+        for turn in range(5):
+            count = int(rng.integers(0, 6))
+            columns = random_rows(rng, [1 + 2 * turn, 3, 2], count)
+            values = rng.integers(1, 4, count).astype(float)
+            if arithmetic.name == "boolean":
+                values[:] = 1.0
+            if arithmetic.name == "count" and rng.random() < 0.3:
+                values[:] *= -1.0
+            new = grown.add(Table((ROW, "x", "y"), tuple(columns), values))
+            moved = plain.add(as_tuples(columns, count), values.tolist())
+            assert dict(zip(as_tuples(list(new.columns), 0), new.values.tolist(), strict=True)) == moved
+            held = grown.table
+            rows = as_tuples(list(held.columns), 0)
+            found = dict(zip(rows, held.values.tolist(), strict=True))
+            assert {row: value for row, value in found.items() if value} == {
+                row: value for row, value in plain.rows.items() if value
+            }
+            assert rows == sorted(rows) and len(grown) == len(rows)
+
+
+def test_what_an_increment_leaves_as_it_is_has_settled() -> None:
+    rows = Accumulated((ROW, "x"), [1, 2], Real(), 10**6)
+
+    def one(value: float) -> Table:
+        return Table((ROW, "x"), (np.array([0]), np.array([1])), np.array([value]))
+
+    assert len(rows.add(one(1.0))) == 1
+    assert len(rows.add(one(1e-17))) == 0
+    assert len(rows.add(one(1e-10))) == 1
+    assert rows.table.values.tolist() == [1.0 + 1e-10]
