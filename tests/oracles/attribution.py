@@ -15,9 +15,16 @@ SOFT = "soft evidence"
 
 
 def attributions(
-    universe: Universe, statements: Sequence[s.WeightedFormula], atom: GroundAtom, value: object
+    universe: Universe,
+    statements: Sequence[s.WeightedFormula],
+    atom: GroundAtom,
+    value: object,
+    whole: Sequence[s.WeightedFormula] | None = None,
 ) -> tuple[float, float, dict[str, float]]:
-    """The log-odds at scale 0 and at scale 1, and the integral of each statement's part of the slope."""
+    """The log-odds at scale 0 and at scale 1, and the integral of each statement's part of the slope.
+
+    Where statements are named that count ``whole`` at every scale, soft evidence does so as well.
+    """
     hard = [statement for statement in statements if isinstance(statement.weight, s.Hard)]
     texts = {next(iter(show_statement(statement))) for statement in statements if statement not in hard}
     rows = []
@@ -31,16 +38,20 @@ def attributions(
                 parts[text] += _without_soft(universe).log_weight(world, [statement])
         parts[SOFT] += universe.log_weight(world, [])
         rows.append((world[atom] == value, parts))
+    unscaled = [next(iter(show_statement(statement))) for statement in whole or ()]
+    unscaled += [SOFT] if whole is not None else []
     holds = np.array([row[0] for row in rows])
     names = [*texts, SOFT]
     table = np.array([[parts[name] for name in names] for _, parts in rows])
+    fixed = table[:, [names.index(name) for name in unscaled]].sum(axis=1)
+    table[:, [names.index(name) for name in unscaled]] = 0.0
     weights = table.sum(axis=1)
 
     def log_sum(scale: float, among: np.ndarray) -> float:
-        return float(np.logaddexp.reduce(scale * weights[among])) if among.any() else -math.inf
+        return float(np.logaddexp.reduce(fixed[among] + scale * weights[among])) if among.any() else -math.inf
 
     def expected(scale: float, among: np.ndarray) -> np.ndarray:
-        shares = np.exp(scale * weights[among] - log_sum(scale, among))
+        shares = np.exp(fixed[among] + scale * weights[among] - log_sum(scale, among))
         return shares @ table[among]
 
     ends = [log_sum(scale, holds) - log_sum(scale, ~holds) for scale in (0.0, 1.0)]
