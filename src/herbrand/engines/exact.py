@@ -106,7 +106,7 @@ class Exact:
             self.name,
             Guarantee.EXACT,
             status,
-            tuple(atom_tables(state.ground, state.found.shares, state.question)),
+            tuple(atom_tables(state.ground, np.clip(state.found.shares, 0.0, 1.0), state.question)),
             state.formulas,
             None if likeliest else state.found.total,
             None if likeliest else PartitionGuarantee.EXACT,

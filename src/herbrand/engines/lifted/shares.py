@@ -20,7 +20,7 @@ from herbrand.engines.lifted.gathering import Clamp
 from herbrand.engines.lifted.pairs import turned
 from herbrand.engines.lifted.scene import Scene
 from herbrand.engines.lifted.summation import Sums
-from herbrand.engines.lifted.tabulated import Link, Tabulated, pair_count
+from herbrand.engines.lifted.tabulated import Link, Tabulated, pair_count, swings
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
 
 
@@ -198,9 +198,10 @@ class Shares:
     ) -> np.ndarray:
         """The mean of a table of shares [left cell, right cell, value]."""
         if joint is None:
-            if (share == share[:, :1]).all():
-                return self.cells_of(one) @ share[:, 0]
-            return self.cells_of(other) @ share[0]
+            by_right, by_left = swings(share)
+            return (
+                self.cells_of(one) @ share[:, 0] if by_right <= by_left else self.cells_of(other) @ share[0]
+            )
         rows, columns = (self.summation.tabulated.cells[pool].first_of(True) for pool in link[1:])
         return np.einsum("ij,ijv->v", joint, share[np.ix_(rows, columns)])
 

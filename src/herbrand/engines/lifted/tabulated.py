@@ -171,9 +171,12 @@ def _is_flat(scene: Scene, link: Link, tables: Tables) -> bool:
     apart = np.abs(table - table[:, :1] - table[:1] + table[0, 0]).max()
     if apart > SEPARABLE * (1 + np.abs(table).max()):
         return False
-    return all(
-        (share == share[:, :1]).all() or (share == share[:1]).all() for share in tables.shares(pattern)
-    )
+    return all(min(swings(share)) <= SEPARABLE for share in tables.shares(pattern))
+
+
+def swings(share: np.ndarray) -> tuple[float, float]:
+    """How much a share [left cell, right cell, value] depends on the right cell, and on the left one."""
+    return float(np.abs(share - share[:, :1]).max()), float(np.abs(share - share[:1]).max())
 
 
 def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Tensor]) -> None:
