@@ -82,8 +82,3 @@ def _fill(near: list[set[int]], atom: int) -> int:
     """How many pairs of neighbours are no neighbours yet."""
     around = near[atom]
     return sum(len(around) - 1 - len(around & near[other]) for other in around) // 2
-
-
-def table_entries(clusters: Iterable[Cluster]) -> int:
-    """The numbers that tables over all clusters hold."""
-    return sum(2**cluster.width for cluster in clusters)

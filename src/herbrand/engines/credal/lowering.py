@@ -15,7 +15,7 @@ in which the same leaves are known and the same leaves are one atom share one sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +38,7 @@ from herbrand.engines.credal.shape import (
 from herbrand.engines.credal.stated import Stated
 from herbrand.errors import BudgetError, Span, UnsupportedError
 from herbrand.facts.domain import Domain
-from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants, written
+from herbrand.language.scope import Renaming, free_variables, variable_types, written
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -50,7 +50,6 @@ from herbrand.language.syntax import (
     Forall,
     Formula,
     Leaf,
-    Or,
     Truth,
     ValueIn,
     ValueIs,
@@ -58,11 +57,11 @@ from herbrand.language.syntax import (
     children,
     leaf_terms,
     walk,
-    with_children,
 )
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.program import Program
+from herbrand.program.rewrites.quantifiers import written_out
 from herbrand.program.template import TRUE as HOLDS
 from herbrand.program.template import Conjunction, Literal
 
@@ -303,7 +302,7 @@ class Lowering:
         """A renamed bound with each quantifier as a conjunction or disjunction over its domain."""
         parts = [bound.event] if bound.given is None else [bound.event, bound.given]
         types = variable_types(parts, self.program.signature)
-        event, *given = (self._expanded(part, types) for part in parts)
+        event, *given = (self._written_out(part, types) for part in parts)
         return replace(bound, event=event, given=given[0] if given else None)
 
     def add_bindings(
@@ -347,25 +346,11 @@ class Lowering:
         if not any(isinstance(part, Exists | Forall) for part in walk(formula)):
             return formula
         renamed = Renaming().formula(formula)
-        return self._expanded(renamed, variable_types([renamed], self.program.signature))
+        return self._written_out(renamed, variable_types([renamed], self.program.signature))
 
-    def _expanded(self, formula: Formula, types: dict[str, str]) -> Formula:
-        parts = [self._expanded(part, types) for part in children(formula)]
-        if not isinstance(formula, Exists | Forall):
-            return with_children(formula, parts) if parts else formula
-        body = parts[0]
-        for variable in formula.variables:
-            domain = self.program.domain(types[variable.name])
-            size = sum(1 for _ in walk(body)) * len(domain)
-            if size > MOST_PARTS:
-                raise BudgetError(
-                    f"'{written(variable.name)}' ranges over {len(domain):,} constants, and the formula has "
-                    f"{size:,} parts then; at most {MOST_PARTS:,} are taken",
-                    span=formula.span,
-                )
-            instances = tuple(with_constants(body, {variable.name: Constant(value)}) for value in domain)
-            body = Or(instances) if isinstance(formula, Exists) else And(instances)
-        return body
+    def _written_out(self, formula: Formula, types: Mapping[str, str]) -> Formula:
+        domains = {name: self.program.domain(type_name) for name, type_name in types.items()}
+        return written_out(formula, domains, MOST_PARTS)
 
 
 def renamed_apart(bound: Bound) -> Bound:

@@ -48,10 +48,10 @@ def written_out(formula: Formula, domains: Mapping[str, Domain], most: int | Non
 def _over(formula: Exists | Forall, body: Formula, name: str, domain: Domain, most: int | None) -> Formula:
     if most is not None and (size := len(domain) * sum(1 for _ in walk(body))) > most:
         raise BudgetError(
-            f"'{written(name)}' occurs in comparisons only and ranges over {len(domain):,} constants, so "
-            f"the formula has {size:,} parts; at most {most:,} are taken",
+            f"'{written(name)}' ranges over {len(domain):,} constants, and the formula has {size:,} parts "
+            f"then; at most {most:,} are taken",
             span=formula.span,
-            hint="name it in an atom, or say it without that quantifier",
+            hint="say it without that quantifier, or of fewer constants",
         )
     cases = tuple(with_constants(body, {name: Constant(value)}) for value in domain)
     if len(cases) < 2:
