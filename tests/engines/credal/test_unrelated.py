@@ -83,3 +83,61 @@ def test_only_what_is_sure_to_be_independent_is_apart(text: str, markov: bool, a
     assert (asked.unrelated(question.queries[0]) is not None) == apart
     part, _ = asked.part_of(question.queries[0])
     assert (network.atoms.texts().index("c") not in part.names) == apart
+
+
+@pytest.mark.parametrize(
+    ("text", "independence", "engine"),
+    [
+        (LINKED + APART, "none", "exact"),  # no independence is asked: c may tell anything of a
+        (LINKED + APART, "none", "ariel"),
+        (LINKED + APART, "markov", "exact"),
+        (LINKED + APART, "markov", "ariel"),
+        (CYCLES, "none", "exact"),
+        (CYCLES, "none", "ariel"),
+        (CYCLES, "markov", "ariel"),  # nor are two cycles sure to be independent
+        (CYCLES + "P(e) in [0.2, 0.3]\n", "markov", "ariel"),
+        pytest.param(CYCLES, "markov", "exact", marks=pytest.mark.slow),
+    ],
+)
+def test_facts_tell_as_much_as_the_same_given(text: str, independence: str, engine: str) -> None:
+    pytest.importorskip("pyscipopt")
+    declared = "".join(f"predicate {name}\n" for name in "abcde")
+    options = {"engine": engine, "independence": independence, "tolerance": 1e-5}
+    for fact, query in (("c", "a"), ("not c", "a"), ("not d", "b"), ("c", "a | b"), ("c", "e")):
+        condition = f"{query} and {fact}" if "|" in query else f"{query} | {fact}"
+        given = hb.Model(hb.parse(declared + text)).bound(f"P({condition})", **options)  # type: ignore[arg-type]
+        for theory, facts in ((text, [fact]), (f"{text}{fact}\n", [])):
+            model = hb.Model(hb.parse(declared + theory))
+            found = model.bound(f"P({query})", given=facts, **options)  # type: ignore[arg-type]
+            assert (found.lower[0], found.upper[0]) == pytest.approx(
+                (given.lower[0], given.upper[0]), abs=1e-4
+            )
+
+
+def test_what_tells_nothing_without_cycles_may_tell_something_without_independence() -> None:
+    text = "".join(f"predicate {name}\n" for name in "abcd") + LINKED + APART + "c\n"
+    model = hb.Model(hb.parse(text))
+    for engine in ("exact", "ariel"):
+        apart = model.bound("a", engine=engine)
+        assert (apart.lower[0], apart.upper[0]) == pytest.approx((0.2, 0.3))
+        tied = model.bound("a", engine=engine, independence="none")
+        # P(c) is 0.4 at most: a and c may hold together as much as they can, or not at all
+        assert (tied.lower[0], tied.upper[0]) == pytest.approx((0.0, 1.0), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "markov", "told"),
+    [
+        (LINKED + APART, True, "a"),
+        (LINKED + APART, False, "ac"),
+        (CYCLES, True, "abcd"),
+        (CYCLES.replace("P(c | d) <= 0.5", "P(c) <= 0.5"), True, "ab"),
+    ],
+)
+def test_the_part_of_a_query_has_the_facts_that_may_tell(text: str, markov: bool, told: str) -> None:
+    declared = "".join(f"predicate {name}\n" for name in "abcd")
+    lowering = Lowering.over(hb.Model(hb.parse(f"{declared}{text}c\n")).program)
+    asked = Asked(lowering.network(), read_bound_question(["a"], lowering), markov)
+    part, local = asked.part_of(asked.question.queries[0])
+    assert "".join(asked.network.atoms.text(name) for name in part.names) == told
+    assert (local.given is not None) == ("c" in told)

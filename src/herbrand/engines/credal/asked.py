@@ -1,7 +1,7 @@
 """A question put to a network: for each query the part that it depends on, and the query over its atoms.
 
-Facts of open predicates condition every query; those that nothing connects to it change nothing. Nor does
-what is given of other pieces, where the Markov condition makes these independent of the query's.
+Facts of open predicates condition every query as what is given in it does. What is known of other pieces
+changes nothing where the Markov condition makes these independent of the query's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.question import BoundQuestion, Query, cannot_be_given
 from herbrand.engines.credal.sentence import sentences_of, spread
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -96,6 +96,15 @@ class Asked:
 
         Two pieces are sure to be independent where one of them has no cycle: it is a product then.
         """
+        if query not in self._splits:
+            self._splits[query] = self._in_two(query)
+        return self._splits[query]
+
+    @cached_property
+    def _splits(self) -> dict[Query, tuple[GroundFormula | None, GroundFormula | None]]:
+        return {}
+
+    def _in_two(self, query: Query) -> tuple[GroundFormula | None, GroundFormula | None]:
         if query.given is None or not query.event.atoms or not self.markov:
             return query.given, None
         shape = query.given.over_atoms()
@@ -119,9 +128,10 @@ class Asked:
     def part_of(self, query: Query) -> tuple[Part, LocalQuery]:
         """What a query depends on, and the query over its atoms, all that is known given."""
         query = self._related(query)
-        named = {*query.event.atoms, *(query.given.atoms if query.given else ())}
-        touched = sorted({self._piece[atom] for atom in named})
-        facts = {atom: truth for piece in touched for atom, truth in self._facts_of.get(piece, {}).items()}
+        pieces = self._pieces_of(query)
+        telling = self._telling(pieces)
+        touched = sorted(pieces | set(telling))
+        facts = {atom: truth for piece in telling for atom, truth in self._facts_of[piece].items()}
         event = settled(query.event.over_atoms(), facts)
         condition = TRUE if query.given is None else settled(query.given.over_atoms(), facts)
         literals = [atom if truth else negation(atom) for atom, truth in facts.items()]
@@ -152,15 +162,8 @@ class Asked:
 
     def closed_form(self, query: Query) -> tuple[float, float] | None:
         """The interval of a query where no program is needed for it."""
-        query = self._related(query)
-        if (
-            query.event.shape != 0
-            or query.given is not None
-            or not self.forward.settled[query.event.atoms[0]]
-        ):
-            return None
-        (atom,) = query.event.atoms
-        if self._facts_about(query):
+        atom = self.atom_of(query)
+        if atom is None or not self.forward.settled[atom]:
             return None
         return float(self.forward.lower[atom]), float(self.forward.upper[atom])
 
@@ -169,16 +172,25 @@ class Asked:
         told = [] if query.given is None else ["what is given"]
         if self._facts_about(query):
             told.append("the facts")
-        return ContradictionError(
-            f"the upper probability of {' and '.join(told)} in P({query.text}) is 0, so it cannot be given",
-            hint="look at it as a query of its own: it contradicts the bounds",
-        )
+        return cannot_be_given(query, " and ".join(told))
 
     def _facts_about(self, query: Query) -> bool:
-        if not self.truths:
-            return False
-        named = {*query.event.atoms, *(query.given.atoms if query.given else ())}
-        return any(self._piece[atom] in self._facts_of for atom in named)
+        return bool(self.truths and self._telling(self._pieces_of(query)))
+
+    def _pieces_of(self, query: Query) -> set[int]:
+        """The pieces that a query names."""
+        return {
+            self._piece[atom] for atom in (*query.event.atoms, *(query.given.atoms if query.given else ()))
+        }
+
+    def _telling(self, pieces: set[int]) -> list[int]:
+        """The pieces with facts that may tell something of these."""
+        cyclic = self._cyclic(pieces)
+        return [
+            piece
+            for piece in sorted(self._facts_of)
+            if piece in pieces or not self.markov or (cyclic and self._cyclic([piece]))
+        ]
 
 
 def _table(shape: Shape, place: dict[int, int]) -> np.ndarray:

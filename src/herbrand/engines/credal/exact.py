@@ -23,7 +23,6 @@ from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.conflict import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import (
-    IMPOSSIBLE,
     Clock,
     Ends,
     ImpossibleConditionError,
@@ -33,7 +32,7 @@ from herbrand.engines.credal.interval import (
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.question import IMPOSSIBLE, BoundQuestion, Query
 from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
@@ -188,9 +187,10 @@ class Exact:
         with _told_why(asked, query, part, clock):
             if not size.products:
                 return ends_of(part, local, clock, ends_left)
-            found = ends_of(seeds.added_to(part), local, clock, ends_left)
-        atom = asked.atom_of(query)
-        return found if atom is None else found.within(*seeds.interval(atom))
+            atom = asked.atom_of(query)
+            known = seeds.interval_of(query) if atom is None else seeds.interval(atom)
+            local = replace(local, within=known)
+            return ends_of(seeds.added_to(part), local, clock, ends_left).within(*known)
 
     def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""

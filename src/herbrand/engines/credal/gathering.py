@@ -86,7 +86,9 @@ def sentence_of(
     if given is None:
         if event in (TRUE, FALSE):
             raise ContradictionError(
-                "the observed facts settle what this bound speaks of, and contradict it", span=bound.span
+                "the observed facts settle what this bound speaks of, and contradict it",
+                span=bound.span,
+                hint="what is to be open is declared without 'observed'; its facts are evidence then",
             )
         shape, atoms = canonical(event)
         condition = None

@@ -16,11 +16,12 @@ from scipy.sparse import csr_array, vstack
 
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.question import IMPOSSIBLE
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
 from herbrand.engines.credal.tables import Linear, TableProgram, table_program
 
-IMPOSSIBLE = 1e-9
-"""What is given with an upper probability up to this is impossible."""
+RARE = 1e-6
+"""Where a condition is rarer for sure, a program with products has numbers too far apart for a search."""
 SURELY_POSSIBLE = 1e-7
 """A lower probability of what is given above this bounds the scaled tables."""
 
@@ -31,11 +32,15 @@ class ImpossibleConditionError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class LocalQuery:
-    """``P(event | given)`` over atoms of a part; both tables have an axis for each of ``atoms``."""
+    """``P(event | given)`` over atoms of a part; both tables have an axis for each of ``atoms``.
+
+    ``within``: between these it is known to lie; a search need not look elsewhere.
+    """
 
     atoms: tuple[int, ...]
     event: np.ndarray  # (2,) * k bool
     given: np.ndarray | None = None  # (2,) * k bool
+    within: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -90,16 +95,32 @@ def ends_of(part: Part, query: LocalQuery, clock: Clock, ends_left: int = 2) -> 
     """Both ends of a query. Raises ``InfeasibleError`` or :class:`ImpossibleConditionError`."""
     made = table_program(part, [query.atoms])
     program, asked = _asked(made, query, clock, ends_left)
-    lower = _solved(program, asked, True, clock, ends_left)
-    upper = _solved(program, asked, False, clock, ends_left - 1)
-    return Ends(_within(lower), _within(upper))
+    return Ends(
+        _end(program, asked, query, True, clock, ends_left),
+        _end(program, asked, query, False, clock, ends_left - 1),
+    )
 
 
 def one_end(part: Part, query: LocalQuery, least: bool, clock: Clock) -> Optimum:
     """One end of a query."""
     made = table_program(part, [query.atoms])
     program, asked = _asked(made, query, clock, 1)
-    return _within(_solved(program, asked, least, clock, 1))
+    return _end(program, asked, query, least, clock, 1)
+
+
+def _end(
+    program: Program | None, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
+) -> Optimum:
+    """One end; nothing is proved of it where the numbers of a condition are too far apart."""
+    if program is not None:
+        if query.within != (0.0, 1.0):
+            program = _with_row(program, asked, *query.within)
+        try:
+            return _within(_solved(program, asked, least, clock, ends_left))
+        except InfeasibleError:  # of a condition that was found possible: troubles with its numbers
+            if query.given is None:
+                raise
+    return Optimum(0.0 if least else 1.0, None, 0)
 
 
 def is_consistent(part: Part, clock: Clock) -> bool:
@@ -112,35 +133,43 @@ def is_consistent(part: Part, clock: Clock) -> bool:
     return True
 
 
-def _asked(made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int) -> tuple[Program, Linear]:
-    """The program to solve, and the function whose ends are asked for."""
+def _asked(
+    made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
+) -> tuple[Program | None, Linear]:
+    """The program to solve, and the function whose ends are asked for; no program where it is hopeless."""
     if query.given is None:
         return made.program, made.probability(query.atoms, query.event)
     given = made.probability(query.atoms, query.given)
-    if _solved(made.program, given, False, clock, ends_left + 2).bound <= IMPOSSIBLE:
+    both = made.probability(query.atoms, query.event & query.given)
+    most = _solved(made.program, given, False, clock, ends_left + 2).bound
+    if most <= IMPOSSIBLE:
         raise ImpossibleConditionError
+    if most < RARE and not made.program.linear:
+        return None, both
     least = _solved(made.program, given, True, clock, ends_left + 1).bound
     total = 1 / least if least > SURELY_POSSIBLE else math.inf
-    both = made.probability(query.atoms, query.event & query.given)
-    return _scaled(made, given, total), both
+    return _with_row(_scaled(made, total), given, 1.0, 1.0), both
 
 
-def _scaled(made: TableProgram, given: Linear, total: float) -> Program:
-    """The program with P(given) = 1 for P(true) = 1; no table entry goes beyond ``total``."""
+def _scaled(made: TableProgram, total: float) -> Program:
+    """The program with P(true) from 1 to ``total`` in place of 1; no table entry goes beyond that."""
     program = made.program
     lower, upper = program.lower.copy(), program.upper.copy()
     tables = np.unique(np.concatenate([made.table_variables, [made.total]]))
     upper[tables] = total
     lower[made.total] = 1.0
-    zeros = np.zeros(len(given.variables), int)
-    row = csr_array((given.factors, (zeros, given.variables)), shape=(1, program.size))
+    return replace(program, lower=lower, upper=upper)
+
+
+def _with_row(program: Program, function: Linear, lower: float, upper: float) -> Program:
+    """The program with one more row."""
+    zeros = np.zeros(len(function.variables), int)
+    row = csr_array((function.factors, (zeros, function.variables)), shape=(1, program.size))
     return replace(
         program,
-        lower=lower,
-        upper=upper,
         rows=vstack([program.rows, row], format="csr"),
-        row_lower=np.append(program.row_lower, 1.0),
-        row_upper=np.append(program.row_upper, 1.0),
+        row_lower=np.append(program.row_lower, lower),
+        row_upper=np.append(program.row_upper, upper),
     )
 
 

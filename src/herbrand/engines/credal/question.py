@@ -18,13 +18,16 @@ from dataclasses import dataclass
 
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
-from herbrand.errors import UnsupportedError
+from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.show import show_probability
 from herbrand.language.syntax import And, Atom, Formula, Variable
 from herbrand.program.instances import instances
 from herbrand.program.program import Program
 from herbrand.program.question import check_formula
+
+IMPOSSIBLE = 1e-9
+"""What is given with an upper probability up to this is impossible."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,14 @@ class BoundQuestion:
     @property
     def everything(self) -> bool:
         return not self.queries
+
+
+def cannot_be_given(query: Query, what: str = "what is given") -> ContradictionError:
+    """The error that what is given has probability 0 whatever is chosen."""
+    return ContradictionError(
+        f"the upper probability of {what} in P({query.text}) is 0, so it cannot be given",
+        hint=f"look at it as a query of its own; a probability up to {IMPOSSIBLE:.0e} counts as 0",
+    )
 
 
 def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuestion:

@@ -18,9 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.engine import outer_intervals
+from herbrand.engines.credal.ariel.engine import outer_interval, outer_intervals
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.question import Query
 from herbrand.engines.credal.sentence import Sentence
 
 MOST_SENTENCES = 20_000
@@ -50,6 +51,13 @@ class Seeds:
             return 0.0, 1.0
         lower, upper = self._intervals
         return max(0.0, float(lower[atom]) - SLACK), min(1.0, float(upper[atom]) + SLACK)
+
+    def interval_of(self, query: Query) -> tuple[float, float]:
+        """Between these lies what is asked for, the facts given."""
+        if self._intervals is None:
+            return 0.0, 1.0
+        lower, upper = outer_interval(self.network, query, self._intervals, self.markov)
+        return max(0.0, lower - SLACK), min(1.0, upper + SLACK)
 
     def added_to(self, part: Part) -> Part:
         """The part with what is known of its atoms said."""

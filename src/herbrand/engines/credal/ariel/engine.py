@@ -37,9 +37,9 @@ from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
 from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.engine import BoundSettings, Progress
-from herbrand.engines.credal.markov import components
+from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.question import BoundQuestion, Query, cannot_be_given
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Support
 from herbrand.engines.loop import Limits, settle
@@ -145,6 +145,16 @@ def outer_intervals(
     return lower, upper
 
 
+def outer_interval(
+    network: Network, query: Query, intervals: tuple[np.ndarray, np.ndarray], markov: bool = True
+) -> Interval:
+    """Between these lies what is asked for, where every atom's probability lies in these intervals."""
+    try:
+        return Ariel(markov=markov)._started(network, time.perf_counter()).interval(query, *intervals)
+    except ContradictionError:
+        return 0.0, 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class _Run:
     """One run over one network; ``links`` are those of the whole theory, ``None`` without independence."""
@@ -200,18 +210,24 @@ class _Run:
         try:
             return answering.interval(query.event, given)
         except ImpossibleError:
-            raise ContradictionError(
-                f"the upper probability of what is given in P({query.text}) is 0, so it cannot be given",
-                hint="look at it as a query of its own: it contradicts the bounds",
-            ) from None
+            raise cannot_be_given(query) from None
+
+    @cached_property
+    def _cyclic(self) -> np.ndarray:
+        """The components with cycles: two of these need not be independent of each other."""
+        return np.unique(self._component[cyclic_atoms(self.network)])
 
     def _facts_near(self, query: Query) -> list[GroundFormula]:
-        """The facts that sentences connect to the query, as one conjunction."""
+        """The facts that may tell something of the query, as one conjunction."""
         facts = self.network.facts
         if not len(facts):
             return []
         atoms = [*query.event.atoms, *(query.given.atoms if query.given else ())]
         near = np.isin(self._component[facts.atoms], self._component[atoms])
+        if self.links is None:
+            near[:] = True
+        elif not self.links.acyclic and np.isin(self._component[atoms], self._cyclic).any():
+            near |= np.isin(self._component[facts.atoms], self._cyclic)
         literals = zip(facts.atoms[near].tolist(), facts.truths[near].tolist(), strict=True)
         joined = conjunction([atom if truth else negation(atom) for atom, truth in literals])
         return [GroundFormula.of(joined)] if near.any() else []

@@ -24,6 +24,7 @@ from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
 from herbrand.engines.credal.ariel.stars import Rule, Star
 from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds
+from herbrand.engines.credal.question import IMPOSSIBLE
 from herbrand.engines.credal.shape import GroundFormula, literals_of, truth_table
 
 CONNECTED_UP_TO = 7
@@ -87,7 +88,7 @@ class Answering:
 
     def _refuse_impossible(self, evidence: Mapping[int, bool]) -> None:
         for atom, truth in evidence.items():
-            if (self.upper[atom] <= 0) if truth else (self.lower[atom] >= 1):
+            if (self.upper[atom] if truth else 1 - self.lower[atom]) <= IMPOSSIBLE:
                 raise ImpossibleError
 
     # The auxiliary factor
@@ -111,7 +112,7 @@ class Answering:
             scale = condition.astype(float)
             everywhere = np.ones(2**k)
             found, failed = intervals_at_once(forms, start, truths, scale, everywhere, 1.0, cells, box)
-            if failed < 0 and found[0, 1] <= 1e-9:
+            if failed < 0 and found[0, 1] <= IMPOSSIBLE:
                 raise ImpossibleError
             weight = float(found[0, 0]) if failed < 0 else 0.0
         event_costs = (event_table & condition).astype(float)

@@ -29,6 +29,8 @@ PIVOT = 1e-11
 OPTIMAL = 1e-10
 NUDGE = 1e-10
 """Costs are nudged apart by this much: equal ones could make the simplex method turn in a circle."""
+ROUNDING = 1e-15
+"""Of what is added up, as much may be rounding; the forms' own numbers are rounded so."""
 
 
 class Workspace(NamedTuple):
@@ -59,7 +61,7 @@ def least(
     """A lower bound on the least value, and whether it is the optimum; ``inf`` where no p exists.
 
     ``forms[:count]`` are in force. ``weight``: the least that ``scale @ p`` can be when p sums to 1, at
-    most; rounding outside the scale is charged against it.
+    most; what prices take too much outside the scale is charged against it.
     """
     states = len(costs)
     table, labels, columns = room.table, room.row_labels, room.column_labels
@@ -74,7 +76,7 @@ def least(
         for i in range(count):
             table[j, i] = forms[i, j] - share * forms[i, first]
         table[j, count] = -share
-        nudge = NUDGE * (0.5 + (j * 0.6180339887498949) % 1.0)
+        nudge = NUDGE * (0.5 + (j * 0.6180339887498949) % 1.0) * (1.0 if share > 0.0 else weight)
         table[j, width] = costs[j] - share * costs[first] + nudge
     for i in range(count):
         columns[i] = i
@@ -137,15 +139,18 @@ def _safe_bound(
             point[room.column_labels[i] - count] = max(table[first, i], 0.0)
     bound, excess = np.inf, 0.0
     for j in range(states):
-        left = costs[j]
+        left, size = costs[j], 0.0
         for i in range(count):
             if prices[i] != 0.0:
                 left -= prices[i] * forms[i, j]
+                size += abs(prices[i] * forms[i, j])
         if scale[j] > 0.0:
             bound = min(bound, left)
         else:
-            excess = max(excess, -left)
-    return bound - excess / max(weight, 1e-6)
+            excess = max(excess, -left - ROUNDING * size)
+    if excess <= 0.0:
+        return bound
+    return bound - excess / weight if weight > 0.0 else -np.inf
 
 
 @numba.njit(cache=True, nogil=True)
