@@ -1,0 +1,234 @@
+"""Parts that stand alone: decision diagrams, orders of joins, ranked proofs, relations; by brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.engines.proof.diagrams import FALSE, TRUE, Diagrams
+from herbrand.engines.proof.heaviest import ProofTree, heaviest
+from herbrand.engines.proof.ordering import MOST_EXACT, Candidate, best_order
+from herbrand.engines.proof.ordering import _Search as Search
+from herbrand.engines.proof.relation import Relation
+from herbrand.errors import BudgetError
+from herbrand.facts.table import FactTable
+
+quick = settings(deadline=None, max_examples=40)
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+# Decision diagrams
+
+VARIABLES = 4
+Row = tuple[bool, ...]
+WORLDS: list[Row] = list(itertools.product((False, True), repeat=VARIABLES))
+
+
+def random_function(rng: np.random.Generator, diagrams: Diagrams, depth: int) -> tuple[int, list[bool]]:
+    """A diagram, and the truth of the same function in every world."""
+    if not depth or rng.random() < 0.2:
+        choice = int(rng.integers(VARIABLES + 2))
+        if choice >= VARIABLES:
+            return (TRUE, [True] * len(WORLDS)) if choice == VARIABLES else (FALSE, [False] * len(WORLDS))
+        return diagrams.variable(choice), [world[choice] for world in WORLDS]
+    (one, left), (other, right) = (random_function(rng, diagrams, depth - 1) for _ in range(2))
+    if rng.random() < 0.5:
+        return diagrams.both(one, other), [a and b for a, b in zip(left, right, strict=True)]
+    return diagrams.either(one, other), [a or b for a, b in zip(left, right, strict=True)]
+
+
+@quick
+@given(seeds)
+def test_diagrams_are_functions(rng: np.random.Generator) -> None:
+    """Equal functions are one node, and a probability is the sum over the worlds where it holds."""
+    diagrams, chances = Diagrams(1000), rng.random(VARIABLES).tolist()
+    known: dict[tuple[bool, ...], int] = {}
+    for _ in range(6):
+        root, truth = random_function(rng, diagrams, 4)
+        assert known.setdefault(tuple(truth), root) == root
+        expected = math.fsum(
+            math.prod(p if holds else 1 - p for p, holds in zip(chances, world, strict=True))
+            for world, there in zip(WORLDS, truth, strict=True)
+            if there
+        )
+        assert diagrams.probability(root, chances) == pytest.approx(expected, abs=1e-12)
+
+
+def test_diagrams_end_where_they_are_allowed_to() -> None:
+    diagrams = Diagrams(4)
+    one, other = diagrams.variable(0), diagrams.variable(1)
+    assert (one, other, len(diagrams)) == (2, 3, 4) and diagrams.variable(1) == other
+    assert diagrams.both(one, TRUE) == diagrams.either(one, FALSE) == diagrams.both(one, one) == one
+    with pytest.raises(BudgetError, match="decision diagram of more than 4 nodes\n  --algebra independent"):
+        diagrams.both(one, other)
+
+
+def test_a_deep_diagram_needs_no_deep_stack() -> None:
+    """Five thousand variables, each of which must hold, and one of two of which must."""
+    diagrams, every, some = Diagrams(100_000), TRUE, FALSE
+    for number in reversed(range(5000)):
+        every = diagrams.both(diagrams.variable(number), every)
+        some = diagrams.either(diagrams.variable(number), some)
+    assert diagrams.probability(every, [0.999] * 5000) == pytest.approx(0.999**5000, rel=1e-9)
+    assert diagrams.probability(some, [0.0001] * 5000) == pytest.approx(1 - 0.9999**5000, rel=1e-9)
+    assert diagrams.both(every, some) == every and diagrams.either(every, some) == some
+
+
+# Orders of joins
+
+
+def cost(search: Search, order: Sequence[int]) -> float:
+    return math.fsum(search._cost(frozenset(order[:step]), place) for step, place in enumerate(order))
+
+
+@quick
+@given(seeds)
+def test_no_order_is_cheaper_than_the_best(rng: np.random.Generator) -> None:
+    sizes = {name: int(rng.integers(1, 200)) for name in "xyzw"}
+    candidates = [
+        Candidate(
+            tuple(rng.permutation(list("xyzw"))[: rng.integers(0, 4)].tolist()),
+            float(rng.uniform(0, 500)),
+            bool(rng.random() < 0.3),
+        )
+        for _ in range(int(rng.integers(1, 5)))
+    ]
+    bound, outputs = (set(rng.permutation(list("xyzw"))[: rng.integers(0, 3)].tolist()) for _ in range(2))
+    search = Search(candidates, frozenset(bound), frozenset(outputs), sizes)
+    found = best_order(candidates, bound, outputs, sizes)
+    assert sorted(found) == list(range(len(candidates)))
+    least = min(cost(search, order) for order in itertools.permutations(range(len(candidates))))
+    assert cost(search, found) == pytest.approx(least)
+    assert sorted(search.greedy()) == sorted(found)
+
+
+def test_a_long_body_is_ordered_step_by_step() -> None:
+    """A chain of fourteen relations from its known end: one after the other."""
+    names = [f"v{place}" for place in range(MOST_EXACT + 4)]
+    links = [Candidate((a, b), 50.0) for a, b in itertools.pairwise(names)]
+    sizes = dict.fromkeys(names, 100)
+    turned = links[::-1]
+    assert best_order(turned, {"v0"}, {names[-1]}, sizes) == list(range(len(links)))[::-1]
+
+
+# The heaviest proofs
+
+
+def trees(graph: Derivations, node: Node, fact: dict[int, float], rule: dict[str, float]) -> list[float]:
+    """The weights of all proofs of a node of a graph without cycles."""
+    found = []
+    for made in graph.instances[node]:
+        parts = [
+            [fact[part.place]] if isinstance(part, Fact) else trees(graph, part, fact, rule)
+            for part in made.parts
+        ]
+        found += [rule[made.clause.predicate] * math.prod(some) for some in itertools.product(*parts)]
+    return found
+
+
+def weight_of(tree: ProofTree | Fact, fact: dict[int, float], rule: dict[str, float]) -> float:
+    if isinstance(tree, Fact):
+        return fact[tree.place]
+    return rule[tree.instance.clause.predicate] * math.prod(
+        weight_of(part, fact, rule) for part in tree.parts
+    )
+
+
+@quick
+@given(seeds, st.integers(1, 7))
+def test_ranked_proofs_are_the_largest_of_all(rng: np.random.Generator, count: int) -> None:
+    """By absolute value; each is a proof of its own, and weighs what its facts and rules say."""
+    facts = {place: float(rng.choice([-2.0, -0.5, 0.5, 1.0, 3.0])) for place in range(4)}
+    rules = {f"p{level}": float(rng.choice([0.5, 1.0, 2.0])) for level in range(4)}
+    nodes = [Node(f"p{level}", (), None) for level in range(4)]
+    graph = Derivations()
+    for level, node in enumerate(nodes):
+        clause = Clause(node.predicate, (), (), {})
+        below: list[Node | Fact] = [*nodes[:level], *(Fact("e", (place,), place) for place in facts)]
+        graph.instances[node] = [
+            Instance(clause, (("n", number),), tuple(below[i] for i in rng.integers(0, len(below), 2)))
+            for number in range(int(rng.integers(0, 3)))
+        ]
+    found = heaviest(
+        graph, nodes[-1], count, lambda part: facts[part.place], lambda made: rules[made.clause.predicate]
+    )
+    wanted = sorted(map(abs, trees(graph, nodes[-1], facts, rules)), reverse=True)[:count]
+    assert [abs(proof.weight) for proof in found] == pytest.approx(wanted)
+    assert all(proof.weight == pytest.approx(weight_of(proof, facts, rules)) for proof in found)
+    assert len({(proof.instance, proof.parts) for proof in found}) <= len(found)
+
+
+def test_what_a_node_rests_on_comes_before_it() -> None:
+    one, two, three = (Node(name, (), None) for name in "abc")
+    clause = Clause("a", (), (), {})
+
+    def made(*parts: Node) -> list[Instance]:
+        return [Instance(clause, (), parts)]
+
+    chain = Derivations({one: made(two, three), two: made(three), three: []})
+    assert chain.reachable(one) == [three, two, one] and chain.reachable(three) == [three]
+    ring = Derivations({one: made(two), two: made(one, three), three: made(three)})
+    assert sorted(node.predicate for node in ring.reachable(one)) == ["a", "b", "c"]
+    assert ring.reachable(one)[-1] == one
+
+
+# Relations
+
+
+def table_of(
+    rows: list[tuple[int, ...]], soft: dict[tuple[int, ...], float], weights: list[float] | None, width: int
+) -> FactTable:
+    def array(some: list[tuple[int, ...]]) -> np.ndarray:
+        return np.asfortranarray(np.array(some, np.int32).reshape(len(some), width))
+
+    return FactTable(
+        array(rows), array([]), array(list(soft)), np.array(list(soft.values()), np.float64),
+        None if weights is None else np.array(weights), "open",
+    )  # fmt: skip
+
+
+@quick
+@given(seeds)
+def test_rows_by_any_of_their_columns(rng: np.random.Generator) -> None:
+    """Soft facts weigh their probability, unless the fact is stated too or its probability is 0."""
+    sizes = tuple(rng.integers(1, 4, rng.integers(1, 4)).tolist())
+    possible = list(np.ndindex(*sizes))
+    rows = [row for row in possible if rng.random() < 0.5]
+    soft = {row: float(rng.choice([0.0, 0.25, 0.5])) for row in possible if rng.random() < 0.4}
+    weights = rng.random(len(rows)).tolist() if rng.random() < 0.5 else None
+    relation = Relation.of(table_of(rows, soft, weights, len(sizes)), sizes)
+    expected = dict(zip(rows, weights or [1.0] * len(rows), strict=True))
+    expected = {row: p for row, p in soft.items() if p > 0 and row not in expected} | expected
+    assert relation.count == len(expected)
+    held = relation.weights if relation.weights is not None else np.ones(relation.count)
+    for bound in itertools.chain.from_iterable(
+        itertools.combinations(range(len(sizes)), count) for count in range(len(sizes) + 1)
+    ):
+        index = relation.index(bound)
+        assert relation.index(bound) is index
+        asked = [tuple(int(rng.integers(sizes[place])) for place in bound) for _ in range(4)]
+        columns = [np.array(column, np.int64) for column in zip(*asked, strict=True)] if bound else []
+        first, counts = index.ranges(columns, 4)
+        ordered = index.in_order("weights", held)
+        assert ordered is not None
+        for one, start, count in zip(asked, first.tolist(), counts.tolist(), strict=True):
+            found = {}
+            for place in range(start, start + count):
+                row = tuple(int(index.column(column)[place]) for column in range(len(sizes)))
+                own = tuple(int(c[index.entries(np.array([place]))[0]]) for c in relation.columns)
+                assert own == row and all(row[b] == v for b, v in zip(bound, one, strict=True))
+                found[row] = float(ordered[place])
+            wanted = {
+                r: w for r, w in expected.items() if all(r[b] == v for b, v in zip(bound, one, strict=True))
+            }
+            assert found == wanted
+        assert index.is_unary == (len(bound) == 1)
+        least = math.prod(max(1, sizes[place]) for place in bound)
+        assert relation.fanout(bound) == pytest.approx(len(expected) / least)
