@@ -57,7 +57,7 @@ class Questions:
         keys = group_keys([rows[:, p] for p in given], [sizes[p] for p in given], len(rows))[0]
         order = np.argsort(keys, kind="stable")
         rows, keys = rows[order], keys[order]
-        starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+        starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(rows)])
         pointers = np.append(starts, len(rows))
         weights = np.ones(len(rows)) if table.weights is None else table.weights[order]
         totals = np.add.reduceat(weights, starts) if len(rows) else np.empty(0)
