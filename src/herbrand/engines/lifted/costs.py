@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def entries(self) -> float:
-        return float(math.prod(math.prod(shape) for shape in self.counts.values()))
+        return math.prod((math.prod(shape) for shape in self.counts.values()), start=1.0)
 
 
 def cost_of(summation: Summation) -> Cost:
@@ -62,8 +62,7 @@ def axes_of(summation: Summation) -> tuple[dict[frozenset[int], float], Cost]:
     total, rows = Cost(), {}
     for number in summation.bunches.whole_pools:
         bunch = summation.bunches.all[number]
-        profiles = max(1, cells[bunch.pool].profiles)
-        rows[frozenset((bunch.pool,))] = math.comb(len(bunch) + profiles - 1, profiles - 1)
+        rows[frozenset((bunch.pool,))] = splits(len(bunch), cells[bunch.pool].profiles)
     found, more = _polynomials(summation)
     for shape in found:
         rows[frozenset(shape.counts)] = _rows(summation, shape)
@@ -104,11 +103,19 @@ def clamps(summation: Summation, predicates: Collection[str]) -> int:
 
 def _rows(summation: Summation, shape: Shape) -> float:
     """At most so many vectors of counts are possible."""
-    bound = 1
+    bound = 1.0
     for pool in shape.counts:
-        profiles = max(1, summation.tabulated.cells[pool].profiles)
-        bound *= math.comb(len(summation.scene.pools[pool]) + profiles - 1, profiles - 1)
-    return min(float(bound), shape.entries)
+        bound *= splits(len(summation.scene.pools[pool]), summation.tabulated.cells[pool].profiles)
+    return min(bound, shape.entries)
+
+
+def splits(elements: int, profiles: int) -> float:
+    """How many vectors of counts so many elements can have; infinity where a float cannot tell."""
+    others = max(1, profiles) - 1
+    try:
+        return float(math.comb(elements + others, others))
+    except OverflowError:
+        return math.inf
 
 
 def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
