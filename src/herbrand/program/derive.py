@@ -25,7 +25,18 @@ from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, Comparison, Exists, Formula, Not, Rule, ValueIn, ValueIs, walk
+from herbrand.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Exists,
+    Formula,
+    Not,
+    Rule,
+    ValueIn,
+    ValueIs,
+    walk,
+)
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, arguments_of, codes_of
 from herbrand.program.lower import body_conjunction
@@ -118,7 +129,7 @@ def _with_tables(facts: Facts, tables: dict[str, Any]) -> Facts:
 
 
 def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | None:
-    """``None`` where the body cannot hold: two constants that should be equal are not."""
+    """``None`` where the body cannot hold: two constants that should be equal, or in order, are not."""
     renaming = Renaming()
     head = renaming.atom(rule.head)
     body = [renaming.formula(literal) for literal in rule.body]
@@ -127,6 +138,9 @@ def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | 
     positive = [head, *(part for part in body if not isinstance(part, Not))]
     bound = {name: types[name] for part in positive for name in free_variables(part)}
     parts = [_negation(part, bound) if isinstance(part, Not) else part for part in body if part not in orders]
+    if not all(_in_order(order) for order in orders if not free_variables(order)):
+        return None
+    orders = [order for order in orders if free_variables(order)]
     terms = [(head.arguments, signature.predicates[head.predicate].types)]
     for order in orders:
         name = next(t for v in free_variables(order) if (t := types[v]))
@@ -140,6 +154,13 @@ def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | 
         for order, pair, (_, names) in zip(orders, compared, terms[1:], strict=True)
     )
     return Derivation(rule, arguments, conjunction, tests)
+
+
+def _in_order(order: Comparison) -> bool:
+    """Of two constants; a number and a text are in no order."""
+    assert isinstance(order.left, Constant) and isinstance(order.right, Constant)
+    left, right = order.left.value, order.right.value
+    return isinstance(left, str) == isinstance(right, str) and _ORDERS[order.operator](left, right)
 
 
 def _negation(part: Not, bound: Iterable[str]) -> Formula:
