@@ -81,7 +81,7 @@ def at_function_declaration(cursor: Cursor) -> bool:
     return (
         first.kind == second.kind == "name"
         and third.text == "("
-        and second.text != "v"
+        and "v" not in (first.text, second.text)
         and first.text.lower() not in QUANTIFIERS
         and not likely_sign(first)
         and not likely_sign(second)
