@@ -143,7 +143,8 @@ def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | 
     orders = [order for order in orders if free_variables(order)]
     terms = [(head.arguments, signature.predicates[head.predicate].types)]
     for order in orders:
-        name = next(t for v in free_variables(order) if (t := types[v]))
+        name = next(types[v] for v in free_variables(order))
+        _refuse_texts(order, name, facts)
         terms.append(((order.left, order.right), (name, name)))
     found = body_conjunction(parts, tuple(bound.items()), types, terms, signature, facts)
     if found is None:
@@ -154,6 +155,16 @@ def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | 
         for order, pair, (_, names) in zip(orders, compared, terms[1:], strict=True)
     )
     return Derivation(rule, arguments, conjunction, tests)
+
+
+def _refuse_texts(order: Comparison, type_name: str, facts: Facts) -> None:
+    domain = facts.domains[type_name]
+    if len(domain) and domain.kind == "text":
+        raise LanguageError(
+            f"{order.operator} compares numbers, and {type_name} holds text",
+            span=order.span,
+            hint=f"declare the type of numbers: type {type_name} = number",
+        )
 
 
 def _in_order(order: Comparison) -> bool:
