@@ -81,7 +81,7 @@ class Scored:
 
 def cross_entropy(scored: Scored) -> Tensor:
     """−log of each right answer's share of the weight of all answers."""
-    logs = scored.weights.log()
+    logs = _logs(scored.weights)
     totals = _log_sums(logs, scored.questions, scored.count)
     return -scored.right_sums(logs - totals[scored.questions])
 
@@ -97,7 +97,7 @@ def softmax(scored: Scored) -> Tensor:
 
 def margin(scored: Scored) -> Tensor:
     """How much less than e times the heaviest wrong answer's weight each right answer has, by logarithms."""
-    logs = scored.weights.log()
+    logs = _logs(scored.weights)
     wrong = torch.ones(len(logs), dtype=torch.bool)
     wrong[scored.rights] = False
     highest = _largest(logs[wrong], scored.questions[wrong], scored.count)
@@ -118,6 +118,16 @@ def refuse_infinite(weights: Tensor) -> None:
             "the weight of an answer is larger than any float",
             hint="start with smaller weights of facts (edge(...) @ 0.2), or take a smaller --depth or --rate",
         )
+
+
+def _logs(weights: Tensor) -> Tensor:
+    """Raise where a weight has no logarithm."""
+    if bool((weights <= 0).any()):
+        raise UnsupportedError(
+            f"the weight of an answer is {float(weights.min()):g}, and this loss takes weights above 0",
+            hint="give the facts and rules of its proofs weights above 0, or take --loss softmax",
+        )
+    return weights.log()
 
 
 def _largest(values: Tensor, groups: Tensor, count: int) -> Tensor:

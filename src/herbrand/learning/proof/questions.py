@@ -60,6 +60,12 @@ class Questions:
         starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(rows)])
         pointers = np.append(starts, len(rows))
         weights = np.ones(len(rows)) if table.weights is None else table.weights[order]
+        if len(rows) and weights.min() <= 0:
+            raise UnsupportedError(
+                f"a right answer of {predicate} weighs {weights.min():g}, and weights above 0 share out "
+                "what each should have",
+                hint="leave the fact out if it is no right answer",
+            )
         totals = np.add.reduceat(weights, starts) if len(rows) else np.empty(0)
         names = [f"x{place}" for place in range(arity)]
         goal = f"{shown_name(predicate)}({', '.join(names)})" if names else shown_name(predicate)
