@@ -25,7 +25,8 @@ from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.elimination import Elimination, Found, planned, refuse_hopeless
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network, Scope, add_template, network_of
-from herbrand.engines.reading import atom_tables
+from herbrand.engines.holding import ChosenWorld
+from herbrand.engines.reading import atom_tables, by_number
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
@@ -165,16 +166,24 @@ class Exact:
         return planned(network, "maximum", gradient=False).run().total > -math.inf
 
     def _formula_rows(self, state: State, found: Found) -> tuple[Row, ...]:
-        """The probability of every instance of the queried formulas."""
+        """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
         parts = _Parts(state.network, state.elimination.labels)
+        look_up = by_number(state.ground, found.shares)
+        world = ChosenWorld(state.ground.evidence, look_up, budget(self.memory))
+
+        def probability(formula: Formula) -> float:
+            if state.question.most_probable:
+                return float(world.holds(formula))
+            return self._probability(state, found, parts, formula)
+
         return tuple(
-            Row(show_formula(said), None, (), self._probability(state, found, parts, closed))
+            Row(show_formula(said), None, (), probability(closed))
             for asked in state.question.formulas
             for said, closed in instances(asked, state.ground.program)
         )
 
     def _probability(self, state: State, found: Found, parts: _Parts, formula: Formula) -> float:
-        """The share of the partition that worlds with the formula have; 1 or 0 in the most probable world."""
+        """The share of the partition that worlds with the formula have."""
         extra = Network(list(state.network.sizes), state.network.atom_count)
         for template in forbidding(state.ground.program, formula):
             rows = ground_template(template, state.ground.evidence, state.ground.atoms, budget(self.memory))
@@ -186,8 +195,6 @@ class Exact:
         self.refuse_too_much(elimination)
         with_formula = elimination.run().total
         without = sum(found.component_totals[label] for label in touched)
-        if state.question.most_probable:
-            return float(math.isclose(with_formula, without, abs_tol=1e-9))
         return min(1.0, math.exp(with_formula - without))
 
 

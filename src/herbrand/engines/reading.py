@@ -55,12 +55,17 @@ class Constants(Sequence[Value]):
 
 def atom_tables(ground: Ground, probabilities: np.ndarray, question: Question) -> Iterator[AtomTable]:
     """A table for each predicate asked for; ``probabilities`` [latent atom, value]."""
+    return looked_up(ground.evidence, by_number(ground, probabilities), question)
+
+
+def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
+    """Looks up ``probabilities`` [latent atom, value]."""
 
     def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
         numbers = ground.atoms.numbers(predicate, codes)
         return probabilities[numbers, : ground.program.value_count(predicate)]
 
-    return looked_up(ground.evidence, look_up, question)
+    return look_up
 
 
 def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:

@@ -79,7 +79,7 @@ def test_bunches_part_the_elements_of_each_pool(facts: str) -> None:
 
 def test_bunches_part_the_elements_of_random_theories() -> None:
     tied = 0
-    for summation in random_summations(30, 800):
+    for summation in random_summations(20, 800):
         assert_parts(summation)
         tied += bool(summation.bunches.hubs)
     assert tied > 0
@@ -184,7 +184,7 @@ def test_axes_have_at_most_as_many_rows_as_they_are_said_to_cost(facts: str) -> 
 
 
 def test_rows_of_random_theories_are_within_their_cost() -> None:
-    for summation in random_summations(25, 840):
+    for summation in random_summations(15, 840):
         rows, _ = axes_of(summation)
         for axis in summation.layout().axes:
             assert len(axis) <= rows[frozenset(axis.pools)]

@@ -109,12 +109,12 @@ def by_loops(
 def test_tables_of_pairs_are_those_of_loops_over_their_atoms(most: bool) -> None:
     """Summed or maximised out, and the share of each value of each atom; whatever is known of the pair."""
     compared = 0
-    for tabulated in tabulations(15, 700, most):
+    for tabulated in tabulations(8, 700, most):
         for link, made in tabulated.tables.items():
             for pattern in tabulated.scene.knowledge[link[0]].patterns:
                 summed, shares = made.summed(pattern).detach(), made.shares(pattern)
                 for cells in itertools.product(*(range(family.cells) for family in made.families)):
-                    if compared > 6000:
+                    if compared > 1200:
                         return
                     weights = by_loops(tabulated, made, pattern, cells)
                     largest = max(weights.values())

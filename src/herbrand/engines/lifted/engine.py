@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
@@ -19,6 +20,7 @@ from herbrand.engines.asked import Asked, forced
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact, operations_in
 from herbrand.engines.exact import State as GroundState
+from herbrand.engines.holding import ChosenWorld
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved
 from herbrand.engines.lifted.terms import NotLiftableError
@@ -210,22 +212,32 @@ class Lifted:
     def _formula_rows(self, state: State, solution: Solution) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""
         assert state.problem is not None
-        program = state.problem.evidence.program
+        evidence = state.problem.evidence
+        world = ChosenWorld(evidence, solution.of, budget(self.memory))
+        probability = partial(self._in_world, world) if state.problem.most else self._probability
         return tuple(
-            Row(show_formula(said), None, (), self._probability(state.problem, solution, closed))
+            Row(show_formula(said), None, (), probability(solution, closed))
             for asked in state.question.formulas
-            for said, closed in instances(asked, program)
+            for said, closed in instances(asked, evidence.program)
         )
 
-    def _probability(self, problem: Problem, solution: Solution, formula: Formula) -> float:
-        """The share of the partition that worlds with the formula have; 1 or 0 in the most probable world."""
-        program = problem.evidence.program
-        extra = forbidding(program, formula)
-        supposing = problem_of(program, problem.evidence, extra, problem.most)
-        with_formula = self._affordable(supposing, TOTAL_ONLY).total
-        if problem.most:
+    def _probability(self, solution: Solution, formula: Formula) -> float:
+        """The share of the partition that worlds with the formula have."""
+        return min(1.0, math.exp(self._supposing(solution.problem, formula) - solution.total))
+
+    def _in_world(self, world: ChosenWorld, solution: Solution, formula: Formula) -> float:
+        """1 or 0 in the most probable world; in some such world, where it is too large to look at."""
+        try:
+            return float(world.holds(formula))
+        except BudgetError:
+            with_formula = self._supposing(solution.problem, formula)
             return float(math.isclose(with_formula, solution.total, abs_tol=1e-9))
-        return min(1.0, math.exp(with_formula - solution.total))
+
+    def _supposing(self, problem: Problem, formula: Formula) -> float:
+        """The total of worlds with the formula."""
+        program = problem.evidence.program
+        supposing = problem_of(program, problem.evidence, forbidding(program, formula), problem.most)
+        return self._affordable(supposing, TOTAL_ONLY).total
 
 
 def _fell_back(reason: str) -> str:
