@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.branches import PART_MARK
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.engines.proof.goals import GOAL
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
 from herbrand.engines.proof.rules import HornProgram
-from herbrand.language.names import shown_number
+from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.syntax import Value
 
@@ -24,7 +25,7 @@ def explanation(
     program: HornProgram, goal: str, graph: Derivations, root: Node, weight: float, count: int, note: str
 ) -> Explanation:
     """The ``count`` heaviest proofs of a goal without variables that has this weight."""
-    telling = _Telling(program)
+    telling = _Telling(program, goal)
     proofs = heaviest(graph, root, count, telling.fact_weight, telling.clause_weight)
     reasons = tuple(telling.reason(proof) for proof in proofs)
     remainder = math.fsum([weight, *(-reason.contribution for reason in reasons)])
@@ -36,8 +37,8 @@ def explanation(
 
 
 class _Telling:
-    def __init__(self, program: HornProgram) -> None:
-        self._program = program
+    def __init__(self, program: HornProgram, goal: str) -> None:
+        self._program, self._goal = program, goal
 
     def fact_weight(self, fact: Fact) -> float:
         weights = self._program.relation(fact.predicate).weights
@@ -55,7 +56,9 @@ class _Telling:
         if made.clause.rule is None or PART_MARK in made.clause.predicate:
             if len(parts) == 1:
                 return Reason(parts[0].statement, parts[0].grounding, proof.weight, parts[0].parts)
-            return Reason(str(made.clause).partition(" :- ")[2], self._grounding(made), proof.weight, parts)
+            asked = made.clause.predicate.startswith(GOAL)
+            text = self._goal if asked else str(made.clause).partition(" :- ")[2]
+            return Reason(text, self._grounding(made), proof.weight, parts)
         text = next(iter(show_statement(made.clause.rule)))
         return Reason(text, self._grounding(made), proof.weight, parts)
 
@@ -64,7 +67,10 @@ class _Telling:
             return self.reason(part)
         weight = self.fact_weight(part)
         values = self._values(part)
-        text = show_atom(part.predicate, values)
+        if self._program.signature.predicates[part.predicate].value_type is None:
+            text = show_atom(part.predicate, values)
+        else:
+            text = f"{show_atom(part.predicate, values[:-1])} = {shown_constant(values[-1])}"
         return Reason(text if weight == 1 else f"{text} @ {shown_number(weight)}", {}, weight)
 
     def _values(self, fact: Fact) -> tuple[Value, ...]:
@@ -73,10 +79,10 @@ class _Telling:
         return tuple(domains[name].value(index) for name, index in zip(types, fact.row, strict=True))
 
     def _grounding(self, made: Instance) -> Mapping[str, Value]:
-        domains = self._program.facts.domains
-        return dict(self._named(made, domains))
-
-    def _named(self, made: Instance, domains: Mapping[str, object]) -> Iterator[tuple[str, Value]]:
-        for name, index in made.binding:
-            if "`" not in name and not name.startswith("?"):
-                yield name, self._program.facts.domains[made.clause.types[name]].value(index)
+        """The constants of the variables that the rule's writer named."""
+        domains, types = self._program.facts.domains, made.clause.types
+        return {
+            name: domains[types[name]].value(index)
+            for name, index in made.binding
+            if PART_MARK not in name and not name.startswith("?")
+        }
