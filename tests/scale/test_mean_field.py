@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -197,6 +198,8 @@ class TestGoingOn:
         assert not smokers(links, place).infer(iterations=3).status.converged
         expected = smokers(links).infer(engine="mean-field", iterations=9)
         agree(smokers(links, place).infer(iterations=9, resume=True), expected)
+        told = smokers(links, place).infer(iterations=11, resume=True, tolerance=1e-300)
+        assert told.status.iterations == 11 and told.status.advice.startswith("stopped after 11 iterations")
 
     def test_a_load_that_was_cut_off(
         self, tmp_path: Path, links: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
@@ -229,6 +232,42 @@ class TestGoingOn:
             smokers(links, place).infer(resume=True, damping=0.5)
         with pytest.raises(UnsupportedError, match="only a run on a database"):
             smokers(links).infer(resume=True)
+
+    def test_facts_that_have_changed_are_not_gone_on_with(
+        self, tmp_path: Path, links: list[tuple[str, str]]
+    ) -> None:
+        """In a file, in memory or in the database itself; nor is it as if they had not changed."""
+        file, database = tmp_path / "friends.csv", tmp_path / "own.duckdb"
+        file.write_text("a,b\nb,c\n")
+        with duckdb.connect(str(database)) as connection:
+            connection.execute("CREATE TABLE friends AS SELECT 'a' AS x, 'b' AS y")
+
+        def from_file(**options: Any) -> Marginals:
+            return smokers(links, f"duckdb:{tmp_path / 'f.duckdb'}", str(file)).infer(iterations=1, **options)
+
+        def from_memory(**options: Any) -> Marginals:
+            return smokers(links, f"duckdb:{tmp_path / 'm.duckdb'}").infer(iterations=1, **options)
+
+        def from_database(**options: Any) -> Marginals:
+            return smokers(links, f"duckdb:{database}", {}).infer(iterations=1, **options)
+
+        for run in (from_file, from_memory, from_database):
+            run()
+            run(resume=True)
+        file.write_text("a,b\nb,d\n")
+        os.utime(file, ns=(1, 1))
+        links[0] = ("p1", "another")
+        with duckdb.connect(str(database)) as connection:
+            connection.execute("INSERT INTO friends VALUES ('b', 'c')")
+        for run, said in (
+            (from_file, 'smokes("d")'),
+            (from_memory, 'smokes("another")'),
+            (from_database, 'smokes("c")'),
+        ):
+            with pytest.raises(UnsupportedError, match="keeps no run of this theory with these facts"):
+                run(resume=True)
+            assert said in {row.text for row in run().rows()}
+            run(resume=True)
 
     @pytest.mark.slow
     def test_a_killed_process(self, tmp_path: Path, links: list[tuple[str, str]]) -> None:

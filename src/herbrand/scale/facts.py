@@ -27,6 +27,7 @@ from herbrand.language.signature import Kind, Signature
 from herbrand.language.syntax import FactRows
 from herbrand.scale.domain import stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
+from herbrand.scale.sources import stamps
 
 KEPT = "facts"
 
@@ -64,7 +65,8 @@ def stored_facts(
     """
     signature, opened = _opened(store, theory_rows, signature, sources, header)
     database.drop(KEPT)
-    loading = Loading(database, progress or (lambda what, share: None), [str(one.name) for one in opened])
+    told = stamps(sources, opened)
+    loading = Loading(database, progress or (lambda what, share: None), told)
     if resume:
         loading.go_on()
     else:
@@ -78,7 +80,7 @@ def stored_facts(
     }
     loading.clear()
     found = StoredFacts(database, Facts(domains, _worlds(signature, tables, worlds)), tables)
-    _keep(signature, found)
+    _keep(signature, found, told)
     return signature, found
 
 
@@ -97,8 +99,10 @@ def kept_facts(
     kept = database.noted(KEPT)
     if not kept:
         return None
-    signature, _ = _opened(store, theory_rows, signature, sources, header)
+    signature, opened = _opened(store, theory_rows, signature, sources, header)
     if kept["types"].keys() != signature.types.keys() or kept["tables"].keys() != signature.predicates.keys():
+        return None
+    if kept.get("sources") != stamps(sources, opened):
         return None
     domains: dict[str, Domain] = {}
     types = dict(signature.types)
@@ -117,11 +121,11 @@ def kept_facts(
     return signature, StoredFacts(database, Facts(domains, _worlds(signature, tables, worlds)), tables)
 
 
-def _keep(signature: Signature, found: StoredFacts) -> None:
+def _keep(signature: Signature, found: StoredFacts, sources: Sequence[str]) -> None:
     """One row that says that all tables of facts are whole."""
     types = {name: known.kind for name, known in signature.types.items()}
     tables = {name: [one.weighted, one.counts] for name, one in found.tables.items()}
-    found.database.keep(KEPT, json.dumps({"types": types, "tables": tables}))
+    found.database.keep(KEPT, json.dumps({"types": types, "tables": tables, "sources": sources}))
 
 
 def _opened(

@@ -209,6 +209,7 @@ class StoredModel:
     ) -> tuple[Signature, StoredFacts]:
         """What theory and sources tell, each predicate in the world that it has, if none are given."""
         refuse_connections(self.sources)
+        learning = worlds is not None
         rows = tuple(map(parse_literal, given))
         signature = check(self.theory + Theory(rows)) if rows else self.signature
         there = isinstance(database, DuckDB)
@@ -225,6 +226,8 @@ class StoredModel:
             )
             told = ((*self.theory.facts, *rows), signature, sources, worlds, self.header)
             found = kept_facts(database, store, *told) if resume else None
+            if found is None and resume and not learning and _keeps_a_run(database):
+                raise nothing_to_resume(database)
             if found is None:
                 database.drop(RUN)
                 found = stored_facts(database, store, *told, self.progress, resume)
@@ -246,6 +249,11 @@ class StoredModel:
         counts = {name: one.counts for name, one in evidence.stored.tables.items()}
         said = (engine, show(self.theory), tuple(given), self.open, self.closed, option, counts)
         return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def _keeps_a_run(database: Database) -> bool:
+    """Whether a run is kept with its facts; notes that are garbled are none."""
+    return all(database.has(name) and database.noted(name) for name in (RUN, KEPT))
 
 
 def _quiet(*said: object) -> None:

@@ -113,7 +113,10 @@ def settled(
 
     program, left_over = state.evidence.program, replace(limits, iterations=left)
     found, status = settle(engine, program, state.question, left_over, watch, state)
-    return found, replace(status, iterations=found.step)
+    advice = status.advice
+    if advice == out_of_iterations(status.iterations):  # those of an earlier call count
+        advice = out_of_iterations(found.step)
+    return found, replace(status, iterations=found.step, advice=advice)
 
 
 def nothing_to_resume(database: Database) -> UnsupportedError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -12,7 +14,8 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable, Reading
 from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
-from herbrand.facts.sources.stored import quoted, stored_table
+from herbrand.facts.sources.memory import PythonRows
+from herbrand.facts.sources.stored import StoredTable, quoted, stored_table
 from herbrand.facts.store import Store
 
 
@@ -43,6 +46,27 @@ class TablesThere(FactSource):
             stored_table(store, name, f"{self.name}, table {name}", f"main.{quoted(name)}")
             for (name,) in found
         ]
+
+
+def stamps(sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[str]:
+    """What tells sources from what they held before, as far as that is known without reading them: of tables
+    their size, of files when they were written, of rows in memory the rows."""
+    return [*map(_stamp, sources), *(f"{table.name}, {_size(table)}" for table in opened)]
+
+
+def _stamp(source: FactSource) -> str:
+    path = getattr(source, "path", None)
+    if isinstance(path, Path):
+        return f"{path.absolute()}, {path.stat().st_mtime_ns}"
+    rows = source.rows if isinstance(source, PythonRows) else ()
+    return f"{source.name}, {hashlib.sha256(repr(rows).encode(errors='replace')).hexdigest()}"
+
+
+def _size(table: OpenTable) -> int:
+    if table.size or not isinstance(table, StoredTable):
+        return table.size
+    found = table.store.connection.execute(f"SELECT COUNT(*) FROM {table.relation}").fetchone()
+    return found[0] if found else 0
 
 
 def refuse_connections(sources: Sequence[FactSource]) -> None:
