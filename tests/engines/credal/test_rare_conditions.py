@@ -164,3 +164,42 @@ def test_without_a_least_weight_bounds_are_those_of_the_linear_program() -> None
         tried += 1
         tight += optimal and bound >= told.fun - 1e-7
     assert tight == tried
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("P(a) = 0\na", "b"),
+        ("P(a) = 1\nnot a", "b"),
+        ("P(a and b) = 0\na\nb", "a"),  # though the query is itself among the facts
+        ("P(a xor b) = 0\na\nnot b\nP(c | a) >= 0.4", "c"),
+        ("P(a and b) = 0", "P(a | a and b)"),
+        ("P(a or b) = 1\nP(a) = 0.3\nP(b) = 0.7\nP(c | a) >= 0.1\nP(a and b) <= 0", "P(c | a and b)"),
+    ],
+)
+def test_facts_and_conditions_that_cannot_be_together_are_refused(text: str, query: str, engine: str) -> None:
+    pytest.importorskip("pyscipopt")
+    model = hb.Model(hb.parse(f"predicate a\npredicate b\npredicate c\n{text}\nP(b | a) <= 1\nP(c | a) <= 1"))
+    for independence in ("none", "markov"):
+        if independence == "markov" and "or b" in text:
+            continue  # a or b for sure, and independent: one of them is sure, and the bounds contradict
+        with pytest.raises(ContradictionError, match="is 0, so it cannot be given"):
+            model.bound(query, engine=engine, independence=independence)
+
+
+def test_a_linear_program_that_has_no_point_with_its_condition_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where rounding lets a condition seem possible that is not: no contradiction, and no empty interval."""
+    part, query = local(chain(0.4), 1, (0,))
+    solved = interval._solved
+
+    def seems(program: interval.Program, asked: object, least: bool, *more: object) -> interval.Optimum:
+        if (program.upper > 1).any():
+            raise interval.InfeasibleError
+        return solved(program, asked, least, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(interval, "_solved", seems)
+    with pytest.raises(interval.ImpossibleConditionError):
+        ends_of(part, query, Clock(most=20))

@@ -117,9 +117,12 @@ def _end(
             program = _with_row(program, asked, *query.within)
         try:
             return _within(_solved(program, asked, least, clock, ends_left))
-        except InfeasibleError:  # of a condition that was found possible: troubles with its numbers
+        except InfeasibleError:
             if query.given is None:
                 raise
+            if program.linear:
+                raise ImpossibleConditionError from None
+            # the condition was found possible: a search has had troubles with its numbers
     return Optimum(0.0 if least else 1.0, None, 0)
 
 

@@ -65,6 +65,8 @@ class Answering:
             return self._auxiliary(event, given)
         atom, truth = event.atoms[0], literal[0]
         if atom in evidence:
+            if len(evidence) < SEVERAL:
+                self._auxiliary(event, given)  # refuses what is impossible
             sure = float(evidence[atom] == truth)
             return sure, sure
         ways = [way for way in (self._by_tree(atom, evidence), self._by_star(atom, evidence)) if way]
