@@ -127,7 +127,12 @@ def test_reasons_add_up_and_agree_with_the_ground(atom: str) -> None:
 
 
 def test_empty_domains_and_theories_without_atoms() -> None:
-    for text in ("type t = {}\npredicate p(t)\n1.0: p(x)", "predicate rain\n0.5: rain", ""):
+    for text in (
+        "type t\npredicate p(t)\n1.0: p(x)",
+        "type t\npredicate p(t)\n1: exists x: p(x)",
+        "predicate rain\n0.5: rain",
+        "",
+    ):
         try:
             ground = hb.Model(hb.parse(text)).infer(engine="exact")
         except hb.HerbrandError as error:
