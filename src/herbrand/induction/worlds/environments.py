@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,10 @@ def _environment_class() -> Callable[..., Any]:
         def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
             if self.games is None:
                 raise UnsupportedError("reset() comes before the first step()")
-            if not self.action_space.contains(np.int64(action)):
+            number = _whole(action)
+            if number is None or not 0 <= number < self.games.actions:
                 raise UnsupportedError(f"there is no action {action}", hint=f"0 to {self.games.actions - 1}")
-            self.games = self.games.moved(np.array([int(action)]))
+            self.games = self.games.moved(np.array([number]))
             self.moves += 1
             solved = bool(self.games.solved()[0])
             late = self.moves >= int(self.games.limit()[0]) and not solved
@@ -110,3 +112,10 @@ def _environment_class() -> Callable[..., Any]:
             }
 
     return LogicEnvironment
+
+
+def _whole(action: Any) -> int | None:
+    try:
+        return index(action)
+    except TypeError:
+        return None
