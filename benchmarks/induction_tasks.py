@@ -29,13 +29,12 @@ from herbrand.language.show import show
 from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)
-SMALL = replace(PLAN, batch=4, exam_every=800)
 THOROUGH = Plan(rebuild_widest=True, spread=SPREAD, again=0.5, rate_decay=0.9)
+SMALL = replace(THOROUGH, batch=4, exam_every=800)
+RACE = replace(SMALL, starts=6, start_examples=800, patience=0.04)
 WIDE = replace(
-    THOROUGH,
+    SMALL,
     width=16,
-    batch=4,
-    exam_every=800,
     starts=3,
     start_examples=1_200,
     margin=1.0,
@@ -45,7 +44,7 @@ PLANS = {
     "uncle": WIDE,
     "maternal-great-uncle": THOROUGH,
     "6-connectivity": THOROUGH,
-    "2-out-degree": SMALL,
+    "2-out-degree": RACE,
 }
 """Tasks of several joins, or of dear worlds; see the decisions."""
 

@@ -49,7 +49,8 @@ class Curriculum:
     exam and so many lessons of so many games; ``sampled``: the share of exam games to be solved when actions
     are drawn by their probabilities; ``rate_decay`` and ``entropy_decay``: from lesson to lesson; ``settle``:
     what both fall by whenever the last lesson has taken ``patience`` more epochs; ``retake``: at each exam
-    the pool of failed games is played again, and what is solved by now leaves it."""
+    the pool of failed games is played again, and what is solved by now leaves it; ``ruined``: an epoch after
+    which less than this share of what was solved before it is solved is undone."""
 
     first: int
     last: int
@@ -65,6 +66,7 @@ class Curriculum:
     settle: float = 1.0
     patience: int = 20
     retake: bool = False
+    ruined: float = 0.5
     method: Reinforce | ActorCritic = field(default_factory=Reinforce)
 
     def __post_init__(self) -> None:
@@ -131,6 +133,7 @@ class _State:
     rate: float
     epoch: int = 0
     in_last: int = 0
+    kept: float = 0.0
     episodes: int = 0
     seconds: float = 0.0
     graduated: bool = False
@@ -150,6 +153,7 @@ class Schooling:
         self._rng = np.random.default_rng([seed, 3])
         self._optimiser = torch.optim.Adam(self._learned.parameters(), lr=settings.rate)
         self._pools: dict[tuple[int, bool], Any] = {}
+        self._kept: dict[str, torch.Tensor] = {}
         self._state = _State(self.curriculum.first, settings.entropy, settings.rate)
 
     def run(self, seconds: float | None = None) -> Iterator[Lesson]:
@@ -159,6 +163,7 @@ class Schooling:
         while not state.graduated and state.epoch < self.curriculum.epochs:
             began, size = time.process_time(), state.size
             success, sampled, moves = self._exam()
+            self._undo_what_ruins(success)
             if success >= self._threshold() and sampled >= self.curriculum.sampled:
                 self._advance()
             if not state.graduated:
@@ -173,6 +178,14 @@ class Schooling:
             if until is not None and time.monotonic() >= until:
                 return
 
+    def _undo_what_ruins(self, success: float) -> None:
+        """Goes back to before the last epoch where much fewer games are solved after it; or keeps it."""
+        if success < self.curriculum.ruined * self._state.kept:
+            self._take(self._kept)
+        else:
+            self._kept = {name: tensor.clone() for name, tensor in self._held().items()}
+            self._state.kept = success
+
     def _threshold(self) -> float:
         return 1 - 0.005 * (self.curriculum.last - self._state.size)
 
@@ -182,6 +195,7 @@ class Schooling:
             self._state.graduated = all(self._all_solved(*sizes) for sizes in self.curriculum.final)
             return
         self._state.size += 1
+        self._state.kept = 0.0
         self._slow_down(self.curriculum.rate_decay, self.curriculum.entropy_decay)
 
     def _settle(self) -> None:
@@ -268,8 +282,7 @@ class Schooling:
 
     def save(self, path: str | Path) -> None:
         """Everything needed to go on."""
-        tensors = {f"learned.{name}": tensor for name, tensor in self._learned.state_dict().items()}
-        tensors |= optimiser_slots(self._optimiser, self._learned)
+        tensors = self._held() | {f"kept.{name}": tensor for name, tensor in self._kept.items()}
         for (size, outcome), pool in self._pools.items():
             for part in fields(pool):
                 tensors[f"pool.{size}.{int(outcome)}.{part.name}"] = torch.from_numpy(
@@ -286,12 +299,22 @@ class Schooling:
         """Takes up a saved run of the same task, curriculum and seed."""
         tensors, about = read_tensors(path)
         refuse_another(path, about, self._run())
-        self._learned.load_state_dict(within("learned", tensors))
         self._state = _State(**about["state"])
         self._rng.bit_generator.state = json.loads(about["rng"])
-        restore_optimiser(self._optimiser, self._learned, tensors)
-        self._set_rate()
+        self._take(tensors)
+        self._kept = within("kept", tensors)
         self._pools = self._pools_in(tensors)
+
+    def _held(self) -> dict[str, torch.Tensor]:
+        """What is learned, and what the optimiser remembers of it."""
+        learned = {f"learned.{name}": tensor for name, tensor in self._learned.state_dict().items()}
+        return learned | optimiser_slots(self._optimiser, self._learned)
+
+    def _take(self, held: dict[str, torch.Tensor]) -> None:
+        self._learned.load_state_dict(within("learned", held))
+        own = {name: tensor.clone() for name, tensor in held.items()}  # an optimiser takes them as they are
+        restore_optimiser(self._optimiser, self._learned, own)
+        self._set_rate()
 
     def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:
         parts: dict[tuple[int, bool], dict[str, np.ndarray]] = {}
