@@ -31,6 +31,7 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 
+LARGE = 2.0**900
 MOST_BITS = 1000
 """Of a whole number that a float64 surely holds."""
 FAR_BELOW = -10_000
@@ -109,6 +110,8 @@ class Bindings(Sheet):
             return self
         if how == "sum":
             weights = _in_floats(self.weights)
+            if np.abs(weights).max(initial=0.0) > LARGE:  # their sum may be no float
+                weights = weights / LARGE
             total = math.fsum(weights.tolist())
             if len(weights) and not total:
                 raise UnsupportedError("the weights add up to 0, so they cannot be divided by their sum")

@@ -16,7 +16,7 @@ one shape in one pass.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,9 +84,12 @@ class Proof:
         request = Request.of(options)
         if isinstance(goal, str):
             return self.ask(goal, request, bindings)
+        goals = list(goal) if isinstance(goal, Iterable) else [goal]
+        if not all(isinstance(one, str) for one in goals):
+            raise UnsupportedError(f"a goal is text, or a list of texts, and not {goal!r}")
         if bindings is not None:
             raise UnsupportedError("bindings go with one goal, not with a list of goals")
-        return self.ask_all(list(goal), request)
+        return self.ask_all(goals, request)
 
     def explained(self, goal: str, options: Mapping[str, Any]) -> Explanation:
         """What ``Model.explain`` gives for these options."""
@@ -96,6 +99,11 @@ class Proof:
         self, goal: str, request: Request, bindings: Mapping[str, Sequence[Value]] | None = None
     ) -> Bindings:
         """The answers of one goal; ``bindings``: constants for some of its variables, a list each."""
+        if bindings is not None and not isinstance(bindings, Mapping):
+            raise UnsupportedError(
+                'bindings are a list of constants for each variable: {"x": ["anna", "bob"]}'
+            )
+        bindings = bindings or None
         try:
             read = self.read(goal, tuple(bindings or ()))
             rows = [read.inputs] if bindings is None else self._bound(read, bindings)
@@ -223,13 +231,17 @@ class Proof:
         return self._goals[goal, inputs]
 
     def _bound(self, goal: Goal, bindings: Mapping[str, Sequence[Value]]) -> list[tuple[int, ...]]:
-        counts = {len(column) for column in bindings.values()}
-        if len(counts) > 1:
-            raise LanguageError("the columns of the bindings differ in length")
         columns = []
         for name, values in bindings.items():
             domain = self.program.facts.domains[goal.shape.clause.types[name]]
-            columns.append(indices_in(domain, list(values)))
+            try:
+                columns.append(indices_in(domain, _listed(values)))
+            except (TypeError, ValueError):
+                raise LanguageError(
+                    f"the bindings of {name} are a list of texts or numbers, and not {values!r}"
+                ) from None
+        if len(set(map(len, columns))) > 1:
+            raise LanguageError("the columns of the bindings differ in length")
         return [(*goal.inputs, *row) for row in zip(*columns, strict=True)]
 
     def _with(self, narrow: NarrowError) -> Proof:
@@ -280,6 +292,13 @@ class Proof:
             "proof", found.guarantee, found.status, shape.variables, columns, weights[order], found.truncated
         )
         return answer.normalized(request.normalize).top(request.top)
+
+
+def _listed(values: Sequence[Value]) -> list[Value]:
+    """Raise ``TypeError`` where they are one text and no list."""
+    if isinstance(values, str):
+        raise TypeError(values)
+    return list(values)
 
 
 def _columns(shape: Shape, inputs: Sequence[Sequence[int]]) -> list[np.ndarray]:

@@ -36,7 +36,7 @@ from herbrand.engines.proof.table import (
 MOST_DIRECT = 2
 """So often a predicate is asked at one depth before its answers are kept by input."""
 
-FRAMES_A_CALL = 12
+FRAMES_A_CALL, MOST_FRAMES = 12, 2**31 - 1
 
 GRID_CACHE = 2**19
 """Entries of a dense state that stay near the processor."""
@@ -331,7 +331,7 @@ class Unrolled:
 def _deep_enough(depth: int) -> Iterator[None]:
     """Room for so many calls inside one another: frames of Python functions live on the heap."""
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, before + FRAMES_A_CALL * depth))
+    sys.setrecursionlimit(min(MOST_FRAMES, before + FRAMES_A_CALL * depth))
     try:
         yield
     finally:
