@@ -164,3 +164,22 @@ def test_mistakes_are_told_as_in_memory(text: str, told: str, tmp_path: Path) ->
     assert told in str(raised.value)
     with pytest.raises(HerbrandError):
         hb.Model(hb.parse(theory), FACTS).bound(engine="ariel")
+
+
+def test_atoms_with_numbers_near_the_end_of_64_bits(tmp_path: Path) -> None:
+    """Three arguments over two million constants: pairs of such atoms are told apart all the same."""
+    large = "type t = 1..2000000\npredicate r(t, t, t)\n"
+    names = {
+        "a": "r(1, 2, 3)",
+        "b": "r(2000000, 1999999, 7)",
+        "c": "r(1999999, 5, 2000000)",
+        "d": "r(8, 8, 8)",
+    }
+    said = "P(a or b) <= 0.5\nP(c or d) >= 0.4\nP(a or c) <= 0.7\nP(b or d) in [0.2, 0.6]\n"
+    said += "P(a) >= 0.1\nP(c | b) >= 0.3\n"
+    small = hb.Model(hb.parse(said)).bound(list(names), engine="ariel", independence="none")
+    for short, atom in names.items():
+        said = said.replace(f"{short} ", f"{atom} ").replace(f"{short})", f"{atom})")
+    found = on_duckdb(tmp_path, hb.parse(large + said), *names.values(), independence="none")
+    np.testing.assert_allclose(found.lower, small.lower, atol=2e-6)
+    np.testing.assert_allclose(found.upper, small.upper, atol=2e-6)

@@ -15,14 +15,15 @@ from herbrand.engines.credal import seeding
 from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.interval import Clock, Ends, ends_of
-from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.markov import Graph, cyclic_atoms
 from herbrand.engines.credal.network import Facts, Group, Network
-from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.credal.seeding import SLACK, Seeds
 from herbrand.engines.credal.solve import Optimum
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
+from tests.engines.credal.ariel.networks import bayesian
 from tests.engines.credal.theories import theories
 
 laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None)
@@ -121,3 +122,30 @@ def test_seeds_of_large_networks_say_nothing(monkeypatch: pytest.MonkeyPatch) ->
     )
     network = Network(atoms, (group,), Facts(np.empty(0, np.int64), np.empty(0, bool)))
     assert Seeds(network).interval(0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_messages_know_of_a_query_holds_the_exact_interval(seed: int) -> None:
+    """Of formulas and conditions, facts given, with independence and without."""
+    pytest.importorskip("pyscipopt")
+    hidden = bayesian(seed, 4, most_parents=2)
+    declared = "".join(f"predicate x{i}\n" for i in range(4))
+    for facts, independence in (("", "markov"), ("", "none"), ("x3\n", "markov"), ("not x0\n", "none")):
+        model = hb.Model(hb.parse(f"{declared}{hidden.text}\n{facts}"))
+        lowering = Lowering.over(model.program)
+        seeds = Seeds(lowering.network(), independence == "markov")
+        texts = ["P(x1)", "P(x1 or x2)", "P(x1 | x2)", "P(x0 and x1 | not x2)"]
+        exact = model.bound(texts, engine="exact", independence=independence)
+        for query, row in zip(read_bound_question(texts, lowering).queries, exact.rows(), strict=True):
+            low, high = seeds.interval_of(query)
+            assert 0 <= low <= row.lower + 1e-6 and row.upper - 1e-6 <= high <= 1
+
+
+def test_what_messages_know_of_a_query_that_cannot_be() -> None:
+    """Whether it is impossible is for the search to say."""
+    text = "predicate a\npredicate b\nP(a) = 0\nP(b | a) <= 0.4"
+    lowering = Lowering.over(hb.Model(hb.parse(text)).program)
+    (query,) = read_bound_question(["P(b | a)"], lowering).queries
+    assert Seeds(lowering.network()).interval_of(query) == (0.0, 1.0)
+    crossed = Lowering.over(hb.Model(hb.parse(f"{text}\nP(b) >= 0.5\nP(b) <= 0.3")).program)
+    assert Seeds(crossed.network()).interval_of(query) == (0.0, 1.0)

@@ -20,6 +20,8 @@ import numpy as np
 
 from herbrand.engines.credal.network import Group, Network
 
+MOST_CODES = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -142,13 +144,16 @@ def _scope(chunks: list[tuple[Pattern, np.ndarray, Group, np.ndarray, int]]) -> 
 
 def codes_of_rows(rows: np.ndarray) -> np.ndarray:
     """A number for each row, the same for equal rows, ascending as the rows do."""
-    codes = np.zeros(len(rows), np.int64)
-    base = int(rows.max(initial=0)) + 1
-    largest = 1
+    codes, largest = np.zeros(len(rows), np.int64), 1
     for column in rows.T:
-        if largest > np.iinfo(np.int64).max // base:
-            codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
-            largest = int(codes.max(initial=0)) + 1
+        base = int(column.max(initial=0)) + 1
+        if largest > MOST_CODES // base:
+            codes, column = _ranks(codes), _ranks(column)
+            largest, base = (int(ranks.max(initial=0)) + 1 for ranks in (codes, column))
         codes = codes * base + column
         largest *= base
     return codes
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
