@@ -76,6 +76,15 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
     (tmp_path / "text.duckdb").write_text("friends(a, b)\n" * 100)
     with pytest.raises(FactsError, match="not a valid DuckDB database"):
         inferred(tmp_path / "text.duckdb")
+    for name in ("friends.csv", "friends.json"):
+        (tmp_path / name).write_text("1,2\n")
+        with pytest.raises(FactsError) as caught:
+            inferred(tmp_path / name)
+        assert str(caught.value) == (
+            f"'{tmp_path / name}' is not a valid DuckDB database\n"
+            "  facts in other files are given by --facts; --on names a database, new or old"
+        )
+        assert (tmp_path / name).read_text() == "1,2\n"
     with pytest.raises(UnsupportedError, match="is a folder"):
         inferred(tmp_path)
 

@@ -192,7 +192,12 @@ def test_an_empty_table_says_nothing_of_its_constants(tmp_path: Path, kind: pa.D
 def test_a_constant_outside_a_closed_type(tmp_path: Path) -> None:
     table = pa.table({"a": ["x", "y", "z"], "b": ["junior", "boss", "chief"]})
     pa.parquet.write_table(table, tmp_path / "rank.parquet")
-    with DuckDB() as database, pytest.raises(FactsError, match=r"2 rows .* column 2 that is not in type"):
+    with DuckDB() as database, pytest.raises(FactsError) as caught:
+        stored(database, of("rank"), tmp_path)
+    outside = "a constant in column 2 that is not in type 'level', such as \"boss\""
+    assert str(caught.value) == f"rank.parquet: 2 rows have {outside}"
+    with DuckDB() as database, pytest.raises(FactsError, match=f"rank.parquet: 1 row has {outside}"):
+        pa.parquet.write_table(table.slice(0, 2), tmp_path / "rank.parquet")
         stored(database, of("rank"), tmp_path)
 
 

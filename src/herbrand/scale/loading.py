@@ -218,7 +218,13 @@ class Loading:
                 continue
             lost = self.database.number(f"SELECT COUNT(*) FROM ({query}) q WHERE {column} IS NULL")
             if lost:
-                message = f"{lost:,} rows have a constant in column {place + 1} that is not in type '{name}'"
+                known = f"SELECT value FROM {self._table_of[name]}"
+                strange = f"SELECT MIN(c{place}) FROM ({one.query}) q WHERE c{place} NOT IN ({known})"
+                rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
+                message = (
+                    f"{rows} a constant in column {place + 1} that is not in type '{name}', "
+                    f"such as {shown(self.database.rows(strange)[0][0])}"
+                )
                 raise FactsError(one.table.whole.mistake(message))
 
     def _refuse_contradictions(

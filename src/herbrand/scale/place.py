@@ -16,7 +16,7 @@ from pathlib import Path
 from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.relational_databases import Database, DuckDB
 from herbrand.contraction.relational_spark import Spark
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError, FactsError, UnsupportedError
 
 SHARE_FOR_DATABASE = 0.8
 """Of the memory allowed; the rest is this process's own."""
@@ -78,6 +78,11 @@ def _duckdb(place: Place, memory: int | None) -> Database:
         raise UnsupportedError(f"there is no folder '{path.parent}' for {place}")
     if path.is_dir():
         raise UnsupportedError(f"'{path}' is a folder", hint="name a file: --on duckdb:world.duckdb")
+    if path.is_file() and path.stat().st_size and not _is_database(path):
+        raise FactsError(
+            f"'{path}' is not a valid DuckDB database",
+            hint="facts in other files are given by --facts; --on names a database, new or old",
+        )
     allowed = int(budget(memory) * SHARE_FOR_DATABASE)
     if not is_enough(budget(memory)):
         raise BudgetError(
@@ -87,6 +92,12 @@ def _duckdb(place: Place, memory: int | None) -> Database:
     found = DuckDB(path, allowed, schema="herbrand")
     found.name = str(place)
     return found
+
+
+def _is_database(path: Path) -> bool:
+    """DuckDB itself would take a table of text for a database of one table."""
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
 
 
 def _spark(place: Place, memory: int | None) -> Database:
