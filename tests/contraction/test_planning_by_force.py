@@ -16,7 +16,7 @@ from herbrand.contraction import Contraction, Plan, Statistics, plan, planner, s
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.steps import Step
 
-MANY = settings(max_examples=120, deadline=None)
+MANY = settings(max_examples=60, deadline=None)
 NAMES = "abcde"
 Tree = tuple["Tree", "Tree"] | int
 """Which operands meet; a number is an operand."""
@@ -75,13 +75,6 @@ class Prices:
         joint = self.kept(left) | self.kept(right)
         return self.of(tree[0]) + self.of(tree[1]) + self.entries(joint)
 
-    def has_outer(self, tree: Tree) -> bool:
-        """Whether two parts meet that share no axis."""
-        if isinstance(tree, int):
-            return False
-        left, right = (self.kept(leaves(part)) for part in tree)
-        return not left & right or self.has_outer(tree[0]) or self.has_outer(tree[1])
-
 
 def visited(found: Plan) -> int:
     return sum(step.joint for route in found.routes for step in route.steps)
@@ -96,16 +89,13 @@ def test_of_few_operands_no_tree_is_cheaper(asked: Contraction) -> None:
     assert visited(plan(asked, executor="dense")) == best
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(contractions(5, (2, 3, 7, 30), least=5))
-def test_of_more_operands_no_tree_of_neighbours_is_cheaper(asked: Contraction) -> None:
-    """Trees in which only operands that share an axis meet, as far as there are any."""
+def test_of_five_no_tree_is_cheaper(asked: Contraction) -> None:
+    """Those among them in which operands meet that share no axis, or none but the output's."""
     prices = Prices(asked)
-    costs = [
-        prices.of(tree) for tree in trees(frozenset(range(len(asked.operands)))) if not prices.has_outer(tree)
-    ]
-    assume(costs)
-    assert visited(plan(asked, executor="dense")) <= min(costs)
+    best = min(map(prices.of, trees(frozenset(range(5)))))
+    assert visited(plan(asked, executor="dense")) == best
 
 
 @MANY
@@ -220,7 +210,7 @@ def halves(inside: frozenset[int]) -> Iterator[tuple[frozenset[int], frozenset[i
                 yield frozenset(chosen), inside - frozenset(chosen)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     contractions(5, (3, 50, 10**4, 10**5)),
     st.lists(st.sampled_from([None, 10, 1000, 10**5, 10**6]), min_size=5, max_size=5),

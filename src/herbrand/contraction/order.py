@@ -35,8 +35,8 @@ from herbrand.contraction.expression import Axes
 FEW_OPERANDS = 10
 """Up to this many, the search over pairs takes milliseconds."""
 
-FEWEST_OPERANDS = 4
-"""Up to this many, operands that share no axis may meet as well: seldom cheaper, and many more trees."""
+FEWER_OPERANDS = 8
+"""Up to this many, operands that share no axis, or none but the output's, may meet too: many more trees."""
 
 RESCORED_DEGREE = 64
 """Axes with more neighbours are scored again only when they come up, which keeps hubs from costing n²."""
@@ -233,7 +233,7 @@ def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> l
     inputs = [frozenset(axes) for axes in operands]
     bound = frozenset(output).intersection(*[frozenset(chain(*operands))])
     # Not paths.optimal: it remembers what a pair of operands leaves, though that depends on the others.
-    search = paths.DynamicProgramming(minimize="flops", search_outer=len(operands) <= FEWEST_OPERANDS)
+    search = paths.DynamicProgramming(minimize="flops", search_outer=len(operands) <= FEWER_OPERANDS)
     pairs = search(inputs, bound, dict(sizes), None) if len(operands) > 2 else [(0, 1)]
     return _joins(operands, output, paths.linear_to_ssa(pairs))
 

@@ -29,7 +29,7 @@ Drawn = tuple[str, Universe]
 MOST_WORLDS = 400
 random_theories = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=25,
+    max_examples=18,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -37,7 +37,7 @@ from tests.program_generators import models
 
 random_theories = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

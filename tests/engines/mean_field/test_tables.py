@@ -17,7 +17,7 @@ from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.program.evidence import codes_of
 from herbrand.program.template import FALSE, TRUE
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=20)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 SIZE = 3
 
