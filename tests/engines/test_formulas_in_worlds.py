@@ -17,7 +17,7 @@ from tests.program_generators import PREDICATES, anchored, models
 GIVE_WORLDS = ["exact", "lifted"]
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=8,
+    max_examples=3,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -61,7 +61,7 @@ def test_any_formula(engine: str, model: tuple[s.Theory, Universe], query: s.For
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", GIVE_WORLDS)
-@settings(generated, max_examples=500)
+@settings(generated, max_examples=300)
 @given(models(hard=True), anchored)
 def test_any_formula_at_length(engine: str, model: tuple[s.Theory, Universe], query: s.Formula) -> None:
     assert_holds_there(*model, query, engine)

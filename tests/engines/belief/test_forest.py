@@ -23,7 +23,7 @@ from herbrand.program.ground import ground
 from tests.engines.belief.energies import edges_of, energy
 from tests.engines.belief.theories import SENTENCES, declarations
 
-quick = settings(deadline=None, max_examples=100)
+quick = settings(deadline=None, max_examples=40)
 
 
 @st.composite

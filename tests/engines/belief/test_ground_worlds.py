@@ -67,15 +67,15 @@ def test_a_ground_graph_weighs_worlds_as_they_weigh(
     """Quantifiers, many values, hard statements, evidence of every kind; and with tables that never fit."""
     monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
     dice = random.Random(most_entries)
-    possible = sum(assert_weighs_worlds(*theory(seed), dice) for seed in range(60))
-    assert possible > 200
+    possible = sum(assert_weighs_worlds(*theory(seed), dice) for seed in range(26))
+    assert possible > 80
 
 
 @pytest.mark.slow
 def test_ground_graphs_weigh_worlds_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     for most_entries in (NARROW, 12, 1024):
         monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
-        for seed in range(1000, 2000):
+        for seed in range(1000, 1400):
             assert_weighs_worlds(*theory(seed), random.Random(seed))
 
 
@@ -132,7 +132,7 @@ def test_a_graph_of_classes_weighs_even_worlds_as_they_weigh(
 ) -> None:
     monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
     dice = random.Random(most_entries)
-    for seed in range(100, 160):
+    for seed in range(100, 126):
         assert_weighs_even_worlds(*theory(seed), dice)
 
 

@@ -17,7 +17,7 @@ from herbrand.engines.belief.kernels import NEVER, flood, sweep, totals
 from herbrand.engines.belief.messages import no_messages
 from tests.engines.belief.energies import edges_of
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=30)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

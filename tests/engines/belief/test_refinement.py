@@ -111,11 +111,11 @@ def assert_coarsest(graph: FactorGraph) -> int:
 def test_classes_are_the_coarsest_that_hold() -> None:
     """No more is told apart than must be, and no less; random theories and symmetric ones."""
     fewer = 0
-    for seed in range(400, 414):
+    for seed in range(400, 410):
         graph = graph_of(theory(seed)[0])
         if graph is not None and graph.axis_count:
             fewer += assert_coarsest(graph) < graph.axis_count
-    assert fewer > 2
+    assert fewer > 1
     constants = ("c0", "c1", "c2")
     for sentence in SENTENCES[:-1]:
         graph = graph_of("\n".join([*declarations(constants), f"0.5: {sentence}", 'p("c0")']))
@@ -126,7 +126,7 @@ def test_classes_are_the_coarsest_that_hold() -> None:
 def test_messages_on_the_collapsed_graph_are_the_same() -> None:
     """Edge by edge, round after round."""
     compared = 0
-    for seed in range(430, 450):
+    for seed in range(430, 444):
         graph = graph_of(theory(seed)[0])
         small = lifted(graph, 1.0) if graph is not None and graph.axis_count else None
         if graph is None or small is None:
@@ -152,11 +152,11 @@ def test_messages_on_the_collapsed_graph_are_the_same() -> None:
                 again[small.axis_class], abs=1e-9, nan_ok=True
             )
             assert bethe(graph, one) == pytest.approx(bethe(small.graph, other), abs=1e-8)
-    assert compared > 8
+    assert compared > 4
 
 
 def test_what_is_collapsed_is_not_collapsed_again() -> None:
-    for seed in range(430, 445):
+    for seed in range(430, 440):
         graph = graph_of(theory(seed)[0])
         small = lifted(graph, 1.0) if graph is not None and graph.axis_count else None
         if small is not None:

@@ -77,8 +77,8 @@ def test_a_state_of_each_block_is_a_possible_world(
 ) -> None:
     """And every possible world is one; with hard statements as tables, and as helpers."""
     monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
-    hard = [seed for seed in range(700) if "hard: " in theory(seed)[0]][:22]
-    assert sum(assert_states_are_worlds(*theory(seed)) for seed in hard) > 4
+    hard = [seed for seed in range(700) if "hard: " in theory(seed)[0]][:14]
+    assert sum(assert_states_are_worlds(*theory(seed)) for seed in hard) > 2
 
 
 T = 'type t = {"a", "b", "c"}\npredicate p(t)\npredicate q(t)\n'

@@ -140,7 +140,7 @@ def test_explanations_share_out_what_walking_through_worlds_shares_out(
     opinions = [(atom, True, math.log(p) - math.log(1 - p)) for atom, p in soft]
     universe = Universe({"t": ("c0", "c1")}, PREDICATES, known, frozenset(), opinions)
     theory = hb.parse("\n".join([SMALL, *facts, stated]))
-    for atom in (("p", ("c0",)), ("rain", ()), ("f", ("c1", "c0"))):
+    for atom in [("f", ("c1", "c0")) if "rain =>" in stated else ("p", ("c0",))]:
         base, value, expected = attributions(universe, theory.formulas, atom, True)
         why = hb.Model(theory).explain(text(atom), engine="lifted")
         assert isinstance(why, Explanation)
@@ -201,7 +201,7 @@ def test_a_formula_that_cannot_be_counted_is_asked_of_the_ground() -> None:
 
 
 def test_operations_beyond_the_limit_are_told_with_both_numbers() -> None:
-    program = model(25, "0.1: p(x) and f(x, y) => p(y)\n0.1: q(x) and f(x, y) => q(y)").program
+    program = model(8, "0.1: p(x) and f(x, y) => p(y)\n0.1: q(x) and f(x, y) => q(y)").program
     told = Lifted(most_operations=1e3).supports(program, Question())
     assert not told.possible
     assert "counting would take about" in told.reason and "at most 1e+03 are allowed" in told.reason

@@ -81,7 +81,7 @@ def test_a_cell_is_a_choice_of_values(sizes: tuple[int, ...]) -> None:
 
 def test_every_own_atom_that_matters_is_in_one_family() -> None:
     """And no term speaks, of one element, of two families."""
-    for found, _ in scenes(30):
+    for found, _ in scenes(18):
         owned = [(family.type, own) for family in found.families for own in family.owns]
         assert len(set(owned)) == len(owned)
         for number, family in enumerate(found.families):
@@ -101,7 +101,7 @@ def test_every_own_atom_that_matters_is_in_one_family() -> None:
 
 def test_a_class_knows_what_is_known_of_its_elements() -> None:
     """Possible cells and opinions, as facts give them; elements of one class are told the same."""
-    for found, universe in scenes(30, 540):
+    for found, universe in scenes(18, 540):
         for family, elements in zip(found.families, found.elements, strict=True):
             assert elements.count == element_count(family.type, found.program)
             for element in range(elements.count):
@@ -133,7 +133,7 @@ def test_own_atoms_are_looked_up_by_their_codes() -> None:
 
 @pytest.mark.parametrize("by_class", [False, True])
 def test_pools_part_the_elements_of_each_family(by_class: bool) -> None:
-    for seed in range(500, 540):
+    for seed in range(500, 524):
         try:
             found = scene(theory(seed, liftable=True)[0], by_class)
         except (NotLiftableError, HerbrandError):
@@ -221,7 +221,7 @@ def test_binary_predicates_that_a_formula_ties_are_one_group() -> None:
 def test_what_is_known_of_each_pair() -> None:
     """Its pattern, or that of nearly all pairs, says of each atom what facts say."""
     unusual = 0
-    for found, universe in scenes(40, 600):
+    for found, universe in scenes(25, 600):
         for group, knowledge in zip(found.groups, found.knowledge, strict=True):
             left, right = (found.program.domain(name) for name in group.types)
             listed = {
@@ -241,7 +241,7 @@ def test_what_is_known_of_each_pair() -> None:
                     known, added = told(universe, (name, ordered))
                     assert pattern.values[place] == known
                     assert pattern.opinions[place].tolist() == pytest.approx(added)
-    assert unusual > 15
+    assert unusual > 5
 
 
 def test_a_pattern_seen_from_the_other_element() -> None:
