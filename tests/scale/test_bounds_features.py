@@ -18,6 +18,10 @@ from tests.scale.test_bounds import Here
 
 OPEN_FACTS = {"facts of open predicates"}
 SERVED = [name for name in CASES if name not in OPEN_FACTS]
+SOME = [
+    name if place % 6 == 0 else pytest.param(name, marks=pytest.mark.slow)
+    for place, name in enumerate(SERVED)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +43,7 @@ def same(found: Bounds, expected: Bounds) -> None:
     np.testing.assert_allclose(found.upper, expected.upper, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize("name", SOME)
 def test_intervals_are_those_of_memory_and_hold_the_truth(name: str, tmp_path: Path) -> None:
     """Beside all worlds, too; small parts tell each other what large ones know at once."""
     theory, worlds, _ = within(name)
@@ -51,7 +55,7 @@ def test_intervals_are_those_of_memory_and_hold_the_truth(name: str, tmp_path: P
         assert row.lower <= truth[0] + 1e-6 and truth[1] <= row.upper + 1e-6
 
 
-@pytest.mark.parametrize("name", SERVED[::4])
+@pytest.mark.parametrize("name", SERVED[1::20])
 def test_the_markov_condition_counts_as_in_memory(name: str, tmp_path: Path) -> None:
     theory, _, _ = within(name)
     same(on_duckdb(tmp_path, theory), hb.Model(theory).bound(engine="ariel"))
@@ -80,7 +84,7 @@ def test_what_is_asked_for_is_a_selection_of_everything(tmp_path: Path) -> None:
     theory = hb.parse(LINKED + 'P(s("a")) >= 0.5')
     whole = on_duckdb(tmp_path, theory, facts=FACTS)
     ends = {row.query: (row.lower, row.upper) for row in whole.rows()}
-    for queries in (['s("b")'], ['s("e")', 's("a")', 's("e")'], ["s"], ["P(s(x))"]):
+    for queries in (['s("e")', 's("a")', 's("e")'], ["P(s(x))"]):
         found = on_duckdb(tmp_path, theory, *queries, facts=FACTS)
         assert [(row.lower, row.upper) for row in found.rows()] == [ends[row.query] for row in found.rows()]
         assert len(found.queries) == (5 if queries[0] in ("s", "P(s(x))") else len(queries))
@@ -112,7 +116,7 @@ def test_equal_rows_are_one_fact_and_their_order_is_no_matter(tmp_path: Path) ->
 def test_the_order_of_statements_is_no_matter(tmp_path: Path) -> None:
     lines = (LINKED + 'P(s("a")) >= 0.5\nP(s(x) or s(y)) <= 0.95').splitlines()
     expected = on_duckdb(tmp_path, hb.parse("\n".join(lines)), facts=FACTS)
-    for number, order in enumerate((lines[::-1], lines[3:] + lines[:3])):
+    for number, order in enumerate((lines[3:] + lines[:3],)):
         folder = tmp_path / str(number)
         folder.mkdir()
         same(on_duckdb(folder, hb.parse("\n".join(order)), facts=FACTS), expected)
@@ -121,7 +125,7 @@ def test_the_order_of_statements_is_no_matter(tmp_path: Path) -> None:
 def test_parts_of_any_size_come_to_the_same_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theory = hb.parse(LINKED + 'P(s("a")) >= 0.5')
     expected = hb.Model(theory, FACTS).bound(engine="ariel")
-    for size, shelf in ((1, 1), (2, 3), (1000, 16)):
+    for size, shelf in ((2, 3), (1000, 16)):
         monkeypatch.setattr(parts, "SENTENCES_A_PART", size)
         monkeypatch.setattr(parts, "PARTS_A_SHELF", shelf)
         folder = tmp_path / str(size)
@@ -134,7 +138,7 @@ def test_parts_of_any_size_come_to_the_same_rest(tmp_path: Path, monkeypatch: py
 def test_sweeps_narrow_and_never_widen(tmp_path: Path) -> None:
     theory = hb.parse(LINKED + 'P(s("a")) >= 0.8\nP(s("e")) <= 0.7')
     before = None
-    for sweeps in (1, 2, 3, 50):
+    for sweeps in (1, 50):
         found = on_duckdb(tmp_path, theory, facts=FACTS, iterations=sweeps)
         if before is not None:
             assert (found.lower >= before.lower - 1e-12).all() and (found.upper <= before.upper + 1e-12).all()
@@ -166,6 +170,7 @@ def test_mistakes_are_told_as_in_memory(text: str, told: str, tmp_path: Path) ->
         hb.Model(hb.parse(theory), FACTS).bound(engine="ariel")
 
 
+@pytest.mark.slow
 def test_atoms_with_numbers_near_the_end_of_64_bits(tmp_path: Path) -> None:
     """Three arguments over two million constants: pairs of such atoms are told apart all the same."""
     large = "type t = 1..2000000\npredicate r(t, t, t)\n"

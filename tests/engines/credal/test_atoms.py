@@ -21,7 +21,7 @@ from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Atom, Constant, Variable
 
-some = settings(deadline=None, max_examples=40)
+some = settings(deadline=None, max_examples=20)
 CONSTANTS = ["a", "b", "1", "it's", 'say "hi"', "é", "日本", " ", "", "a\nb", "`"]
 NAMES = ["p", "rain", "two words", "P", "hard", "exists", "über", "x1"]
 

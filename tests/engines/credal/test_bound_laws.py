@@ -14,7 +14,7 @@ from herbrand.answers.bounds import Bounds
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.oracles.ariel import Sentence
 
-some = settings(deadline=None, max_examples=12, phases=[Phase.reuse, Phase.generate])
+some = settings(deadline=None, max_examples=4, phases=[Phase.reuse, Phase.generate])
 seeds = st.integers(0, 2**32 - 1)
 NEAR = 2e-5
 

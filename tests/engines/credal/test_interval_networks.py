@@ -15,7 +15,7 @@ from herbrand.errors import ContradictionError
 from tests.oracles.interval_networks import IntervalNetwork, Table, some_networks
 
 few = settings(deadline=None, max_examples=6, phases=[Phase.reuse, Phase.generate])
-many = settings(deadline=None, max_examples=25, phases=[Phase.reuse, Phase.generate])
+many = settings(deadline=None, max_examples=15, phases=[Phase.reuse, Phase.generate])
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 EVENTS = ["x0", "not x1", "x2", "x0 and not x2", "x1 or x2", "x0 xor x1", "(x0 and x1) or (x2 and not x1)"]
 CONDITIONS = [None, "x2", "not x2", "x0", "x1 and x2", "x1 or not x2", "x0 xor x2", "not (x0 and x1)"]
@@ -124,7 +124,7 @@ def test_one_observation_in_a_chain_is_exact_by_messages(
 def test_facts_condition_as_what_is_given_does(engine: str) -> None:
     pytest.importorskip("pyscipopt")
     rng = np.random.default_rng(5)
-    for network in itertools.islice(some_networks(rng, 3, 1), 4):
+    for network in itertools.islice(some_networks(rng, 3, 1), 2):
         if network.interval("x0", "x2 and not x1") is None:
             continue
         given = asked(network, "x0", "x2 and not x1", engine)

@@ -14,7 +14,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, Statement, components, cyclic_atoms, graph_of
 from herbrand.engines.credal.network import Network
 
-some = settings(deadline=None, max_examples=60)
+some = settings(deadline=None, max_examples=30)
 Pairs = list[tuple[int, int]]
 
 

@@ -19,7 +19,7 @@ from herbrand.engines.credal.shape import GroundFormula
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import bayesian, independent
 
-some = settings(deadline=None, max_examples=25)
+some = settings(deadline=None, max_examples=10)
 seeds = st.integers(0, 2**32 - 1)
 TABLES = """
 predicate a

@@ -20,7 +20,7 @@ from herbrand.facts.domain import Domain
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import BoundRows, Theory
 
-some = settings(deadline=None, max_examples=40)
+some = settings(deadline=None, max_examples=20)
 NAMES = ["a", "b", "c", "d"]
 
 

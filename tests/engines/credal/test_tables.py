@@ -23,7 +23,7 @@ from herbrand.engines.credal.tables import TableProgram, table_program
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 
-some = settings(deadline=None, max_examples=40)
+some = settings(deadline=None, max_examples=15)
 seeds = st.integers(0, 2**32 - 1)
 
 

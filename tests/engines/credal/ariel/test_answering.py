@@ -21,7 +21,7 @@ from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import BudgetError, ContradictionError
 from tests.engines.credal.ariel.networks import bayesian, independent
 
-some = settings(deadline=None, max_examples=30)
+some = settings(deadline=None, max_examples=12)
 seeds = st.integers(0, 2**32 - 1)
 CHAIN = (
     "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]\n"

@@ -30,7 +30,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import independent
 
-some = settings(deadline=None, max_examples=40)
+some = settings(deadline=None, max_examples=12)
 seeds = st.integers(0, 2**32 - 1)
 
 

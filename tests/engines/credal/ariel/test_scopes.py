@@ -13,7 +13,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import bayesian, independent
 
-some = settings(deadline=None, max_examples=30)
+some = settings(deadline=None, max_examples=10)
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -16,7 +16,7 @@ from herbrand.engines.credal.ariel.trees import Table, Tree, chance_of, log_odds
 from tests.oracles.interval_networks import IntervalNetwork
 from tests.oracles.interval_networks import Table as Rows
 
-some = settings(deadline=None, max_examples=60)
+some = settings(deadline=None, max_examples=25)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 UNIT = (0.0, 1.0)
 
@@ -173,7 +173,7 @@ def test_features_alone_are_exact(rng: np.random.Generator, count: int) -> None:
     assert star.posterior(observed) == pytest.approx(star_corners(star, observed), abs=1e-9)
 
 
-@some
+@settings(some, max_examples=8)
 @given(seeds)
 def test_a_rule_narrows_and_keeps_every_point_that_satisfies_it(rng: np.random.Generator) -> None:
     given_class, otherwise = ({f: interval(rng) for f in range(2)} for _ in range(2))
