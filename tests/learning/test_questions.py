@@ -148,7 +148,7 @@ def scored(weights: Answers, rights: list[dict[int, float]], order: Sequence[int
 
 
 class TestScored:
-    @settings(max_examples=80, deadline=None, phases=PHASES)
+    @settings(max_examples=40, deadline=None, phases=PHASES)
     @given(answered(), st.randoms(use_true_random=False))
     def test_by_loops_whatever_the_order_of_answers(self, drawn: Any, random: Any) -> None:
         weights, rights = drawn
@@ -167,7 +167,7 @@ class TestScored:
             hits.append(sum(answer in right for answer in best) / max(len(best), 1))
         assert found.accuracy().tolist() == pytest.approx(hits)
 
-    @settings(max_examples=80, deadline=None, phases=PHASES)
+    @settings(max_examples=40, deadline=None, phases=PHASES)
     @given(answered(), st.sampled_from(sorted(LOSSES)))
     def test_losses_are_of_the_right_answers_that_have_a_proof(self, drawn: Any, loss: str) -> None:
         weights, rights = drawn

@@ -180,7 +180,7 @@ def test_the_bound_of_mean_field_is_one(tmp_path: Path) -> None:
     log_partition, _, _ = exact_answers(universe, theory.formulas)
     bounds = [
         on_database(theory, tmp_path, engine="mean-field", iterations=iterations).log_partition
-        for iterations in (1, 4, 30)
+        for iterations in (1, 20)
     ]
     assert all(bound is not None and bound <= log_partition + 1e-9 for bound in bounds)
 
