@@ -70,7 +70,8 @@ class TestPredictor:
             getattr(predictor.forms[form], part).detach() for part in ("bias", "linear", "bilinear")
         )
         for number, row in enumerate(rows.tolist()):
-            numbers = [n for kind, place in zip(kinds, row, strict=True) for n in tables[kind][place].tolist()]
+            own = zip(kinds, row, strict=True)
+            numbers = [n for kind, place in own for n in tables[kind][place].tolist()]
             for value in range(len(bias)):
                 expected = float(bias[value]) + sum(
                     n * float(w) for n, w in zip(numbers, linear[value], strict=True)
