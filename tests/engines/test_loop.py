@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from herbrand.answers.status import out_of_iterations
 from herbrand.engines import registry
 from herbrand.engines.loop import Limits, run
 from tests.conftest import Outcome
@@ -48,6 +49,8 @@ def test_an_iteration_limit_is_told() -> None:
     _, status = ran(Limits(tolerance=0.0, iterations=3))
     assert (status.converged, status.iterations) == (False, 3)
     assert status.advice == "stopped after 3 iterations; allow more by --iterations"
+    assert ran(Limits(tolerance=0.0, iterations=1))[1].advice.startswith("stopped after 1 iteration;")
+    assert out_of_iterations(1_200).startswith("stopped after 1,200 iterations;")
 
 
 def test_a_time_limit_is_told() -> None:

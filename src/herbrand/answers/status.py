@@ -27,7 +27,8 @@ class Status:
 
 def out_of_iterations(steps: int) -> str:
     """The advice where a run had no more steps to make."""
-    return f"stopped after {steps} iterations; allow more by --iterations"
+    counted = "1 iteration" if steps == 1 else f"{steps:,} iterations"
+    return f"stopped after {counted}; allow more by --iterations"
 
 
 def out_of_time(seconds: float) -> str:
