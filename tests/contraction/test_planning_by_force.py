@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from herbrand.contraction import Contraction, Plan, Statistics, plan, planner, sparse_plan
 from herbrand.contraction.expression import Axes
+from herbrand.contraction.order import contraction_order
 from herbrand.contraction.steps import Step
 
 MANY = settings(max_examples=60, deadline=None)
@@ -264,3 +265,9 @@ def test_named_shapes(name: str) -> None:
     prices = Prices(asked)
     best = min(map(prices.of, trees(frozenset(range(len(asked.operands))))))
     assert visited(plan(asked, [Statistics(one) for one in listed])) == best
+
+
+def test_where_it_costs_no_more_operands_meet_in_their_own_order() -> None:
+    sizes = {"x": 50, "y": 50}
+    first, second = contraction_order((("x",), ("x", "y"), ("y",)), (), sizes)
+    assert set(first.slots) == {0, 1} and set(second.slots) == {2, 3}

@@ -8,8 +8,8 @@ sums are always its leading axes and no table is ever transposed on the way.
 >>> chain = Contraction.parse("a b, b c, c d -> a d", {"a": 5, "b": 5, "c": 5, "d": 5})
 >>> for step in dense_route(Term(1, chain), algebra_named("real"), itemsize=8).steps:
 ...     print(step, step.shapes)
-c b, c d -> b d ((5, 5, 1), (5, 1, 5))
-b a, b d -> a d ((5, 5, 1), (5, 1, 5))
+b a, b c -> c a ((5, 1, 5), (5, 5, 1))
+c d, c a -> a d ((5, 1, 5), (5, 5, 1))
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from opt_einsum import paths
 
@@ -37,6 +38,9 @@ FEW_OPERANDS = 10
 
 FEWER_OPERANDS = 8
 """Up to this many, operands that share no axis, or none but the output's, may meet too: many more trees."""
+
+IN_ORDER = 4
+"""Up to this many meet in their own order where that costs no more: tables are then read as they lie."""
 
 RESCORED_DEGREE = 64
 """Axes with more neighbours are scored again only when they come up, which keeps hubs from costing n²."""
@@ -232,10 +236,23 @@ def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> l
         return []
     inputs = [frozenset(axes) for axes in operands]
     bound = frozenset(output).intersection(*[frozenset(chain(*operands))])
-    # Not paths.optimal: it remembers what a pair of operands leaves, though that depends on the others.
-    search = paths.DynamicProgramming(minimize="flops", search_outer=len(operands) <= FEWER_OPERANDS)
-    pairs = search(inputs, bound, dict(sizes), None) if len(operands) > 2 else [(0, 1)]
-    return _joins(operands, output, paths.linear_to_ssa(pairs))
+    searches: list[Any] = [
+        paths.DynamicProgramming(minimize="flops", search_outer=len(operands) <= FEWER_OPERANDS)
+    ]
+    if len(operands) <= IN_ORDER:  # not alone: it remembers what a pair leaves, though the others decide that
+        searches.insert(0, paths.optimal)
+    found = [search(inputs, bound, dict(sizes), None) for search in searches]
+    joins = [_joins(operands, output, paths.linear_to_ssa(pairs)) for pairs in found]
+    return min(joins, key=lambda trees: _entries(trees, operands, sizes))
+
+
+def _entries(joins: Sequence[Join], operands: Sequence[Axes], sizes: Mapping[str, int]) -> int:
+    """Of all tables that the joins run over."""
+    axes_of = [*operands, *(join.axes for join in joins)]
+    return sum(
+        math.prod(sizes[axis] for axis in set(chain.from_iterable(axes_of[slot] for slot in join.slots)))
+        for join in joins
+    )
 
 
 def _by_elimination(operands: list[Axes], output: Axes, order: Iterable[str]) -> list[Join]:
