@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.induction_runs import KEPT
+from herbrand.induction.machine import SPREAD, draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.worlds.graphs import erdos_renyi
 
@@ -90,6 +91,7 @@ def train(seed: int = 0, batches: int = 3_000, batch: int = 16) -> dict[str, flo
     seen, unseen = split()
     reader = Reader()
     machine = TargetMachine((0, CLASSES, 1), target_arity=1, depth=4, breadth=2)
+    draw_weights(machine, seed, spread=SPREAD)
     weights = [*reader.parameters(), *machine.parameters()]
     optimiser = torch.optim.Adam(weights, lr=0.003)
     began = time.process_time()

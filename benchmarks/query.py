@@ -152,9 +152,7 @@ def _proof(rules: str, facts: object) -> Proof:
     theory = hb.parse(rules)
     signature = hb.Model(theory).signature
     sources = fact_sources(facts)
-    return Proof.of(
-        theory.rules, *load_facts(theory.facts, signature, sources)
-    )
+    return Proof.of(theory.rules, *load_facts(theory.facts, signature, sources))
 
 
 # Random relations
