@@ -294,7 +294,6 @@ class Model:
 
     def _rules(self, engine: Any, given: tuple[str, ...]) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals."""
-        self._refuse_on()
         if (engine, given) not in self._queried:
             self._queried[engine, given] = engine.of(self._knowledge.rules, *self._knowledge.facts(given))
         return self._queried[engine, given]
@@ -326,7 +325,6 @@ class Model:
         too_large = facts_too_large(every, settings.get("memory"))
         if too_large is not None:
             return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, told), note)
-        self._refuse_on()
         stated = map(self._knowledge.open_facts, separate)  # read once all options are known to be good
         return methods.learned(method, self._knowledge.used, stated, *aim, told)
 

@@ -234,6 +234,8 @@ def _sum_lone_axes(operands: Sequence[Axes], output: Axes) -> list[Join]:
 def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> list[Join]:
     if len(operands) < 2:
         return []
+    if len(operands) == 2:
+        return _joins(operands, output, [(0, 1)])
     inputs = [frozenset(axes) for axes in operands]
     bound = frozenset(output).intersection(*[frozenset(chain(*operands))])
     searches: list[Any] = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -167,17 +167,14 @@ class Exact:
 
     def _formula_rows(self, state: State, found: Found) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
-        parts = _Parts(state.network, state.elimination.labels)
-        look_up = by_number(state.ground, found.shares)
-        world = ChosenWorld(state.ground.evidence, look_up, budget(self.memory))
-
-        def probability(formula: Formula) -> float:
-            if state.question.most_probable:
-                return float(world.holds(formula))
-            return self._probability(state, found, parts, formula)
-
+        if state.question.most_probable:
+            look_up = by_number(state.ground, found.shares)
+            probability = ChosenWorld(state.ground.evidence, look_up, budget(self.memory)).holds
+        else:
+            parts = _Parts(state.network, state.elimination.labels)
+            probability = partial(self._probability, state, found, parts)
         return tuple(
-            Row(show_formula(said), None, (), probability(closed))
+            Row(show_formula(said), None, (), float(probability(closed)))
             for asked in state.question.formulas
             for said, closed in instances(asked, state.ground.program)
         )

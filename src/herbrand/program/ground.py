@@ -93,6 +93,11 @@ class LatentAtoms:
         """The numbers of atoms that are latent."""
         return self.start[predicate] + np.searchsorted(self.codes[predicate], codes)
 
+    def atom(self, number: int) -> tuple[str, np.ndarray]:
+        """The predicate and the code [1] of the atom with a number."""
+        name = next(name for name in reversed(self.start) if self.start[name] <= number)
+        return name, self.codes[name][[number - self.start[name]]]
+
 
 @dataclass(frozen=True, eq=False)
 class Ground:

@@ -30,10 +30,7 @@ Said = tuple[str, tuple[tuple[str, Value], ...]]
 def opinion_on(compiled: Compiled, axis: int) -> Said:
     """Soft evidence as what is said on the axis of an atom, of a graph that was grounded."""
     assert compiled.ground is not None
-    atoms = compiled.ground.atoms
-    name = max((name for name, start in atoms.start.items() if start <= axis), key=atoms.start.__getitem__)
-    code = atoms.codes[name][[axis - atoms.start[name]]]
-    return soft_evidence_on(compiled.evidence.atom_text(name, code)[0])
+    return soft_evidence_on(compiled.evidence.atom_text(*compiled.ground.atoms.atom(axis))[0])
 
 
 def soft_evidence_on(atom: str) -> Said:

@@ -185,12 +185,14 @@ class Asked:
 
     def _telling(self, pieces: set[int]) -> list[int]:
         """The pieces with facts that may tell something of these."""
-        cyclic = self._cyclic(pieces)
-        return [
-            piece
-            for piece in sorted(self._facts_of)
-            if piece in pieces or not self.markov or (cyclic and self._cyclic([piece]))
-        ]
+        if not self.markov:
+            return sorted(self._facts_of)
+        near = pieces | self._cyclic_with_facts if self._cyclic(pieces) else pieces
+        return sorted(near & self._facts_of.keys())
+
+    @cached_property
+    def _cyclic_with_facts(self) -> set[int]:
+        return {piece for piece in self._facts_of if self._cyclic([piece])}
 
 
 def _table(shape: Shape, place: dict[int, int]) -> np.ndarray:

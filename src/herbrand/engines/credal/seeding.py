@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.engine import outer_interval, outer_intervals
+from herbrand.engines.credal.ariel.engine import Run, outer_run
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.question import Query
@@ -43,7 +43,11 @@ class Seeds:
         """``None`` also where there is a contradiction: the search finds it, and names the statements."""
         if len(self.network) > MOST_SENTENCES:
             return None
-        return outer_intervals(self.network, self.markov, self.seconds)
+        return self._run.outer_intervals()
+
+    @cached_property
+    def _run(self) -> Run:
+        return outer_run(self.network, self.markov, self.seconds)
 
     def interval(self, atom: int) -> tuple[float, float]:
         """Between these lies the probability of an atom of the network."""
@@ -56,7 +60,7 @@ class Seeds:
         """Between these lies what is asked for, the facts given."""
         if self._intervals is None:
             return 0.0, 1.0
-        lower, upper = outer_interval(self.network, query, self._intervals, self.markov)
+        lower, upper = self._run.outer_interval(query, *self._intervals)
         return max(0.0, lower - SLACK), min(1.0, upper + SLACK)
 
     def added_to(self, part: Part) -> Part:

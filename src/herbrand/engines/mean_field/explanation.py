@@ -120,9 +120,7 @@ class _Case:
         problem, count = self.problem, len(self.problem.weights)
         if problem.clip is None:
             return [1.0] * count
-        names = list(self.atoms.codes)
-        name = [n for n in names if self.atoms.start[n] <= self.number][-1]
-        code = self.atoms.codes[name][[self.number - self.atoms.start[name]]]
+        name, code = self.atoms.atom(self.number)
         place = int(problem.unknowns.tables[name].positions(code)[0])
         return shares(
             problem.unknowns,

@@ -157,10 +157,10 @@ class _Reading:
         index = domains[type_name].index_of(constant.value)
         if index is not None:
             return index
-        absent = absence(constant.value, domains[type_name], constant.span)
         domain = domains[type_name]
-        kinds = {isinstance(value, str) for value in (*list(domain)[:1], constant.value)}
-        if self._is_told(type_name) or not self._is_seen(constant) or len(kinds) > 1:
+        absent = absence(constant.value, domain, constant.span)
+        mixed = len(domain) and (domain.kind == "text") != isinstance(constant.value, str)
+        if self._is_told(type_name) or not self._is_seen(constant) or mixed:
             raise LanguageError([absent])
         raise NarrowError((type_name,), constant.value, absent)
 

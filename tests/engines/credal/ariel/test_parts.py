@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.ariel.engine import outer_intervals
+from herbrand.engines.credal.ariel.engine import outer_run
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
@@ -148,7 +148,7 @@ def test_a_part_swept_elsewhere_finds_what_messages_find(seed: int, markov: bool
     single = single_atoms(every, count)
     swept = part.swept(single[0][part.atoms], single[1][part.atoms])
     lower[part.atoms], upper[part.atoms] = swept
-    engine = outer_intervals(network, markov)
+    engine = outer_run(network, markov).outer_intervals()
     assert engine is not None
     mine = np.arange(count)[np.isin(np.arange(count), part.atoms)]
     assert lower[mine] == pytest.approx(engine[0][mine], abs=1e-5)
@@ -188,7 +188,7 @@ def test_parts_that_tell_each_other_come_to_the_same_rest(seed: int) -> None:
         assert (lower <= truth + 1e-6).all() and (truth <= upper + 1e-6).all()
         if max(abs(lower - before[0]).max(), abs(upper - before[1]).max()) < 1e-9:
             break
-    engine = outer_intervals(network)
+    engine = outer_run(network).outer_intervals()
     assert engine is not None
     assert lower == pytest.approx(engine[0], abs=1e-5) and upper == pytest.approx(engine[1], abs=1e-5)
 
@@ -208,6 +208,6 @@ def test_a_part_that_contradicts_itself_names_its_places() -> None:
     assert set(part.atoms[found.value.atoms].tolist()) <= {0, 1, 2}
     low = np.zeros(3)
     high = np.array([0.05, 1.0, 1.0])
-    assert outer_intervals(network) is not None
+    assert outer_run(network).outer_intervals() is not None
     with pytest.raises(FoundContradictionError):
         part.swept(low, high[np.argsort(part.atoms)])

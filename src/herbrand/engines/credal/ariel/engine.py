@@ -107,7 +107,7 @@ class Ariel:
         run = self._started(network, time.perf_counter())
 
         def answer(changed: Network) -> Interval:
-            other = _Run(self, changed, run.links, np.inf)
+            other = Run(self, changed, run.links, np.inf)
             lower, upper, _ = other.settled(None)
             return other.interval(query, lower, upper)
 
@@ -121,7 +121,7 @@ class Ariel:
     def _bytes(self, network: Network) -> int:
         return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
 
-    def _started(self, network: Network, began: float) -> _Run:
+    def _started(self, network: Network, began: float) -> Run:
         size = self._bytes(network)
         if size > budget(self.memory):
             raise BudgetError(
@@ -130,33 +130,16 @@ class Ariel:
                 hint="allow more by --memory",
             )
         links = Links.of(network) if self.markov else None
-        return _Run(self, network, links, np.inf if self.seconds is None else began + self.seconds)
+        return Run(self, network, links, np.inf if self.seconds is None else began + self.seconds)
 
 
-def outer_intervals(
-    network: Network, markov: bool = True, seconds: float | None = None
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Between these lies the probability of every atom, nothing given; ``None`` where messages contradict."""
-    run = Ariel(seconds=seconds, markov=markov)._started(network, time.perf_counter())
-    try:
-        lower, upper, _ = run._passed(scopes_of(network), None)
-    except FoundContradictionError:
-        return None
-    return lower, upper
-
-
-def outer_interval(
-    network: Network, query: Query, intervals: tuple[np.ndarray, np.ndarray], markov: bool = True
-) -> Interval:
-    """Between these lies what is asked for, where every atom's probability lies in these intervals."""
-    try:
-        return Ariel(markov=markov)._started(network, time.perf_counter()).interval(query, *intervals)
-    except ContradictionError:
-        return 0.0, 1.0
+def outer_run(network: Network, markov: bool = True, seconds: float | None = None) -> Run:
+    """A run whose intervals are outer bounds for another engine."""
+    return Ariel(seconds=seconds, markov=markov)._started(network, time.perf_counter())
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class Run:
     """One run over one network; ``links`` are those of the whole theory, ``None`` without independence."""
 
     engine: Ariel
@@ -203,6 +186,21 @@ class _Run:
         state, status = settle(messages, nothing, nothing, limits, watch, state)
         return (*state.intervals, status)
 
+    def outer_intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Between these lies the probability of every atom, nothing given; ``None`` for a contradiction."""
+        try:
+            lower, upper, _ = self._passed(scopes_of(self.network), None)
+        except FoundContradictionError:
+            return None
+        return lower, upper
+
+    def outer_interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
+        """Between these lies what is asked for, where every atom's probability lies in these intervals."""
+        try:
+            return self.interval(query, lower, upper)
+        except ContradictionError:
+            return 0.0, 1.0
+
     def interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
         """Bounds on one query, from where the messages came to rest."""
         answering = Answering(self.incidence, self.links, lower, upper)
@@ -246,7 +244,7 @@ class _Run:
 
     def _contradicts(self, network: Network) -> bool:
         try:
-            _Run(self.engine, network, self.links, np.inf)._passed(scopes_of(network), None)
+            Run(self.engine, network, self.links, np.inf)._passed(scopes_of(network), None)
         except FoundContradictionError:
             return True
         return False
