@@ -45,8 +45,9 @@ def stored(
     resume: bool = False,
     worlds: Worlds | None = None,
 ) -> tuple[Signature, StoredFacts]:
-    with StoreOf(database.connection) as store:
-        told = (rows, signature, fact_sources(facts), worlds or Worlds(), header)
+    sources = fact_sources(facts)
+    with StoreOf(database.connection, sources) as store:
+        told = (rows, signature, sources, worlds or Worlds(), header)
         return stored_facts(database, store, *told, resume=resume)
 
 
@@ -255,8 +256,9 @@ class TestGoingOn:
         facts = {**self.FACTS, "born": pa.table({"a": ["a"], "b": [1999], "weight": [2.0]})}
         with DuckDB() as database:
             told, found = stored(database, signature, facts)
-            with StoreOf(database.connection) as store:
-                again = kept_facts(database, store, (), signature, fact_sources(facts), Worlds(), True)
+            sources = fact_sources(facts)
+            with StoreOf(database.connection, sources) as store:
+                again = kept_facts(database, store, (), signature, sources, Worlds(), True)
             assert again is not None
             assert domains(again[1]) == domains(found) and again[1].tables == found.tables
             assert known(*again) == known(told, found)
@@ -267,7 +269,7 @@ class TestGoingOn:
         with DuckDB() as database:
             if kept is not None:
                 database.keep(KEPT, kept)
-            with StoreOf(database.connection) as store:
+            with StoreOf(database.connection, ()) as store:
                 assert kept_facts(database, store, (), SIGNATURE, (), Worlds()) is None
 
 

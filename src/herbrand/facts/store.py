@@ -29,6 +29,27 @@ from herbrand.facts.column import ABSENT, Column, Interned, constants
 
 Progress = Callable[[float], None]
 _POLL_SECONDS = 0.1
+_NOTHING_LOADED = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+"""No query fetches an extension, nor takes a variable of this program for a table."""
+
+
+def seal(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[str] = (), folders: Sequence[str] = ()
+) -> None:
+    """Let queries of the connection's database read these files, what lies in these folders, what is attached
+    already, and nothing else, for good: views in a database file are programs of whoever made it."""
+    if connection.execute("SELECT current_setting('enable_external_access')").fetchone() != (True,):
+        return
+    connection.execute("SET allowed_paths = ?", [list(files)])
+    connection.execute("SET allowed_directories = ?", [list(folders)])
+    for name in _NOTHING_LOADED:
+        connection.execute(f"SET {name} = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
 
 
 @dataclass(frozen=True)
@@ -44,6 +65,7 @@ class Store:
 
     def __init__(self) -> None:
         self._names = 0
+        self._sealed: list[Store] = []
 
     def __enter__(self) -> Store:
         return self
@@ -51,6 +73,8 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for store in self._sealed:
+            store.__exit__(kind, error, trace)
         if "connection" in self.__dict__:
             self.connection.close()
         if "_folder" in self.__dict__:
@@ -62,7 +86,8 @@ class Store:
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(":memory:", config={"temp_directory": self._folder.name})
+        settings = {"temp_directory": self._folder.name, **_NOTHING_LOADED}
+        connection = duckdb.connect(":memory:", config=settings)
         connection.execute("SET enable_progress_bar = true")
         connection.execute("SET enable_progress_bar_print = false")
         return connection
@@ -86,6 +111,14 @@ class Store:
         quoted = str(path).replace("'", "''")
         self.connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
         return name
+
+    def sealed(self, path: Path) -> tuple[Store, str]:
+        """A store in which a database file is attached under the name, and which can read no other file."""
+        store = Store()
+        self._sealed.append(store)
+        database = store.attach(path)
+        seal(store.connection)
+        return store, database
 
     def path(self, path: Path) -> str:
         """The path as DuckDB may be given it: a name that it would expand gets another one."""

@@ -213,7 +213,7 @@ class StoredModel:
         rows = tuple(map(parse_literal, given))
         signature = check(self.theory + Theory(rows)) if rows else self.signature
         there = isinstance(database, DuckDB)
-        with StoreOf(database.connection) if isinstance(database, DuckDB) else Store() as store:
+        with StoreOf(database.connection, self.sources) if isinstance(database, DuckDB) else Store() as store:
             sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
             reading = Reading(signature.predicates, self.header)
             elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}

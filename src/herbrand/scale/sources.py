@@ -16,19 +16,26 @@ from herbrand.facts.sources.base import OpenTable, Reading
 from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
 from herbrand.facts.sources.memory import PythonRows
 from herbrand.facts.sources.stored import StoredTable, quoted, stored_table
-from herbrand.facts.store import Store
+from herbrand.facts.store import Store, seal
 
 
 class StoreOf(Store):
-    """Sources are opened in the database that will work on them."""
+    """Sources are opened in the database that will work on them, which reads no other files from then on."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sources: Sequence[FactSource]) -> None:
         super().__init__()
         self.__dict__["connection"] = connection
+        paths = [str(path) for path in map(_path, sources) if path is not None]
+        logs = [f"{path}.wal" for path in paths]  # DuckDB looks for one beside each file that it attaches
+        seal(connection, [*paths, *logs], [self._folder.name])
 
     def __exit__(self, *error: Any) -> None:
         if "_folder" in self.__dict__:
             self._folder.cleanup()
+
+    def sealed(self, path: Path) -> tuple[Store, str]:
+        """This one: its database is sealed as a whole."""
+        return self, self.attach(path)
 
 
 @dataclass(frozen=True)
@@ -54,9 +61,14 @@ def stamps(sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[s
     return [*map(_stamp, sources), *(f"{table.name}, {_size(table)}" for table in opened)]
 
 
-def _stamp(source: FactSource) -> str:
+def _path(source: FactSource) -> Path | None:
     path = getattr(source, "path", None)
-    if isinstance(path, Path):
+    return path if isinstance(path, Path) else None
+
+
+def _stamp(source: FactSource) -> str:
+    path = _path(source)
+    if path is not None:
         return f"{path.absolute()}, {path.stat().st_mtime_ns}"
     rows = source.rows if isinstance(source, PythonRows) else ()
     return f"{source.name}, {hashlib.sha256(repr(rows).encode(errors='replace')).hexdigest()}"

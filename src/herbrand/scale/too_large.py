@@ -17,6 +17,7 @@ from herbrand.facts.source import FactSource
 from herbrand.facts.sources.duckdb_tables import DuckDBFile
 from herbrand.facts.sources.parquet import ParquetFile
 from herbrand.facts.sources.stored import literal
+from herbrand.facts.store import Store
 from herbrand.scale.place import is_enough
 
 BYTES_A_CELL = 45
@@ -65,9 +66,10 @@ def _cells(source: FactSource) -> int:
 
 def _cells_of_database(source: DuckDBFile) -> int:
     wanted = f" AND table_name = {literal(source.predicate)}" if source.predicate is not None else ""
-    with duckdb.connect(str(source.path), read_only=True) as connection:
-        found = connection.execute(
+    with Store() as store:
+        apart, database = store.sealed(source.path)
+        found = apart.connection.execute(
             "SELECT SUM(estimated_size * column_count) FROM duckdb_tables() "
-            f"WHERE schema_name = 'main'{wanted}"
+            f"WHERE database_name = {literal(database)} AND schema_name = 'main'{wanted}"
         ).fetchall()
     return int(found[0][0] or 0)

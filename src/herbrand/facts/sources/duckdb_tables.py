@@ -16,9 +16,10 @@ from pathlib import Path
 import duckdb
 
 from herbrand.errors import FactsError, nearest
+from herbrand.facts.column import Interned
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.stored import StoredTable, literal, quoted, stored_table, unreadable
-from herbrand.facts.store import Store
+from herbrand.facts.store import Progress, Store
 
 _BATCH = 1_000_000
 
@@ -36,7 +37,7 @@ class DuckDBFile(FactSource):
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         try:
-            database = store.attach(self.path)
+            store, database = store.sealed(self.path)
         except duckdb.Error as error:
             raise unreadable(self.name, error) from None
         tables = _tables(store.connection, database, "main")
@@ -86,9 +87,23 @@ class DuckDBRelation(FactSource):
     relation: duckdb.DuckDBPyRelation
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        columns = list(zip(self.relation.columns, map(str, self.relation.types), strict=True))
-        streamed = store.register(self.relation.to_arrow_reader(_BATCH))
-        return [StoredTable(self.name, self.name, store, streamed, columns)]
+        return [StreamedTable(self.name, store, self.relation)]
+
+
+class StreamedTable(StoredTable):
+    """Rows stream from the user's connection only when they are interned: it runs one query at a time."""
+
+    def __init__(self, name: str, store: Store, streamed: duckdb.DuckDBPyRelation) -> None:
+        columns = list(zip(streamed.columns, map(str, streamed.types), strict=True))
+        super().__init__(name, name, store, "", columns)
+        self._streamed = streamed
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        self.relation = self.store.register(self._streamed.to_arrow_reader(_BATCH))
+        try:
+            return super().interned(types, marked=marked, progress=progress)
+        finally:
+            self.store.connection.unregister(self.relation)
 
 
 def _tables(connection: duckdb.DuckDBPyConnection, database: str, schema: str) -> list[str]:

@@ -103,7 +103,12 @@ def stored_table(store: Store, predicate: str, name: str, relation: str, size: i
 
 
 def unreadable(name: str, error: Exception) -> FactsError:
-    """What DuckDB says, in one line."""
+    """What DuckDB says, in one line; names a view that :func:`~herbrand.facts.store.seal` kept from files."""
+    if isinstance(error, duckdb.PermissionException):
+        return FactsError(
+            f"{name} is a view of files outside its database, which are not read",
+            hint="make a table of it there (CREATE TABLE ... AS), or give the files themselves by --facts",
+        )
     reason = str(error).split("\n")[0].partition("Error: ")[2] or str(error).split("\n")[0]
     return FactsError(f"{name} cannot be read: {reason}")
 
