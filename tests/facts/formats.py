@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,15 @@ class Table:
 
     def said(self) -> list[Said]:
         if self.mark is None:
-            return [Said(self.predicate, row) for row in self.rows]
+            return [Said(self.predicate, row, source="table") for row in self.rows]
         return [
-            Said(self.predicate, row, **{self.mark: mark})
+            Said(self.predicate, row, source="table", **{self.mark: mark})
             for row, mark in zip(self.rows, self.marks, strict=True)
         ]
+
+    def statements(self) -> list[Said]:
+        """The same rows as statements of a theory."""
+        return [replace(said, source=None) for said in self.said()]
 
     def arrow(self) -> pa.Table:
         columns = list(zip(*self.records, strict=True)) or [()] * len(self.names)

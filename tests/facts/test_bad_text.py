@@ -103,12 +103,6 @@ BAD = [
         "but smokes.csv, row 2 says that it has the weight 1",
     ),
     (
-        "smokes.csv",
-        "person,probability\nanna,.25\nanna,0.2\n",
-        'smokes.csv, row 2: smokes("anna") has the probability 0.25, '
-        "but smokes.csv, row 3 says that it has the probability 0.2",
-    ),
-    (
         "area.csv",
         "p1,ai\np2,db\np1,db\n",
         'area.csv, row 3: area("p1") is "db", but area.csv, row 1 says that it is "ai"',

@@ -72,7 +72,7 @@ def facts_of(rows: Mapping[Row, float], sizes: Sequence[int], weighted: bool) ->
     array = np.asfortranarray(np.array(sorted(rows), np.int32).reshape(len(rows), len(sizes)))
     weights = np.array([rows[row] for row in sorted(rows)]) if weighted else None
     none = np.empty((0, len(sizes)), np.int32)
-    table = FactTable(array, none, none, np.empty(0), weights, "closed")
+    table = FactTable(array, none, none, np.empty(0), np.empty(0), weights, "closed")
     domains = {name: Domain.of(name, range(size)) for name, size in zip(types, sizes, strict=True)}
     return Signature({}, {"p": Predicate("p", types)}), Facts(domains, {"p": table})
 

@@ -35,7 +35,7 @@ def questions(
     facts = model.program.facts
     none = np.empty((0, arity), np.int32)
     table = FactTable(
-        np.array(rows, np.int32).reshape(len(rows), arity), none, none, np.empty(0),
+        np.array(rows, np.int32).reshape(len(rows), arity), none, none, np.empty(0), np.empty(0),
         None if weights is None else np.array(weights, float), "closed",
     )  # fmt: skip
     return Questions.of("p", model.signature, Facts(facts.domains, {**facts.tables, "p": table}), asked)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 Constant = str | int | float
 Row = tuple[Constant, ...]
@@ -21,13 +22,15 @@ class ContradictionError(Exception):
 
 @dataclass(frozen=True)
 class Said:
-    """One row of a table; a many-valued predicate's value is the last constant."""
+    """One row of a table, or one statement of a theory (``source`` is ``None``); a many-valued predicate's
+    value is the last constant."""
 
     predicate: str
     row: Row
     truth: bool = True
     probability: float | None = None
     weight: float | None = None
+    source: str | None = None
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Known:
     false: set[Row] = field(default_factory=set)
     soft: dict[Row, float] = field(default_factory=dict)
     weights: dict[Row, float] = field(default_factory=dict)
+    opinions: dict[Row, list[Said]] = field(default_factory=dict)
 
 
 def load(
@@ -56,21 +60,32 @@ def load(
     for predicate, facts in known.items():
         if facts.true & facts.false:
             raise ContradictionError("true and false")
+        values = domains[columns[predicate][-1]] if predicate in many_valued else (False, True)
+        facts.soft = {row: _together(told, len(values)) for row, told in facts.opinions.items()}
         if predicate in many_valued:
-            _check_values(facts, domains[columns[predicate][-1]])
+            _check_values(facts, values)
     return domains, known
 
 
 def _note(said: Said, known: Known) -> None:
     if said.probability is not None and 0 < said.probability < 1:
-        if known.soft.setdefault(said.row, said.probability) != said.probability:
-            raise ContradictionError("two probabilities")
+        known.opinions.setdefault(said.row, []).append(said)
     elif said.probability == 0 or not said.truth:
         known.false.add(said.row)
     else:
         known.true.add(said.row)
     if said.weight is not None and known.weights.setdefault(said.row, said.weight) != said.weight:
         raise ContradictionError("two weights")
+
+
+def _together(told: Sequence[Said], values: int) -> float:
+    """The probability of a value under independent opinions: their products, normalised."""
+    every = [one for place, one in enumerate(told) if one.source is None or one not in told[:place]]
+    own, other = Fraction(1), Fraction(1)
+    for one in every:
+        p = Fraction(one.probability or 0)
+        own, other = own * p, other * (1 - p) / max(1, values - 1)
+    return float(own / (own + max(1, values - 1) * other))
 
 
 def _check_values(known: Known, values: Sequence[Constant]) -> None:

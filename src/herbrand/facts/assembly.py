@@ -1,7 +1,7 @@
 """From the claims about one predicate to its fact table: indices, sorted, unique, without a contradiction.
 
 A probability of 0 or 1 is a fact. Refused are: an atom both true and false, two values of a many-valued atom,
-none of its values possible, two weights or two probabilities of one atom.
+none of its values possible, two weights of one atom. Opinions about one atom add up.
 
 >>> alarm = Predicate("alarm")
 >>> fact_table(alarm, [], {}, lambda has_facts: "closed" if has_facts else "open")
@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from herbrand.errors import FactsError
-from herbrand.facts.claimed import FALSE, SOFT, TRUE, claimed_of
+from herbrand.facts.claimed import FALSE, TRUE, claimed_of
 from herbrand.facts.claims import Claims
-from herbrand.facts.contradictions import no_value, soft_in_closed, true_and_false, two_numbers, two_values
+from herbrand.facts.contradictions import no_value, soft_in_closed, true_and_false, two_values, two_weights
 from herbrand.facts.domain import Domain
 from herbrand.facts.keys import Keys, unique_sorted
 from herbrand.facts.table import FactTable, Numbers, World
@@ -36,23 +36,22 @@ def fact_table(
         return FactTable.empty(len(own), world(False))
     claimed = claimed_of(predicate, claims, own)
     true, false = unique_sorted(claimed.chosen(TRUE)), unique_sorted(claimed.chosen(FALSE))
-    soft, probabilities = claimed.numbered(SOFT)
-    weighted, weights = claimed.numbered(TRUE)
+    soft, probabilities, log_odds = claimed.opinions()
+    weighted, weights = claimed.weighted()
     mistakes = [
         *true_and_false(claimed, true, false),
         *two_values(claimed, true),
         *no_value(claimed, false),
-        *two_numbers(claimed, weighted, weights, TRUE, "weight"),
-        *two_numbers(claimed, soft, probabilities, SOFT, "probability"),
+        *two_weights(claimed, weighted, weights),
     ]
     chosen = world(bool(len(true) or len(false)))
     if len(soft) and chosen == "closed":
-        mistakes.append(soft_in_closed(claimed, soft, probabilities))
+        mistakes.append(soft_in_closed(claimed, soft))
     if mistakes:
         raise FactsError(mistakes)
     rows = claimed.keys.rows
     weight_column = _aligned(true, weighted, weights) if len(weighted) else None
-    return FactTable(rows(true), rows(false), rows(soft), probabilities, weight_column, chosen)
+    return FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
 
 
 def _aligned(true: Keys, weighted: Keys, weights: Numbers) -> Numbers:

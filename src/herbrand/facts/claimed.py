@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,16 +47,42 @@ class Claimed:
             return keys if state == TRUE else keys[:0]
         return keys[self.states == state]
 
-    def numbered(self, state: np.int8) -> tuple[Keys, Numbers]:
-        """The keys and numbers of the rows in a state that have a number, each pair once, sorted."""
+    def weighted(self) -> tuple[Keys, Numbers]:
+        """The keys and weights of the true rows that have a weight, each pair once, sorted."""
         if self.numbers is None:
             return self.keys.values[:0], np.empty(0)
         wanted = ~np.isnan(self.numbers)
         if self.states is not None:
-            wanted &= self.states == state
-        elif state != TRUE:
-            wanted[:] = False
+            wanted &= self.states == TRUE
         return unique_pairs(self.keys.values[wanted], self.numbers[wanted])
+
+    def opinions(self) -> tuple[Keys, Numbers, Numbers]:
+        """The keys of soft rows, sorted, each once; the probability and the log-odds of all their opinions.
+
+        Opinions are independent, so what they add to a log-weight adds up: log p - log((1 - p) / others),
+        with 1 other value of an atom that is true or false. Equal rows of a table are one opinion.
+        """
+        parts = [unique_pairs(*part) if once else part for once, part in self._soft_rows()]
+        if not parts:
+            return self.keys.values[:0], np.empty(0), np.empty(0)
+        keys, p = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        order = np.lexsort((p, keys))
+        keys, first, count = np.unique(keys[order], return_index=True, return_counts=True)
+        p = p[order]
+        others = len(self.domains[-1]) - 1 if self.predicate.value_type is not None else 1
+        log_odds = np.add.reduceat(np.log(p) - np.log1p(-p), first) + (count - 1) * np.log(max(1, others))
+        return keys, np.where(count == 1, p[first], np.exp(-np.logaddexp(0, -log_odds))), log_odds
+
+    def _soft_rows(self) -> Iterator[tuple[bool, tuple[Keys, Numbers]]]:
+        """The soft rows of each table that has some, and whether equal ones are one."""
+        start = 0
+        for claim in self.claims:
+            here = slice(start, start := start + claim.interned.row_count)
+            if self.states is None or self.numbers is None:
+                continue
+            soft = self.states[here] == SOFT
+            if soft.any():
+                yield not claim.table.stated, (self.keys.values[here][soft], self.numbers[here][soft])
 
     def atom(self, row: Index) -> str:
         """The atom of a row of indices, a many-valued one without its value."""

@@ -87,16 +87,16 @@ def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
     return rows_at_fault(claimed.predicate.name, len(excluded), tell())
 
 
-def two_numbers(claimed: Claimed, keys: Keys, numbers: Numbers, state: np.int8, noun: str) -> list[Mistake]:
-    """Atoms with two weights, or with two probabilities."""
+def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]:
+    """Atoms with two weights."""
     again = np.flatnonzero(keys[1:] == keys[:-1])
 
     def tell() -> Iterator[Mistake]:
         for position in again:
-            key, (one, other) = int(keys[position]), numbers[position : position + 2]
+            key, (one, other) = int(keys[position]), weights[position : position + 2]
             (_, row), *_rest = _rows_of(claimed, [key])
-            first = claimed.place(key, state, one), f"has the {noun} {shown(float(one))}"
-            second = claimed.place(key, state, other), f"has the {noun} {shown(float(other))}"
+            first = claimed.place(key, TRUE, one), f"has the weight {shown(float(one))}"
+            second = claimed.place(key, TRUE, other), f"has the weight {shown(float(other))}"
             yield _conflict(_with_value(claimed, row), first, second)
 
     return rows_at_fault(claimed.predicate.name, len(again), tell())
@@ -107,12 +107,12 @@ def _with_value(claimed: Claimed, row: Index) -> str:
     return atom if claimed.predicate.value_type is None else f"{atom} = {claimed.value(row)}"
 
 
-def soft_in_closed(claimed: Claimed, soft: Keys, probabilities: Numbers) -> Mistake:
+def soft_in_closed(claimed: Claimed, soft: Keys) -> Mistake:
     """Soft evidence where everything is known."""
     predicate = claimed.predicate
     hint = f"say open=['{predicate.name}'] (--open {predicate.name})"
     if predicate.role is not None:
         hint = f"declare `predicate {predicate}` without `: {predicate.role}`"
-    return claimed.place(int(soft[0]), SOFT, probabilities[0]).mistake(
+    return claimed.place(int(soft[0]), SOFT).mistake(
         f"'{predicate.name}' is closed (what is not listed is false), so it takes no soft evidence", hint
     )

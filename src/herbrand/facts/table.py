@@ -25,6 +25,8 @@ class FactTable:
     """Rows of domain indices, sorted and unique; a many-valued predicate's last column is its value.
 
     The arrays are read-only and stored column by column, so that ``true[:, 0]`` is contiguous.
+    ``log_odds`` are the sum of the opinions about each soft row, and ``probabilities`` the one opinion that
+    counts as much; a probability alone would lose what many sure opinions add up to.
     ``weights`` is ``None`` where no fact has one; 1 for a fact without, among others that have.
     """
 
@@ -32,11 +34,12 @@ class FactTable:
     false: Index  # [m, columns]
     soft: Index  # [s, columns]
     probabilities: Numbers  # [s]
+    log_odds: Numbers  # [s]
     weights: Numbers | None  # [n]
     world: World
 
     def __post_init__(self) -> None:
-        for array in (self.true, self.false, self.soft, self.probabilities, self.weights):
+        for array in (self.true, self.false, self.soft, self.probabilities, self.log_odds, self.weights):
             if array is not None:
                 array.flags.writeable = False
 
@@ -45,7 +48,7 @@ class FactTable:
     def empty(columns: int, world: World) -> FactTable:
         """The table without facts: one for all predicates, of which there may be a million."""
         none = np.empty((0, columns), np.int32)
-        return FactTable(none, none, none, np.empty(0), None, world)
+        return FactTable(none, none, none, np.empty(0), np.empty(0), None, world)
 
     @property
     def columns(self) -> int:

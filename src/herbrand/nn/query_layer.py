@@ -279,6 +279,7 @@ def _with_pairs(facts: Facts, shapes: Mapping[str, tuple[int, ...]], memory: int
             tables[name].false[:0],
             tables[name].soft[:0],
             np.empty(0),
+            np.empty(0),
             None,
             "closed",
         )

@@ -119,11 +119,10 @@ class Evidence:
         """Soft evidence: codes of atoms, the value each is about, and what that adds to a log-weight."""
         table, sizes = self.program.table(predicate), self.sizes(predicate)
         codes = codes_of(table.soft[:, : len(sizes)], sizes)
-        odds = np.log(table.probabilities) - np.log1p(-table.probabilities)
         if not self.is_valued(predicate):
-            return codes, np.ones(len(codes), np.int64), odds
+            return codes, np.ones(len(codes), np.int64), table.log_odds
         others = max(1, self.program.value_count(predicate) - 1)
-        return codes, table.soft[:, -1].astype(np.int64), odds + math.log(others)
+        return codes, table.soft[:, -1].astype(np.int64), table.log_odds + math.log(others)
 
     def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[Value]]:
         """The constants of each atom, a column for each argument."""

@@ -22,6 +22,7 @@ from herbrand.engines.mean_field.stride import Slope
 from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import BudgetError
 from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.logistic import sigmoid_of
 from herbrand.scale.operands import REAL, Marginals, Sender
 
 BYTES_A_ROW = 64
@@ -127,12 +128,12 @@ def _start(predicate: str, source: str, evidence: StoredEvidence) -> str:
         f"SELECT {_listed(columns, 'CAST(1 AS DOUBLE) AS f')} FROM {tables.true} UNION ALL "
         f"SELECT {_listed(columns, 'CAST(0 AS DOUBLE) AS f')} FROM {tables.false}"
     )
-    atoms = _listed([f"x.{column}" for column in columns], "COALESCE(LN(o.p) - LN(1 - o.p), 0) AS u", "k.f")
+    atoms = _listed([f"x.{column}" for column in columns], "COALESCE(o.odds, 0) AS u", "k.f")
     joined = (
         f"SELECT {atoms} FROM ({source}) x LEFT JOIN ({known}) k ON {_equal('k', 'x', columns)} "
         f"LEFT JOIN {tables.soft} o ON {_equal('o', 'x', columns)}"
     )
-    q = f"CASE WHEN f IS NULL THEN {_sigmoid_of('u')} ELSE f END"
+    q = f"CASE WHEN f IS NULL THEN {sigmoid_of('u')} ELSE f END"
     chosen = _listed(columns, "u", "f", "u AS z", f"{q} AS q", f"{q} AS b", "CAST(0 AS DOUBLE) AS g")
     return f"SELECT {chosen} FROM ({joined}) j"
 
@@ -145,7 +146,7 @@ def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
     all_columns = [*columns, value]
     atoms = _listed([f"x.{column}" for column in columns], f"CAST(v.i AS INT) AS {value}")
     every = f"SELECT {atoms} FROM ({source}) x CROSS JOIN {numbers} v"
-    worth = f"COALESCE(LN(o.p) - LN(1 - o.p) + {REAL.number(math.log(max(1, count - 1)))}, 0) AS u"
+    worth = f"COALESCE(o.odds + {REAL.number(math.log(max(1, count - 1)))}, 0) AS u"
     known = f"CASE WHEN k.{value} IS NULL THEN NULL ELSE CAST(1 AS DOUBLE) END AS f"
     chosen = _listed([f"e.{column}" for column in columns], f"e.{value} AS val", worth, known)
     joined = (
@@ -190,7 +191,7 @@ def moved(
         found = _listed(names, "u", "f", "z", "q", "now AS b", "g")
         database.make(layout.table(step + 1), f"SELECT {found} FROM ({_shares(after, columns)}) s")
     else:
-        q = f"CASE WHEN f IS NULL THEN {_sigmoid_of('z')} ELSE f END"
+        q = f"CASE WHEN f IS NULL THEN {sigmoid_of('z')} ELSE f END"
         found = _listed(names, "u", "f", "z", f"{q} AS q", "now AS b", "g")
         database.make(layout.table(step + 1), f"SELECT {found} FROM ({after}) s")
     value, lacked, far = database.rows(
@@ -269,11 +270,6 @@ def _shares(query: str, columns: Sequence[str]) -> str:
     over = f"PARTITION BY {', '.join(columns)}" if columns else ""
     peaks = f"SELECT *, EXP(z - MAX(z) OVER ({over})) AS e FROM ({query}) p"
     return f"SELECT *, e / SUM(e) OVER ({over}) AS q FROM ({peaks}) e"
-
-
-def _sigmoid_of(z: str) -> str:
-    """Without overflow at either end."""
-    return f"CASE WHEN {z} >= 0 THEN 1 / (1 + EXP(-{z})) ELSE EXP({z}) / (1 + EXP({z})) END"
 
 
 def _sigmoid(z: float) -> float:

@@ -6,6 +6,7 @@ What is finished is noted as soon as it is whole, so that a load that was cut of
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,12 +16,13 @@ from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError
 from herbrand.facts.claims import Claims
 from herbrand.facts.domain import Domain
-from herbrand.facts.judging import read_claims
+from herbrand.facts.judging import mark_of, read_claims
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
 from herbrand.language.signature import Kind, Predicate, Signature
 from herbrand.scale.domain import constant, stored_domain
+from herbrand.scale.logistic import sigmoid_of
 from herbrand.scale.said import Said, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]
@@ -34,7 +36,8 @@ class PredicateTables:
     """Names of the tables of one predicate's facts, and how many rows each has.
 
     Their columns are ``a0``, ``a1``, ... (a many-valued predicate's last is its value); ``soft`` has
-    ``p``, the probability, and ``true``, where facts are weighted, ``w``.
+    ``p`` and ``odds``, the probability and the log-odds of all opinions about it, and ``true``, where facts
+    are weighted, ``w``.
     """
 
     true: str
@@ -159,13 +162,38 @@ class Loading:
             self.make(names[0], _weighted(source, columns))
         else:
             self._make_facts(names[0], predicate, said, columns)
-        self.make(names[1], _distinct(source, columns, "p = 0", None))
-        self.make(names[2], _distinct(source, columns, "p > 0 AND p < 1", "p"))
+        self.make(names[1], _distinct(source, columns, "p = 0"))
+        opinions = [one for one in said if mark_of(one.table, predicate) == "probability"]
+        if opinions:
+            values = len(domains[predicate.value_type]) if predicate.value_type is not None else 2
+            self.make(names[2], self._opinions(predicate, opinions, columns, values - 1))
+        else:
+            self._put_nothing(names[2], columns, soft=True)
         counted = ", ".join(f"(SELECT COUNT(*) FROM {name})" for name in names)
         true, false, soft = self.database.rows(f"SELECT {counted}")[0]
         found = PredicateTables(*names, weighted, (true, false, soft))
         self._refuse_contradictions(predicate, found, columns, domains)
         return found
+
+    def _opinions(
+        self, predicate: Predicate, said: Sequence[Said], columns: Sequence[str], others: int
+    ) -> str:
+        """Each atom's opinions added up, as ``Claimed.opinions`` does; equal rows of a table are one."""
+        listed = ", ".join((*columns, "p"))
+        parts = [
+            f"SELECT {'' if one.table.stated else 'DISTINCT '}{listed} "
+            f"FROM {self._numbered(predicate, [one], columns)} WHERE p > 0 AND p < 1"
+            for one in said
+        ]
+        added = repr(math.log(max(1, others)))
+        odds = f"SUM(LN(p) - LN(1 - p)) + (COUNT(*) - 1) * {added}"
+        groups = f" GROUP BY {', '.join(columns)}" if columns else " HAVING COUNT(*) > 0"
+        summed = (
+            f"SELECT {', '.join((*columns, 'MIN(p) AS least', 'COUNT(*) AS n', f'{odds} AS odds'))} "
+            f"FROM ({' UNION ALL '.join(parts)}) o{groups}"
+        )
+        p = f"CASE WHEN n = 1 THEN least ELSE {sigmoid_of('odds')} END AS p"
+        return f"SELECT {', '.join((*columns, p, 'odds'))} FROM ({summed}) s"
 
     def _make_facts(
         self, table: str, predicate: Predicate, said: Sequence[Said], columns: Sequence[str]
@@ -174,7 +202,7 @@ class Loading:
         rows = sum(self.database.number(f"SELECT COUNT(*) FROM ({one.query}) q") for one in said)
         count = -(-rows // ROWS_AT_A_TIME) if columns else 1
         if count <= 1:
-            self.make(table, _distinct(self._numbered(predicate, said, columns), columns, "p = 1", None))
+            self.make(table, _distinct(self._numbered(predicate, said, columns), columns, "p = 1"))
             return
         parts = [f"{table}_{number}" for number in range(count)]
         self.staged += parts
@@ -186,16 +214,21 @@ class Loading:
             some = [
                 replace(one, query=f"SELECT * FROM ({one.query}) h WHERE {chosen} = {number}") for one in said
             ]
-            self.make(part, _distinct(self._numbered(predicate, some, columns), columns, "p = 1", None))
+            self.make(part, _distinct(self._numbered(predicate, some, columns), columns, "p = 1"))
         self.make(table, " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts))
 
     def _nothing_said(self, names: tuple[str, str, str], columns: Sequence[str]) -> PredicateTables:
         """Three empty tables."""
-        atoms = {column: pa.array([], pa.int32()) for column in columns} or {"one": pa.array([], pa.int32())}
         for name in names:
-            more = {"p": pa.array([], pa.float64())} if name == names[2] else {}
-            self.database.put(name, pa.table({**atoms, **more}))
+            self._put_nothing(name, columns, soft=name == names[2])
         return PredicateTables(*names, False, (0, 0, 0))
+
+    def _put_nothing(self, name: str, columns: Sequence[str], *, soft: bool = False) -> None:
+        """An empty table."""
+        data = {column: pa.array([], pa.int32()) for column in columns or ("one",)}
+        if soft:
+            data |= {column: pa.array([], pa.float64()) for column in ("p", "odds")}
+        self.database.put(name, pa.table(data))
 
     def _numbered(self, predicate: Predicate, said: Sequence[Said], columns: Sequence[str]) -> str:
         parts = []
@@ -235,13 +268,11 @@ class Loading:
         domains: Mapping[str, Domain],
     ) -> None:
         on = " AND ".join(f"t.{c} = f.{c}" for c in columns) or "TRUE"
-        true, false, soft = tables.counts
+        true, false, _ = tables.counts
         checks = []
         if true and false:
             both = f"SELECT t.* FROM {tables.true} t JOIN {tables.false} f ON {on}"
             checks.append(("be true and false", both))
-        if soft:
-            checks.append(("have two probabilities", _repeated(tables.soft, columns)))
         if tables.weighted:
             checks.append(("have two weights", f"SELECT * FROM {tables.true} WHERE w <> w_least"))
         if true and predicate.value_type is not None:
@@ -258,10 +289,9 @@ class Loading:
                 raise FactsError(f"{atom} is said to {message}", hint="leave one of them out")
 
 
-def _distinct(source: str, columns: Sequence[str], chosen: str, extra: str | None) -> str:
+def _distinct(source: str, columns: Sequence[str], chosen: str) -> str:
     """The rows each once; without columns, one row says that there is one."""
-    kept = (*columns, *((extra,) if extra else ()))
-    return f"SELECT DISTINCT {', '.join(kept) or '1 AS one'} FROM {source} WHERE {chosen}"
+    return f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {source} WHERE {chosen}"
 
 
 def _weighted(source: str, columns: Sequence[str]) -> str:

@@ -188,8 +188,9 @@ def table_of(
     def array(some: list[tuple[int, ...]]) -> np.ndarray:
         return np.asfortranarray(np.array(some, np.int32).reshape(len(some), width))
 
+    probabilities = np.array(list(soft.values()), np.float64)
     return FactTable(
-        array(rows), array([]), array(list(soft)), np.array(list(soft.values()), np.float64),
+        array(rows), array([]), array(list(soft)), probabilities, probabilities,
         None if weights is None else np.array(weights), "open",
     )  # fmt: skip
 

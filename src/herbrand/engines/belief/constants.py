@@ -73,16 +73,16 @@ def _facts(program: Program) -> Iterator[tuple[tuple[str, ...], Array, Array]]:
     """Every table of facts: the types of its argument columns, their rows, and what else each row says."""
     for name, predicate in program.signature.predicates.items():
         table, width = program.table(name), len(predicate.types)
-        for rows, probabilities in (
+        for rows, log_odds in (
             (table.true, None),
             (table.false, None),
-            (table.soft, table.probabilities),
+            (table.soft, table.log_odds),
         ):
             payload = np.zeros(len(rows), dtype=np.uint64)
             for column in range(width, rows.shape[1]):
                 payload = mixed(payload, rows[:, column].astype(np.uint64))
-            if probabilities is not None:
-                payload = mixed(payload, np.asarray(probabilities, float).view(np.uint64))
+            if log_odds is not None:
+                payload = mixed(payload, np.asarray(log_odds, float).view(np.uint64))
             yield predicate.types, rows[:, :width], payload
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from herbrand.engines.lifted.families import Family
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
-from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
 
 
@@ -79,15 +79,7 @@ def opinions_of(own: Own, count: int, evidence: Evidence) -> np.ndarray:
 
 def opinions(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes and values of atoms that soft evidence or an excluded value is about, and what each adds."""
-    table, sizes = evidence.program.table(predicate), evidence.sizes(predicate)
-    soft = codes_of(table.soft[:, : len(sizes)], sizes)
-    p = table.probabilities
-    worths = np.log(p) - np.log1p(-p)
-    if evidence.is_valued(predicate):
-        values = table.soft[:, -1].astype(np.int64)
-        worths = worths + np.log(max(1, evidence.program.value_count(predicate) - 1))
-    else:
-        values = np.ones(len(soft), np.int64)
+    soft, values, worths = evidence.opinions(predicate)
     codes, excluded = evidence.excluded(predicate)
     return (
         np.concatenate([soft, codes]),

@@ -258,7 +258,7 @@ def _opinions(tables: Mapping[str, Table], evidence: Evidence) -> dict[str, Tens
         places = table.positions(codes)
         if not table.true_or_false:
             places = places * table.shape[-1] + values
-        unary.view(-1).index_add_(0, torch.from_numpy(places), torch.from_numpy(worths))
+        unary.view(-1).index_add_(0, torch.from_numpy(places), torch.tensor(worths))
         found[name] = unary
     return found
 

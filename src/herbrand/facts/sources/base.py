@@ -38,8 +38,9 @@ class OpenTable(ABC):
     if they have any; ``textual``: every cell is text.
 
     ``valued``: its last column is the value of a many-valued predicate; ``sized``: a width of 0 is no
-    accident. ``size`` is about how many bytes it has, and ``hint`` what to try where its columns or first row
-    are wrong.
+    accident. ``stated``: every row is a statement of a theory, so equal opinions count apart; equal rows of
+    any other table are one. ``size`` is about how many bytes it has, and ``hint`` what to try where its
+    columns or first row are wrong.
     """
 
     predicate: str
@@ -49,6 +50,7 @@ class OpenTable(ABC):
     textual: bool = False
     valued: bool = False
     sized: bool = True
+    stated: bool = False
     size: int = 0
     hint: str = ""
 

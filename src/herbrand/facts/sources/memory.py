@@ -30,6 +30,8 @@ BYTES_A_CELL = 10
 class TheoryTable(OpenTable):
     """Runs of ground facts of one predicate, all said in the same way."""
 
+    stated = True
+
     def __init__(self, runs: Sequence[FactRows]) -> None:
         first = runs[0]
         mark = _MARK_OF_KIND[first.kind]

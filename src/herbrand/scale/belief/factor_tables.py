@@ -191,7 +191,7 @@ class _Building:
             others = REAL.number(math.log(max(1, count - 1))) if valued else REAL.number(0.0)
             told = []
             if tables.counts[2]:
-                told.append((f"{tables.soft} o", f"LN(o.p) - LN(1 - o.p) + {others}"))
+                told.append((f"{tables.soft} o", f"o.odds + {others}"))
             if valued and tables.counts[1]:
                 told.append((f"{tables.false} o", REAL.number(-math.inf)))
                 self.barring = True
