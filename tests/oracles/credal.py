@@ -165,6 +165,13 @@ class Network:
 
     def least(self, worth: Sequence[float], markov: bool = True) -> float | None:
         """The least expected worth of a case, proved by SCIP; ``None``: no distribution satisfies all."""
+        found = self.proved_and_reached(worth, markov)
+        return None if found is None else found[0]
+
+    def proved_and_reached(
+        self, worth: Sequence[float], markov: bool = True, seconds: float = 60
+    ) -> tuple[float, float] | None:
+        """Below the first no expected worth can be; the second is that of a distribution that was found."""
         import pyscipopt
 
         model = pyscipopt.Model()
@@ -186,9 +193,9 @@ class Network:
             a, b, c, d = (pyscipopt.quicksum(p[i] for i in part) for part in (*left, *right))
             model.addCons(a * b == c * d)
         model.setObjective(pyscipopt.quicksum(w * x for w, x in zip(worth, p, strict=True)), "minimize")
-        model.setParam("limits/time", 60)
+        model.setParam("limits/time", seconds)
         model.optimize()
-        return None if model.getStatus() == "infeasible" else model.getDualbound()
+        return None if model.getStatus() == "infeasible" else (model.getDualbound(), model.getPrimalbound())
 
 
 def _node(formula: s.Formula, otherwise: object) -> object:

@@ -203,9 +203,9 @@ def check_grounding(event: s.Formula, condition: s.Formula | None, data: st.Data
             lowering = StoredLowering.of(evidence, None)
             if isinstance(expected, type):
                 with pytest.raises(expected):
-                    list(lowering.groups())
+                    list(lowering.batches())
             else:
-                assert rows_of(group for groups in lowering.groups() for group in groups) == expected
+                assert rows_of(group for batch in lowering.batches() for group in batch.groups()) == expected
 
 
 def test_ground_sentences_are_those_of_memory() -> None:

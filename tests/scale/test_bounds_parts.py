@@ -346,10 +346,10 @@ def test_choices_of_constants_are_those_of_memory(tmp_path: object, monkeypatch:
         place = f"duckdb:{tmp_path}/w{number}.duckdb"
         with opened(place_of(place)) as database:
             evidence = hb.Model(parsed, on=place).stored.evidence_of(database)
-            groups = [group for some in StoredLowering.of(evidence, None).groups() for group in some]
+            batches = list(StoredLowering.of(evidence, None).batches())
         rows = [
             sorted({(g.event, g.given, tuple(row)) for g in found for row in g.atoms.tolist()}, key=repr)
-            for found in (groups, expected.groups)
+            for found in ([group for batch in batches for group in batch.groups()], expected.groups)
         ]
         assert rows[0] == rows[1], bound
 

@@ -147,7 +147,11 @@ def named_links(text: str) -> set[str]:
         ("P(a | b or c) <= 0.5", {"b>a", "c>a"}),
         ("P(a and b | c) <= 0.5", {"c>a", "c>b", "a>b", "b>a"}),
         ("P(a and b | c) <= 0.5 independent", {"c>a", "c>b"}),
-        ("P(a and b | true) <= 0.5", set()),
+        ("P(a and b | true) <= 0.5", {"a>b", "b>a"}),  # a sure condition is one, as it is written
+        ("P(a and b | true) <= 0.5 independent", set()),
+        ("P(a | b or true) <= 0.5", {"b>a"}),
+        ("P(a or true | b) >= 0.5", {"b>a"}),
+        ("P(a and b | false) <= 0.5", set()),  # of what cannot be nothing is stated
         ("P(a | a) <= 0.5", set()),  # nothing is a parent of its own
         ("P(a or b | a) <= 0.5", {"a>b", "b>a"}),
         ("P(a or b | a) <= 0.5 independent", {"a>b"}),
@@ -167,11 +171,11 @@ def test_one_sentence_links_instance_by_instance() -> None:
 
 @some
 @given(graphs(), st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), max_size=4))
-def test_components_are_joined_by_sentences_alone(drawn: tuple[int, Pairs], scopes: list[set[int]]) -> None:
-    """With or without links: ``P(a and b)`` connects what it does not link."""
+def test_components_are_joined_by_sentences_and_links(drawn: tuple[int, Pairs], scopes: list[set[int]]) -> None:
+    """``P(a and b)`` connects what it does not link, ``P(a | b or true)`` what no shortened sentence joins."""
     count, links = drawn
     text = [f"P(x{a}) >= 0" for a in range(count)]
-    text += [f"P(x{t} | x{s}) <= 0.9" for s, t in links if s != t]
+    text += [f"P(x{t} | x{s}{' or true' * (t % 2)}) <= 0.9" for s, t in links if s != t]
     inside = [sorted(a for a in scope if a < count) for scope in scopes]
     text += [f"P({' or '.join(f'x{a}' for a in scope)}) <= 0.9" for scope in inside if scope]
     group = list(range(count))

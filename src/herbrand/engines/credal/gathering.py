@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from herbrand.engines.credal.network import Group
+from herbrand.engines.credal.network import NO_LINKS, Group
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Bound
@@ -19,10 +19,14 @@ MOST_ATOMS_A_SENTENCE = 20
 
 
 class Gathered:
-    """Rows by the shape of their sentence; they become groups at the end."""
+    """Rows by the shape of their sentence; they become groups at the end.
+
+    And the links of sentences as written that their rows, shortened by observed facts, no longer tell.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[tuple[Shape, Shape | None, bool], Rows] = {}
+        self._links: list[np.ndarray] = []
 
     def rows(self, event: Shape, given: Shape | None, independent: bool) -> Rows:
         key = event, given, independent
@@ -30,6 +34,14 @@ class Gathered:
         if found is None:
             found = self._rows[key] = Rows()
         return found
+
+    def link(self, pairs: np.ndarray) -> None:
+        """Add links, [links, 2] from atom to atom."""
+        self._links.append(np.unique(pairs, axis=0))
+
+    def links(self) -> np.ndarray:
+        """[links, 2]; some may be there twice, or lead from an atom to itself."""
+        return np.concatenate([NO_LINKS, *self._links])
 
     def groups(self) -> tuple[Group, ...]:
         return tuple(Group(*key, *rows.arrays()) for key, rows in self._rows.items())

@@ -15,6 +15,7 @@ in which the same leaves are known and the same leaves are one atom share one sh
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,9 +37,10 @@ from herbrand.engines.credal.shape import (
     shape_of,
 )
 from herbrand.engines.credal.stated import Stated
+from herbrand.engines.credal.written import Column, Pair, kept_links, written_links
 from herbrand.errors import BudgetError, Span, UnsupportedError
 from herbrand.facts.domain import Domain
-from herbrand.language.scope import Renaming, free_variables, variable_types, written
+from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants, written
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -67,7 +69,11 @@ from herbrand.program.template import Conjunction, Literal
 
 BYTES_AN_ATOM = 64
 BYTES_A_ROW = 64
+BYTES_A_LINK = 64
 MOST_PARTS = 100_000
+
+Sentence = tuple[Shape, Shape | None, tuple[int, ...]]
+"""The shapes of event and condition over columns, and what stands in each column."""
 
 
 def credal_network(program: Program, memory: int | None = None) -> Network:
@@ -151,7 +157,7 @@ class Lowering:
                 if columns:
                     bindings[number] = columns
         facts = _facts(self.program, self.atoms)
-        return Network(self.atoms, gathered.groups(), facts, stated, bindings)
+        return Network(self.atoms, gathered.groups(), facts, stated, bindings, gathered.links())
 
     def add(self, number: int, bound: Bound, gathered: Gathered) -> dict[str, tuple[Domain, np.ndarray]]:
         """Add the rows of a statement; gives the constants of its variables, grounding by grounding."""
@@ -162,11 +168,32 @@ class Lowering:
         event = self.shape(bound.event)
         given = None if bound.given is None else self.shape(bound.given)
         sentence = sentence_of(event, given, bound)
+        if given != FALSE:
+            links = self._unsaid_links(renamed_apart(bound), sentence, self._number_of)
+            gathered.link(np.array(links, np.int64).reshape(-1, 2))
         if sentence is not None:
             event, given, atoms = sentence
             rows = gathered.rows(event, given, bound.independent)
             rows.singles.append((atoms, bound.lower, bound.upper, number))
         return {}
+
+    def _unsaid_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
+        """The links of a renamed bound as written, in columns, if its sentence does not tell all of them."""
+        parts = [bound.event] if bound.given is None else [bound.event, bound.given]
+        types = variable_types(parts, self.program.signature)
+
+        def instances(formula: Exists | Forall) -> Iterator[Formula]:
+            names = [variable.name for variable in formula.variables]
+            for chosen in itertools.product(*(self.program.domain(types[name]) for name in names)):
+                constants = {name: Constant(value) for name, value in zip(names, chosen, strict=True)}
+                yield with_constants(formula.body, constants)
+
+        written = written_links(bound, column, instances, lambda part: self._written_out(part, types))
+        if sentence is None:
+            return written
+        event, given, columns = sentence
+        kept = {(columns[a], columns[b]) for a, b in kept_links(event, given, bound.independent)}
+        return [] if kept.issuperset(written) else written
 
     def _add_plain(self, number: int, bound: Bound, gathered: Gathered) -> bool:
         """Add a sentence over open ground atoms in one pass; files hold a million of these."""
@@ -295,20 +322,20 @@ class Lowering:
     ) -> dict[str, tuple[Domain, np.ndarray]]:
         bound = renamed_apart(bound)
         rows, types, free = self.groundings(bound.event, bound.given, bound.span)
-        self.add_bindings(number, self.expanded_bound(bound), rows, types, gathered)
+        self.add_bindings(number, bound, rows, types, gathered)
         return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
 
-    def expanded_bound(self, bound: Bound) -> Bound:
+    def _expanded_bound(self, bound: Bound, types: Mapping[str, str]) -> Bound:
         """A renamed bound with each quantifier as a conjunction or disjunction over its domain."""
         parts = [bound.event] if bound.given is None else [bound.event, bound.given]
-        types = variable_types(parts, self.program.signature)
         event, *given = (self._written_out(part, types) for part in parts)
         return replace(bound, event=event, given=given[0] if given else None)
 
     def add_bindings(
         self, number: int, bound: Bound, rows: Bindings, types: dict[str, str], gathered: Gathered
     ) -> None:
-        """Add a row for each of these choices of constants for the variables of an expanded bound."""
+        """Add a row for each of these choices of constants for the variables of a renamed bound."""
+        stated, bound = bound, self._expanded_bound(bound, types)
         leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
         if needed > budget(self.memory):
@@ -330,6 +357,10 @@ class Lowering:
 
             condition = None if bound.given is None else shape_of(bound.given, column)
             sentence = sentence_of(shape_of(bound.event, column), condition, bound)
+            if condition != FALSE:
+                links = self._unsaid_links(stated, sentence, column)
+                self._refuse_too_many_links(len(links) * len(members), bound)
+                gathered.link(values[members][:, np.array(links, np.int64).reshape(-1, 2)].reshape(-1, 2))
             if sentence is None:
                 continue
             shaped, condition, positions = sentence
@@ -340,6 +371,16 @@ class Lowering:
                 atoms = values[members[:, None], np.array(positions, np.int64)]
             rows_of_shape = gathered.rows(shaped, condition, bound.independent)
             rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
+
+    def _refuse_too_many_links(self, count: int, bound: Bound) -> None:
+        needed = count * BYTES_A_LINK
+        if needed > budget(self.memory):
+            raise BudgetError(
+                f"as written, the groundings of this statement link {count:,} pairs of atoms, about "
+                f"{readable(needed)}, and {readable(budget(self.memory))} are allowed",
+                span=bound.span,
+                hint="end the statement in 'independent', or allow more by --memory",
+            )
 
     def expanded(self, formula: Formula) -> Formula:
         """The formula with each quantifier as a conjunction or disjunction over its domain."""

@@ -2,8 +2,8 @@
 
 The graph over atoms is what the primal graph of logical credal networks says once its formula nodes, one
 for each sentence, are passed through: a sentence ``P(q | r)`` links every atom of r to every atom of q, and
-unless it is ``independent`` the atoms of q to each other, both ways; ``P(q)`` links nothing. An atom is no
-parent of its own. Then, for every atom x jointly over the whole set T,
+unless it is ``independent`` the atoms of q to each other, both ways; ``P(q)`` links nothing. The sentence is
+taken as it is written, with what is observed in it. An atom is no parent of its own. Then, for every atom x jointly over the whole set T,
 
     x is independent of T given S,  S the parents of x,  T what is neither x, nor S, nor a descendant of x,
 
@@ -123,8 +123,8 @@ class Graph:
 
 
 def graph_of(network: Network) -> Graph:
-    """The links that a network's sentences make."""
-    pairs = [np.empty((0, 2), np.int64)]
+    """The links that a network's sentences make, as they are written."""
+    pairs = [network.links]
     for group in network.groups:
         if group.given is None:
             continue
@@ -155,8 +155,8 @@ def cyclic_atoms(network: Network) -> np.ndarray:
 
 
 def components(network: Network) -> np.ndarray:
-    """A number for each atom, the same for atoms that sentences connect."""
-    pairs = [np.empty((0, 2), np.int64)]
+    """A number for each atom, the same for atoms that sentences or links connect."""
+    pairs = [network.links]
     pairs += [group.atoms[:, [0, column]] for group in network.groups for column in range(1, group.arity)]
     return component_of(len(network.atoms), np.concatenate(pairs))
 

@@ -12,7 +12,8 @@ What a row means, for distributions P over all atoms:
 - for the Markov condition: atoms of ``given`` are linked to those of ``event``, and unless the sentence has
   no given, or is ``independent``, the event's atoms to each other (:mod:`herbrand.engines.credal.markov`).
 
-Sentences that facts of observed predicates settle or shorten are settled and shortened already. Facts of open
+Sentences that facts of observed predicates settle or shorten are settled and shortened already; the links
+that they make as they are written are in ``links`` (:mod:`herbrand.engines.credal.written`). Facts of open
 predicates do not change the set of distributions: they are in ``facts``, and every question is asked given
 them.
 
@@ -103,6 +104,7 @@ class Group:
         return replace(self, **parts)
 
 
+NO_LINKS = np.empty((0, 2), np.int64)
 _BY_ROW = ("atoms", "lower", "upper", "statement", "binding")
 
 
@@ -122,6 +124,7 @@ class Network:
     """All ground sentences over numbered atoms; ``statements`` are the theory's, for messages.
 
     ``bindings[s][v]`` is a domain and, for every grounding of statement s, the index in it of variable v.
+    ``links``: those that sentences make as they are written, where their rows no longer tell them.
     """
 
     atoms: Atoms
@@ -129,6 +132,7 @@ class Network:
     facts: Facts
     statements: Stated = field(default_factory=Stated)
     bindings: Mapping[int, Mapping[str, tuple[Domain, np.ndarray]]] = field(default_factory=dict)
+    links: np.ndarray = field(default_factory=lambda: NO_LINKS)  # [links, 2] from, to
 
     def __len__(self) -> int:
         """How many ground sentences there are."""

@@ -2,8 +2,8 @@
 
 Two things may be left out, and nothing else:
 
-- what no sentence connects to the query. Distributions of two unconnected parts, each satisfying its own
-  sentences and Markov condition, make one of the whole by multiplication.
+- what no sentence and no link connects to the query. Distributions of two unconnected parts, each satisfying
+  its own sentences and Markov condition, make one of the whole by multiplication.
 - an atom without children, neither asked for nor given, whose sentences can all be satisfied case by case of
   its parents. Whatever the others' distribution, it can be added with such conditional probabilities, and
   they satisfy its sentences and its Markov condition. An atom with a sentence that goes beyond that, such as
@@ -55,8 +55,9 @@ class Part:
         found = set(asked)
         waiting = list(found)
         while waiting:
-            for number in self.mentions[waiting.pop()]:
-                near = self.sentences[number].atoms
+            atom = waiting.pop()
+            links = [(atom, other) for other in (*self.graph.into[atom], *self.graph.out[atom])]
+            for near in (*links, *(self.sentences[number].atoms for number in self.mentions[atom])):
                 if stays.issuperset(near):
                     waiting += set(near) - found
                     found.update(near)
@@ -116,7 +117,7 @@ class Part:
         return kept
 
     def pieces(self) -> Iterator[Part]:
-        """The parts that no sentence connects."""
+        """The parts that no sentence and no link connects."""
         group = list(range(len(self.names)))
 
         def root(atom: int) -> int:
@@ -125,9 +126,9 @@ class Part:
                 atom = group[atom]
             return atom
 
-        for sentence in self.sentences:
-            for atom in sentence.atoms[1:]:
-                group[root(atom)] = root(sentence.atoms[0])
+        for atoms in (*(sentence.atoms for sentence in self.sentences), *self.graph.links.tolist()):
+            for atom in atoms[1:]:
+                group[root(atom)] = root(atoms[0])
         members: dict[int, list[int]] = {}
         for atom in range(len(self.names)):
             members.setdefault(root(atom), []).append(atom)

@@ -23,7 +23,7 @@ from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.gathering import Gathered
 from herbrand.engines.credal.lowering import Lowering, has_variables, renamed_apart
 from herbrand.engines.credal.markov import graph_of
-from herbrand.engines.credal.network import Facts, Group, Network
+from herbrand.engines.credal.network import Facts, Network
 from herbrand.engines.credal.runs import add_rows
 from herbrand.engines.credal.stated import Stated
 from herbrand.errors import BudgetError, UnsupportedError
@@ -65,7 +65,7 @@ class StoredLowering(Lowering):
     def stated(self) -> Stated:
         return Stated(self.program.statements)
 
-    def groups(self) -> Iterator[tuple[Group, ...]]:
+    def batches(self) -> Iterator[Gathered]:
         """All ground sentences, a batch at a time."""
         gathered = Gathered()
         for number, statement in self.stated.numbered():
@@ -76,19 +76,18 @@ class StoredLowering(Lowering):
                 yield from self._grounded(number, statement)
             elif isinstance(statement, Bound):
                 self.add(number, statement, gathered)
-        yield gathered.groups()
+        yield gathered
 
-    def _grounded(self, number: int, bound: Bound) -> Iterator[tuple[Group, ...]]:
+    def _grounded(self, number: int, bound: Bound) -> Iterator[Gathered]:
         bound = renamed_apart(bound)
         conjunction, types = self.choices(bound.event, bound.given)
-        expanded = self.expanded_bound(bound)
         query, names = _choices_query(conjunction, self.evidence)
         for batch in self.evidence.database.batches(query, BATCH):
             columns = {name: batch[place].to_numpy().astype(np.int64) for place, name in enumerate(names)}
             rows = Bindings(columns, np.zeros(len(batch), np.int64))
             gathered = Gathered()
-            self.add_bindings(number, expanded, rows, types, gathered)
-            yield gathered.groups()
+            self.add_bindings(number, bound, rows, types, gathered)
+            yield gathered
 
 
 def _open_atoms(evidence: StoredEvidence) -> StoredAtoms:
@@ -156,13 +155,17 @@ class Sentences:
 
     def write(self, report: Report) -> None:
         """Everything that the bounds say."""
-        for groups in self.lowering.groups():
-            network = Network(self.lowering.atoms, groups, NOTHING)
-            if len(network):
-                self._add(network)
-                report(f"{self.count:,} ground sentences", 0.2)
+        for gathered in self.lowering.batches():
+            network = Network(self.lowering.atoms, gathered.groups(), NOTHING, links=gathered.links())
+            self._add(network)
+            report(f"{self.count:,} ground sentences", 0.2)
 
     def _add(self, network: Network) -> None:
+        if self.markov:
+            links = graph_of(network).links
+            self._put("link", pa.table({"source": links[:, 0], "target": links[:, 1]}))
+        if not len(network):
+            return
         statement = np.concatenate([group.statement for group in network.groups])
         rows = [self._rows(scope, statement) for scope in scopes_of(network)]
         self._put("said", pa.concat_tables(rows))
@@ -171,9 +174,6 @@ class Sentences:
                 refuse_settled(scope)
             if scope.arity == 1:
                 self._put("single", _single(scope))
-        if self.markov:
-            links = graph_of(network).links
-            self._put("link", pa.table({"source": links[:, 0], "target": links[:, 1]}))
         self.count += len(network)
 
     def _rows(self, scope: Scope, statement: np.ndarray) -> pa.Table:
