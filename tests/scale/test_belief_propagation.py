@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
@@ -21,6 +21,7 @@ from herbrand.language import syntax as s
 from herbrand.scale import inference
 from herbrand.scale.belief import engine as belief_propagation
 from herbrand.scale.belief.engine import StoredBeliefPropagation
+from tests.laws import law
 from tests.program_generators import models
 from tests.scale.test_mean_field import without_quantifiers
 
@@ -56,7 +57,7 @@ def agree_at_the_end(found: Marginals, expected: Marginals) -> None:
     assert found.guarantee is expected.guarantee
 
 
-@given(models(hard=True), st.sampled_from([1, 3, 40]))
+@law(models(hard=True), st.sampled_from([1, 3, 40]))
 def check_random_model(model: tuple[s.Theory, Any], iterations: int) -> None:
     theory = without_quantifiers(model[0])
     try:
@@ -71,12 +72,12 @@ def check_random_model(model: tuple[s.Theory, Any], iterations: int) -> None:
 
 
 def test_random_models() -> None:
-    settings(SOME)(check_random_model)()
+    check_random_model.holds(SOME)
 
 
 @pytest.mark.slow
 def test_more_random_models() -> None:
-    settings(SOME, max_examples=300)(check_random_model)()
+    check_random_model.holds(SOME, max_examples=300)
 
 
 AREAS = """

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
@@ -34,6 +34,7 @@ from herbrand.scale.place import opened, place_of
 from tests import program_generators as generators
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.engines.credal.test_lowering import CLOSED, FORMULAS, PREDICATES
+from tests.laws import law
 from tests.oracles.worlds import Universe
 
 SOME = settings(
@@ -115,7 +116,7 @@ def hidden_network(seed: int) -> Hidden:
     return bayesian(seed, 6, most_parents=3) if seed % 2 else independent(seed, 5, 6)
 
 
-@given(st.integers(0, 10_000), st.sampled_from([1, 3, 1000]), st.integers(1, 3), st.booleans())
+@law(st.integers(0, 10_000), st.sampled_from([1, 3, 1000]), st.integers(1, 3), st.booleans())
 def check_sweeps(seed: int, size: int, sweeps: int, markov: bool) -> None:
     text = hidden_network(seed).text
     with pytest.MonkeyPatch.context() as patch:
@@ -130,12 +131,12 @@ def check_sweeps(seed: int, size: int, sweeps: int, markov: bool) -> None:
 
 
 def test_sweeps_are_those_of_memory() -> None:
-    settings(SOME, max_examples=6)(check_sweeps)()
+    check_sweeps.holds(SOME, max_examples=6)
 
 
 @pytest.mark.slow
 def test_more_sweeps() -> None:
-    settings(SOME, max_examples=150)(check_sweeps)()
+    check_sweeps.holds(SOME, max_examples=150)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -172,7 +173,7 @@ def rows_of(groups: Iterable[Group]) -> set[tuple[object, ...]]:
     }
 
 
-@given(FORMULAS, st.one_of(st.none(), FORMULAS), st.data())
+@law(FORMULAS, st.one_of(st.none(), FORMULAS), st.data())
 def check_grounding(event: s.Formula, condition: s.Formula | None, data: st.DataObject) -> None:
     facts = [
         s.FactRows(name, tuple((a,) for a in arguments), 1)
@@ -209,12 +210,12 @@ def check_grounding(event: s.Formula, condition: s.Formula | None, data: st.Data
 
 
 def test_ground_sentences_are_those_of_memory() -> None:
-    settings(SOME, max_examples=10)(check_grounding)()
+    check_grounding.holds(SOME, max_examples=10)
 
 
 @pytest.mark.slow
 def test_more_ground_sentences() -> None:
-    settings(SOME, max_examples=300)(check_grounding)()
+    check_grounding.holds(SOME, max_examples=300)
 
 
 PEOPLE = """

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
@@ -20,6 +20,7 @@ from herbrand.program.evidence import arguments_of
 from herbrand.scale.learning.counted import COUNTED, Counted, counted, fingerprint, kept_counts
 from herbrand.scale.learning.flips import FIXED
 from herbrand.scale.learning.lesson import StoredExample, stored_example
+from tests.laws import law
 from tests.learning.worlds_to_learn_from import Lesson, lessons
 from tests.oracles.pseudo_likelihood import log_weight, values_of
 from tests.oracles.worlds import GroundAtom
@@ -105,7 +106,7 @@ def _count(lesson: Lesson, key: Any, world: Mapping[GroundAtom, object]) -> floa
     )
 
 
-@given(st.booleans().flatmap(lambda hard: lessons(hard=hard)))
+@law(st.booleans().flatmap(lambda hard: lessons(hard=hard)))
 def check_changes(lesson: Lesson) -> None:
     lesson = without_quantifiers(lesson)
     assume(any(isinstance(f.weight, s.Learned) for f in lesson.theory.formulas))
@@ -124,12 +125,12 @@ def check_changes(lesson: Lesson) -> None:
 
 
 def test_changes_are_those_of_loops() -> None:
-    settings(SOME)(check_changes)()
+    check_changes.holds(SOME)
 
 
 @pytest.mark.slow
 def test_more_changes() -> None:
-    settings(SOME, max_examples=100)(check_changes)()
+    check_changes.holds(SOME, max_examples=100)
 
 
 THEORY = (

@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import herbrand as hb
 from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
+from tests.laws import law
 from tests.oracles.least_model import least_model
 from tests.program.test_derive import CONSTANTS, first, links, second
 
@@ -39,7 +40,7 @@ def derived_in(database: DuckDB, theory: s.Theory, facts: Any = None) -> dict[st
     return found
 
 
-@given(first, second, links)
+@law(first, second, links)
 def check_least_model(lower: list[s.Rule], upper: list[s.Rule], edges: set[tuple[int, int]]) -> None:
     declared = (
         s.TypeDeclaration("t", tuple(map(s.Constant, CONSTANTS))),
@@ -56,12 +57,12 @@ def check_least_model(lower: list[s.Rule], upper: list[s.Rule], edges: set[tuple
 
 
 def test_least_models() -> None:
-    settings(SOME)(check_least_model)()
+    check_least_model.holds(SOME)
 
 
 @pytest.mark.slow
 def test_more_least_models() -> None:
-    settings(SOME, max_examples=150)(check_least_model)()
+    check_least_model.holds(SOME, max_examples=150)
 
 
 RULES = "near(x, y) :- road(x, y)\nnear(x, z) :- near(x, y), road(y, z)\nbusy :- near(x, x)"

@@ -22,6 +22,7 @@ from herbrand.scale.belief.colours import COLOURS, lifted
 from herbrand.scale.belief.factor_families import Family
 from herbrand.scale.belief.factor_tables import FactorTables, factor_tables
 from herbrand.scale.belief.forests import is_forest
+from tests.laws import law
 from tests.oracles.worlds import GroundAtom, Universe
 from tests.program_generators import models
 from tests.scale.test_mean_field import without_quantifiers
@@ -67,7 +68,7 @@ def log_weight(graph: FactorTables, database: DuckDB, chosen: dict[int, int]) ->
     return total
 
 
-@given(models(hard=True), st.integers(0, 1000))
+@law(models(hard=True), st.integers(0, 1000))
 def check_weights_of_worlds(model: tuple[s.Theory, Universe], seed: int) -> None:
     theory, universe = without_quantifiers(model[0]), model[1]
     with DuckDB() as database:
@@ -91,12 +92,12 @@ def value_of(value: object, atom: GroundAtom, universe: Universe) -> int:
 
 
 def test_factors_weigh_worlds_as_the_theory_does() -> None:
-    settings(SOME)(check_weights_of_worlds)()
+    check_weights_of_worlds.holds(SOME)
 
 
 @pytest.mark.slow
 def test_factors_weigh_more_worlds() -> None:
-    settings(SOME, max_examples=200)(check_weights_of_worlds)()
+    check_weights_of_worlds.holds(SOME, max_examples=200)
 
 
 RING = """

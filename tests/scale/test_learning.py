@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
@@ -23,6 +23,7 @@ from herbrand.scale.learning.counted import counted
 from herbrand.scale.learning.lesson import StoredExample, stored_example
 from herbrand.scale.learning.pseudo_likelihood import stored_objective
 from herbrand.scale.place import opened, place_of
+from tests.laws import law
 from tests.learning.test_pseudo_likelihood import examples_of
 from tests.learning.worlds_to_learn_from import Lesson, lessons
 
@@ -59,7 +60,7 @@ def objective_there(example: StoredExample) -> PseudoLikelihood:
     return stored_objective(example, counted(example, None, lambda what, share: None), None)
 
 
-@given(st.booleans().flatmap(lambda hard: lessons(hard=hard)), st.booleans(), st.integers(0, 1000))
+@law(st.booleans().flatmap(lambda hard: lessons(hard=hard)), st.booleans(), st.integers(0, 1000))
 def check_random_world(lesson: Lesson, in_database: bool, seed: int) -> None:
     lesson = without_quantifiers(lesson)
     assume(any(isinstance(f.weight, s.Learned) for f in lesson.theory.formulas))
@@ -84,12 +85,12 @@ def check_random_world(lesson: Lesson, in_database: bool, seed: int) -> None:
 
 
 def test_random_worlds() -> None:
-    settings(SOME)(check_random_world)()
+    check_random_world.holds(SOME)
 
 
 @pytest.mark.slow
 def test_more_random_worlds() -> None:
-    settings(SOME, max_examples=100)(check_random_world)()
+    check_random_world.holds(SOME, max_examples=100)
 
 
 SMOKERS = """

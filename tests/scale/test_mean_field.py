@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import herbrand as hb
 from herbrand.answers.marginals import Marginals
@@ -26,6 +26,7 @@ from herbrand.language.show import show_formula
 from herbrand.scale import loading, mean_field
 from herbrand.scale.beliefs import Others
 from herbrand.scale.place import place_of
+from tests.laws import law
 from tests.program_generators import models
 
 SOME = settings(
@@ -57,7 +58,7 @@ def without_quantifiers(theory: s.Theory) -> s.Theory:
     return s.Theory(tuple(filter(is_plain, theory.statements)))
 
 
-@given(models())
+@law(models())
 def check_random_model(model: tuple[s.Theory, Any]) -> None:
     theory = without_quantifiers(model[0])
     expected = hb.Model(theory).infer(engine="mean-field", iterations=5)
@@ -65,7 +66,7 @@ def check_random_model(model: tuple[s.Theory, Any]) -> None:
 
 
 def test_random_models() -> None:
-    settings(SOME, max_examples=5)(check_random_model)()
+    check_random_model.holds(SOME, max_examples=5)
 
 
 BALANCED = """
@@ -101,7 +102,7 @@ def test_atoms_without_rows_count_one_by_one() -> None:
 
 @pytest.mark.slow
 def test_more_random_models() -> None:
-    settings(SOME, max_examples=200)(check_random_model)()
+    check_random_model.holds(SOME, max_examples=200)
 
 
 SMOKERS = """
@@ -313,7 +314,7 @@ def _cut_off_after(tables: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(mean_field, "moved", cut)
 
 
-@given(models())
+@law(models())
 def check_random_formulas(model: tuple[s.Theory, Any]) -> None:
     """Each weighted formula is asked for, under its own theory's marginals."""
     theory = without_quantifiers(model[0])
@@ -327,11 +328,11 @@ def check_random_formulas(model: tuple[s.Theory, Any]) -> None:
 
 class TestFormulas:
     def test_random_ones(self) -> None:
-        settings(SOME)(check_random_formulas)()
+        check_random_formulas.holds(SOME)
 
     @pytest.mark.slow
     def test_more_random_ones(self) -> None:
-        settings(SOME, max_examples=150)(check_random_formulas)()
+        check_random_formulas.holds(SOME, max_examples=150)
 
     def test_few_instances_are_answered(
         self, links: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
@@ -17,6 +17,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_formula
 from tests.engines.proof.programs import Program, goals, programs
+from tests.laws import law
 
 SOME = settings(
     max_examples=10,
@@ -47,7 +48,7 @@ def questions(draw: st.DrawFn) -> tuple[Program, list[str], dict[str, Any]]:
     return program, asked, {"algebra": algebra, "depth": depth}
 
 
-@given(questions())
+@law(questions())
 def check_random_question(question: tuple[Program, list[str], dict[str, Any]]) -> None:
     program, asked, options = question
     model = program.model()
@@ -58,12 +59,12 @@ def check_random_question(question: tuple[Program, list[str], dict[str, Any]]) -
 
 
 def test_random_programs() -> None:
-    settings(SOME, max_examples=6)(check_random_question)()
+    check_random_question.holds(SOME, max_examples=6)
 
 
 @pytest.mark.slow
 def test_more_random_programs() -> None:
-    settings(SOME, max_examples=300)(check_random_question)()
+    check_random_question.holds(SOME, max_examples=300)
 
 
 CLOSURE = (
