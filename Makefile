@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers test-scale clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers test-oldest test-scale clean
 
 setup: $(READY)
 
@@ -44,6 +44,12 @@ changelog: $(READY)
 check-all: lint site
 	$(PYTEST) -n 2 -m "slow or not slow" --hypothesis-profile=explore
 
+# The tests with the oldest version of each dependency that pyproject.toml allows; `make test` has the newest.
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2
+
 # Beyond memory, and two executors of Spark: needs Java 17 and downloads 400 MB.
 test-scale: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[scale]'
@@ -77,4 +83,4 @@ bench-peers: $(READY)
 	$(BIN)/python -m benchmarks peers
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis dist build site
+	rm -rf .venv .venv-oldest .pytest_cache .ruff_cache .hypothesis dist build site

@@ -69,7 +69,7 @@ class ArrowTable(OpenTable):
         self.table = table
         self.width = table.num_columns
         self.names = tuple(table.column_names)
-        self.size = table.nbytes
+        self.size = table.get_total_buffer_size()  # `nbytes` refuses string views before pyarrow 24
 
     def place(self, row: int) -> Place:
         return Place(self.name, row + 1)

@@ -75,7 +75,8 @@ class DuckDBConnection(FactSource):
         )
         if not tables:
             raise FactsError(f"{self.name} has no table")
-        relations = [DuckDBRelation(table, self.connection.table(quoted(table))) for table in tables]
+        # not `connection.table`: whether it takes a quoted name differs between versions of duckdb
+        relations = [DuckDBRelation(table, self.connection.sql(f"FROM {quoted(table)}")) for table in tables]
         return [table for relation in relations for table in relation.open(store, reading)]
 
 
