@@ -75,7 +75,8 @@ def _is_branch(
     lookups = [literal for literal in part if isinstance(literal, Lookup)]
     if root is None:
         return not (len(part) == 1 and is_part(lookups[0].predicate)) if lookups else False
-    return root in names and len(lookups) >= 2
+    # A root that only a test or `not` of the part mentions would have no values there: v != z binds no z.
+    return len(lookups) >= 2 and any(root in literal.arguments for literal in lookups)
 
 
 def components(body: Sequence[Literal], without: str | None, clause: Clause) -> Iterator[list[Literal]]:

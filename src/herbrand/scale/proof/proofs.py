@@ -123,15 +123,29 @@ class StoredRules:
 
 @dataclass(eq=False)
 class Rounds:
-    """One evaluation in one algebra; its tables are dropped at the end."""
+    """One evaluation in one algebra; its tables are dropped at the end.
+
+    ``above``: the evaluation that waits for this one to complete what stands behind its ``not``. The two may
+    hold tables of the same predicate at the same time, so their names have the ``level``.
+    """
 
     rules: StoredRules
     algebra: str
     needed: Sequence[str]
+    above: Rounds | None = None
     count: int = 0
     converged: bool = True
     made: list[str] = field(default_factory=list)
-    complete: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def level(self) -> int:
+        return 0 if self.above is None else self.above.level + 1
+
+    @cached_property
+    def complete(self) -> dict[str, str]:
+        """A table of all atoms with a proof, for each predicate behind a ``not``; kept by the outermost
+        evaluation, since the next one inside may need it too."""
+        return {} if self.above is None else self.above.complete
 
     @cached_property
     def queries(self) -> ClauseQueries:
@@ -142,7 +156,8 @@ class Rounds:
         return self.queries.meaning
 
     def clear(self) -> None:
-        for name in self.made:
+        kept = self.complete.values() if self.above is None else ()
+        for name in (*self.made, *kept):
             self.rules.stored.database.drop(name)
 
     def run(self, depth: int | str) -> tuple[Tables, bool]:
@@ -282,18 +297,19 @@ class Rounds:
         if predicate not in self.complete:
             needed = self.rules._reached(iter(self.rules.program.clauses[predicate]))
             needed = list(dict.fromkeys([predicate, *needed]))
-            inner = Rounds(self.rules, "boolean", needed, complete=self.complete)
-            found, _ = inner.run(FIXPOINT)
-            kept = f"complete_{len(self.complete)}_{self.rules.stored.tables[predicate].true}"
-            self.rules.stored.database.make(kept, f"SELECT * FROM {found[predicate]}")
-            inner.clear()
-            self.made.append(kept)
-            self.complete[predicate] = kept
+            inner = Rounds(self.rules, "boolean", needed, self)
+            try:
+                found, _ = inner.run(FIXPOINT)
+                kept = f"complete_{self.rules.stored.tables[predicate].true}"
+                self.rules.stored.database.make(kept, f"SELECT * FROM {found[predicate]}")
+                self.complete[predicate] = kept
+            finally:
+                inner.clear()
         return self.complete[predicate]
 
     def _table(self, name: str, turn: str, query: str) -> str:
         number = self.rules.stored.tables[name].true.removeprefix("true_")
-        table = f"proofs_{self.algebra}_{number}_{turn}"
+        table = f"proofs_{self.level}_{self.algebra}_{number}_{turn}"
         self.rules.stored.database.make(table, query)
         if table not in self.made:
             self.made.append(table)
