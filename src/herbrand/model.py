@@ -79,7 +79,7 @@ class Model:
         )
         self._on = on
         self._progress = progress
-        self._queried: dict[tuple[Any, tuple[str, ...]], Any] = {}
+        self._queried: dict[tuple[Any, tuple[str, ...], bool], Any] = {}
 
     @property
     def theory(self) -> Theory:
@@ -290,13 +290,19 @@ class Model:
         if too_large is not None:
             query_engine(engine)
             return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), options))
-        return self._rules(query_engine(engine), texts(given)).answered(goal, bindings, options)
+        apart = options.get("algebra") == "probability"
+        return self._rules(query_engine(engine), texts(given), apart).answered(goal, bindings, options)
 
-    def _rules(self, engine: Any, given: tuple[str, ...]) -> Any:
-        """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals."""
-        if (engine, given) not in self._queried:
-            self._queried[engine, given] = engine.of(self._knowledge.rules, *self._knowledge.facts(given))
-        return self._queried[engine, given]
+    def _rules(self, engine: Any, given: tuple[str, ...], apart: bool = False) -> Any:
+        """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.
+        ``apart``: what is given conditions, and is not among the facts."""
+        key = (engine, given, apart and bool(given))
+        if key not in self._queried:
+            signature, facts, evidence = self._knowledge.facts_apart(given)
+            if not apart and given:
+                signature, facts = self._knowledge.facts(given)
+            self._queried[key] = engine.of(self._knowledge.rules, signature, facts, evidence)
+        return self._queried[key]
 
     def learn(
         self,

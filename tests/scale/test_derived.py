@@ -93,14 +93,14 @@ r(x, y) :- r(x, z), p(z, y), not q(x, y)
 def test_a_recursive_predicate_negates_a_recursive_one() -> None:
     """Each waits for the one below to be complete, while its own tables hold what it has so far."""
     theory = hb.parse(NEGATED_UNDER_RECURSION)
-    for links in ("ab bc ca", "ab bc cd", "aa ba cb dc"):
-        edges = [tuple(link) for link in links.split()]
+    for shown in ("ab bc ca", "ab bc cd", "aa ba cb dc"):
+        edges = [tuple(link) for link in shown.split()]
         with DuckDB() as database:
             found = derived_in(database, theory, {"e": edges})
             tables = {name for (name,) in database.rows("SELECT table_name FROM duckdb_tables()")}
         assert not {name for name in tables if name.startswith(("proofs", "complete"))}
         strata = [[rule for rule in theory.rules if rule.head.predicate == name] for name in "pqr"]
-        expected = least_model(strata, {("e", edge) for edge in edges}, sorted(set("".join(links.split()))))
+        expected = least_model(strata, {("e", edge) for edge in edges}, sorted(set("".join(shown.split()))))
         for name, rows in found.items():
             assert rows == {row for predicate, row in expected if predicate == name}
 

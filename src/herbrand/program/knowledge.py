@@ -11,7 +11,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,7 @@ from herbrand.language.syntax import (
     Rule,
     Statement,
     Theory,
+    Value,
     WeightedFormula,
 )
 from herbrand.option_values import texts
@@ -126,6 +127,20 @@ class Knowledge:
         rows, signature = self._with(given)
         return self._loaded(rows, signature, open=self.open, closed=self.closed)
 
+    def facts_apart(self, given: Sequence[str]) -> tuple[Signature, Facts, tuple[FactRows, ...]]:
+        """The same with what is ``given`` as true or false apart, over domains that have its constants."""
+        rows, signature = self._with(given)
+        evidence = tuple(row for row in rows if row.kind in ("true", "false"))
+        mentioned = {name: list(values) for name, values in signature.mentioned.items()}
+        for row in evidence:
+            for name, column in zip(
+                signature.predicates[row.predicate].column_types, row.columns, strict=True
+            ):
+                mentioned.setdefault(name, []).extend(column)
+        others = [row for row in rows if row not in evidence]
+        loaded = self._loaded(others, signature, open=self.open, closed=self.closed, mentioned=mentioned)
+        return *loaded, evidence
+
     def open_facts(self, more: Sequence[FactSource] = ()) -> tuple[Signature, Facts]:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
         return self._loaded((), self.signature, more, open=self.signature.predicates)
@@ -158,11 +173,13 @@ class Knowledge:
         closed: Collection[str] = (),
         rule_heads: Collection[str] = (),
         queried: Collection[str] = (),
+        mentioned: Mapping[str, Sequence[Value]] | None = None,
     ) -> tuple[Signature, Facts]:
         return load_facts(
             (*self.theory.facts, *rows),
             signature,
             (*self.sources, *more),
+            mentioned=mentioned,
             rule_heads=rule_heads,
             queried=queried,
             open=open,

@@ -149,12 +149,6 @@ def test_soft_evidence_and_weights_are_told_apart_from_certain_facts() -> None:
         ('e("a", "b") @ 1.5', "a fact of e weighs 1.5, which is no probability\n  --algebra count takes"),
         ('e("a", "b") @ -0.5', "a fact of e weighs -0.5, which is no probability"),
         ("p(x, y) :- e(x, y) @ 2", "this rule weighs 2, which is no probability"),
-        ('e("a", "b") @ 0.5\np(x, y) :- f(x, y), not e(x, y)', "'not' stands before e, which is uncertain"),
-        ("q(x) :- u(x) @ 0.5\np(x, y) :- f(x, y), not q(x)", "'not' stands before q, which is uncertain"),
-        (
-            'e("a", "b") @ 0.5\nq(x) :- e(x, _)\nr :- q(_)\np(x, y) :- f(x, y), not r',
-            "'not' stands before r, which is uncertain",
-        ),
     ],
 )
 @pytest.mark.parametrize("algebra", ["probability", "independent"])
@@ -164,10 +158,35 @@ def test_what_has_no_probability(more: str, message: str, algebra: str) -> None:
         model.query("p(x, y)", algebra=algebra)
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('e("a", "b") @ 0.5\np(x, y) :- f(x, y), not e(x, y)', "'not' stands before e, which is uncertain"),
+        ("q(x) :- u(x) @ 0.5\np(x, y) :- f(x, y), not q(x)", "'not' stands before q, which is uncertain"),
+        (
+            'e("a", "b") @ 0.5\nq(x) :- e(x, _)\nr :- q(_)\np(x, y) :- f(x, y), not r',
+            "'not' stands before r, which is uncertain",
+        ),
+    ],
+)
+def test_independent_takes_no_uncertain_absence(more: str, message: str) -> None:
+    """Only what rests on it is refused."""
+    model = hb.Model(
+        hb.parse(
+            f'{DECLARED}p(x, y) :- e(x, y)\n{more}\nlone(x) :- u(x)\nu("c")'.replace(
+                "predicate r\n", "predicate r\npredicate lone(n)\n"
+            )
+        )
+    )
+    with pytest.raises(UnsupportedError, match=f"{message}\n.*\n.*\n  --algebra probability takes it"):
+        model.query("p(x, y)", algebra="independent")
+    assert told(model.query("lone(x)", algebra="independent")) == {("c",): 1.0}
+
+
 def test_as_many_uncertain_facts_and_steps_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = hb.Model(hb.parse(text_of(RULES["recursion"], WORLDS[1])))
     monkeypatch.setattr("herbrand.engines.proof.probability.MOST_CHOICES", 2)
-    with pytest.raises(BudgetError, match="rests on more than 2 uncertain facts\n  --algebra independent"):
+    with pytest.raises(BudgetError, match="rests on more than 2 choices\n  --algebra independent"):
         model.query("p(x, y)", algebra="probability")
     monkeypatch.setattr("herbrand.engines.proof.derivations.MOST_INSTANCES", 3)
     with pytest.raises(

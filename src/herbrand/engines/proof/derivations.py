@@ -1,5 +1,8 @@
 """Ground proofs as a graph: which instances of clauses give an atom, and which atoms and facts each rests on.
 
+Where an absence is uncertain (``Clause.unless``), an instance lists the possible atoms that must be absent,
+whose own proofs, at any depth, are in the graph too.
+
 A node is an atom with the calls it has left (``None`` where no bound is felt); an instance is one clause for
 one choice of constants. Instances are found by running the clauses with every variable kept, all atoms of a
 predicate at once. Made for what looks at single proofs: the heaviest ones, and exact probabilities.
@@ -14,7 +17,7 @@ import numpy as np
 
 from herbrand.engines.proof.absence import Absences
 from herbrand.engines.proof.branches import is_part
-from herbrand.engines.proof.clauses import Clause, Lookup
+from herbrand.engines.proof.clauses import Absence, Clause, Lookup
 from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers
@@ -46,11 +49,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class Instance:
-    """A clause for one choice of constants; ``parts`` in the order of its body's atoms."""
+    """A clause for one choice of constants; ``parts`` in the order of its body's atoms, and ``absent``: what
+    must not hold."""
 
     clause: Clause
     binding: tuple[tuple[str, int], ...]
     parts: tuple[Node | Fact, ...]
+    absent: tuple[Node | Fact, ...] = ()
 
 
 @dataclass(eq=False)
@@ -81,17 +86,14 @@ class Derivations:
 
 
 def derivations(
-    runner: Runner,
-    absences: Absences,
-    provider: Provider,
-    predicate: str,
-    rows: Sequence[Row],
-    left: int | None,
-) -> Derivations:
-    """All ground proofs of these atoms. Raises ``BudgetError`` where there are too many instances."""
+    runner: Runner, absences: Absences, provider: Provider, asked: Sequence[Node]
+) -> tuple[Derivations, list[Node]]:
+    """All ground proofs of these atoms, and the node that stands for each of them. Raises ``BudgetError``
+    where there are too many instances."""
     search = _Search(runner, absences, provider)
-    search.wanted([Node(predicate, row, search.calls(predicate, left)) for row in rows])
-    return search.found
+    nodes = [Node(node.predicate, node.row, search.calls(node.predicate, node.left)) for node in asked]
+    search.wanted(nodes)
+    return search.found, nodes
 
 
 class _Search:
@@ -127,7 +129,7 @@ class _Search:
         for clause in self._plans.clauses(predicate):
             for number, made in self._instances(clause, nodes, left):
                 self.found.instances[nodes[number]].append(made)
-                found += [part for part in made.parts if isinstance(part, Node)]
+                found += [part for part in (*made.parts, *made.absent) if isinstance(part, Node)]
         return found
 
     def _instances(self, clause: Clause, nodes: list[Node], left: int | None) -> list[tuple[int, Instance]]:
@@ -186,10 +188,43 @@ class _Search:
         bindings = zip(*([(name, value) for value in columns[name]] for name in variables), strict=True)
         bindings = list(bindings) if variables else [()] * len(table)
         rests = list(zip(*parts, strict=True)) if parts else [()] * len(table)
-        return [
-            (number, Instance(clause, binding, rest))
-            for number, binding, rest in zip(table.columns[0].tolist(), bindings, rests, strict=True)
-        ]
+        absent = [()] * len(table)
+        for part in clause.unless:
+            more = self._absent(part, columns, len(table))
+            absent = [(*known, *atoms) for known, atoms in zip(absent, more, strict=True)]
+        rows = zip(table.columns[0].tolist(), bindings, rests, absent, strict=True)
+        return [(number, Instance(clause, binding, rest, against)) for number, binding, rest, against in rows]
+
+    def _absent(self, part: Absence, columns: dict[str, list[int]], count: int) -> list[list[Node | Fact]]:
+        """The possible atoms that an absence rules out, for each row: one for every choice of the variables
+        that only it has."""
+        name, arguments = part.predicate, part.arguments
+        bound = tuple(place for place, argument in enumerate(arguments) if argument in columns)
+        free = [place for place in range(len(arguments)) if place not in bound]
+        keys = [np.array(columns[arguments[place]], np.int64) for place in bound]
+        asked = self._plans.is_asked(name)
+        if asked:
+            answers = self._provider(name, bound, keys, count, None)
+            first, counts = answers.ranges(keys, count)
+            matches = [column.tolist() for column in answers.table.columns[1:]]
+            places: list[int] = []
+        else:
+            index = self._plans.program.relation(name).index(bound)
+            first, counts = index.ranges(keys, count)
+            matches = [index.column(place).tolist() for place in free]
+            places = index.entries(np.arange(self._plans.program.relation(name).count)).tolist()
+        found: list[list[Node | Fact]] = []
+        for number, (start, length) in enumerate(zip(first.tolist(), counts.tolist(), strict=True)):
+            known = {arguments[place]: columns[arguments[place]][number] for place in bound}
+            atoms: list[Node | Fact] = []
+            for match in range(start, start + length):
+                own: dict[str, int] = {}
+                values = [own.setdefault(arguments[p], matches[i][match]) for i, p in enumerate(free)]
+                if values == [matches[i][match] for i in range(len(free))]:
+                    row = tuple((known | own)[argument] for argument in arguments)
+                    atoms.append(Node(name, row, None) if asked else Fact(name, row, places[match]))
+            found.append(atoms)
+        return found
 
     def _parts(
         self, literal: Lookup, columns: dict[str, list[int]], left: int | None, count: int

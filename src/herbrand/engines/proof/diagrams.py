@@ -5,13 +5,13 @@ reached when nothing changes.
 
 >>> diagrams = Diagrams(100)
 >>> either = diagrams.either(diagrams.variable(0), diagrams.variable(1))
->>> diagrams.probability(either, [0.5, 0.5])
-0.75
+>>> diagrams.probability(either, [0.5, 0.5]), diagrams.probability(diagrams.negation(either), [0.5, 0.5])
+(0.75, 0.25)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from herbrand.errors import BudgetError
 
@@ -28,6 +28,7 @@ class Diagrams:
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._both: dict[tuple[int, int], int] = {}
         self._either: dict[tuple[int, int], int] = {}
+        self._negations: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -43,24 +44,45 @@ class Diagrams:
         """left or right."""
         return self._applied(left, right, self._either, TRUE)
 
+    def negation(self, root: int) -> int:
+        """not root."""
+        known = self._negations
+        for node in self._below(root, known):
+            variable, low, high = self._nodes[node]
+            known[node] = self._node(variable, known[low], known[high])
+            known[known[node]] = node
+        return known[root]
+
+    def variables(self, root: int) -> frozenset[int]:
+        """The variables that the function depends on."""
+        seen: dict[int, None] = {FALSE: None, TRUE: None}
+        found = set[int]()
+        for node in self._below(root, seen):
+            seen[node] = None
+            found.add(self._nodes[node][0])
+        return frozenset(found)
+
     def probability(self, root: int, probabilities: Sequence[float]) -> float:
         """That the function holds, if its variables hold independently with these probabilities."""
         known = {FALSE: 0.0, TRUE: 1.0}
+        for node in self._below(root, known):
+            variable, low, high = self._nodes[node]
+            p = probabilities[variable]
+            known[node] = (1 - p) * known[low] + p * known[high]
+        return known[root]
+
+    def _below(self, root: int, known: Mapping[int, object]) -> Iterator[int]:
+        """The nodes that are not known yet, each after those below it; the caller makes each known."""
         stack = [root]
         while stack:
             node = stack[-1]
-            if node in known:
-                stack.pop()
-                continue
-            variable, low, high = self._nodes[node]
-            missing = [other for other in (low, high) if other not in known]
+            missing = [] if node in known else [n for n in self._nodes[node][1:] if n not in known]
             if missing:
                 stack += missing
                 continue
-            p = probabilities[variable]
-            known[node] = (1 - p) * known[low] + p * known[high]
             stack.pop()
-        return known[root]
+            if node not in known:
+                yield node
 
     def _node(self, variable: int, low: int, high: int) -> int:
         if low == high:

@@ -1,149 +1,201 @@
-"""Exact probabilities of atoms over independent facts: the semantics of ProbLog.
+"""Exact probabilities of atoms by decision diagrams: P(q | e) = P(q and e) / P(e).
 
-A fact holds with its weight as its probability (or that of its soft evidence), an instance of a weighted rule
-with the rule's weight, all independently; an atom holds where some proof does. The ground proofs become one
-decision diagram; atoms that rest on each other are gone through until none changes, which is their least
-model in every world at once.
+Each atom becomes the boolean function of the choices under which it holds. Atoms that rest on each other are
+gone through until none changes, which is their least model in every world at once; an absent atom is complete
+by then, so that its function is negated. A choice among more than two things is a row of two-way choices: the
+first outcome or a later one, and so on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.clauses import Absence, Lookup
-from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.engines.proof.derivations import Node
 from herbrand.engines.proof.diagrams import FALSE, TRUE, Diagrams
-from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.rules import HornProgram
-from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.language.syntax import Rule
+from herbrand.engines.proof.worlds import Choice, Ground, GroundProgram, GroundRule, Observed, Outcome
+from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 
 MOST_NODES = 2_000_000
 MOST_CHOICES = 100_000
+LEAST = 1e-290
+"""Evidence below this probability leaves the numbers that floats divide without loss."""
+ROUNDING = 1e-12
 
 
-def check_probabilities(program: HornProgram) -> None:
-    """Raise where a weight is no probability, or ``not`` stands before what is uncertain."""
-    for name in program.facts.tables:
-        weights = program.relation(name).weights
-        if weights is not None and len(weights) and not (weights.min() >= 0 and weights.max() <= 1):
-            worst = weights[np.argmax(np.abs(weights - 0.5))]
-            raise UnsupportedError(
-                f"a fact of {name} weighs {worst:g}, which is no probability",
-                hint="--algebra count takes any weights",
-            )
-    for rule in program.weighted:
-        if not 0 <= rule_number(rule) <= 1:
-            raise UnsupportedError(
-                f"this rule weighs {rule_number(rule):g}, which is no probability",
-                span=rule.span,
-                hint="--algebra count takes any weights",
-            )
-    uncertain = _uncertain(program)
-    for clauses in program.clauses.values():
-        for clause in clauses:
-            for literal in clause.body:
-                if isinstance(literal, Absence) and literal.predicate in uncertain:
-                    raise UnsupportedError(
-                        f"'not' stands before {literal.predicate}, which is uncertain",
-                        span=clause.rule.span if clause.rule else None,
-                        hint="probabilities take 'not' before what is certain",
-                    )
+def probabilities(program: GroundProgram, roots: Sequence[Node]) -> list[float]:
+    """The probability of each atom, given the evidence.
+
+    Raises ``ContradictionError`` where the evidence holds in no world, and ``BudgetError`` where a diagram
+    grows too large.
+    """
+    diagrams = Diagrams(MOST_NODES)
+    variables = _Variables(diagrams, program.choices)
+    observed = [part.atom for part in program.observed if isinstance(part.atom, Node)]
+    functions = _Functions(diagrams, variables, program)
+    functions.make([*observed, *roots])
+    evidence = [functions.of_evidence(part) for part in program.observed]
+    parts = _connected(diagrams, [part for part in evidence if part.function != TRUE])
+    for part in parts:
+        if part.function == FALSE:
+            raise _contradiction(diagrams, part.members)
+    return [_conditional(diagrams, functions.known[root], parts, variables.chances) for root in roots]
 
 
-def _uncertain(program: HornProgram) -> set[str]:
-    """The predicates that rest on a fact or a rule with a probability below 1."""
-    found = set()
-    for name in program.facts.tables:
-        weights = program.relation(name).weights
-        if weights is not None and (weights < 1).any():
-            found.add(name)
-    found |= {rule.head.predicate for rule in program.weighted if rule_number(rule) < 1}
-    grown = True
-    while grown:
-        more = {
-            name
-            for name, clauses in program.clauses.items()
-            for clause in clauses
-            for literal in clause.body
-            if isinstance(literal, Lookup | Absence) and literal.predicate in found
-        }
-        grown = not more <= found
-        found |= more
-    return found
+@dataclass(frozen=True)
+class _Known:
+    """One piece of evidence as a function of the choices."""
+
+    function: int
+    text: str
 
 
-def probabilities(plans: Plans, graph: Derivations, roots: Sequence[Node]) -> list[float]:
-    """The probability of each atom. Raises ``BudgetError`` where the diagram grows too large."""
-    return _Compilation(plans, graph).probabilities(roots)
+@dataclass(frozen=True)
+class _Part:
+    """Pieces of evidence that share variables, and their conjunction."""
+
+    function: int
+    variables: frozenset[int]
+    members: tuple[_Known, ...]
 
 
-class _Compilation:
-    def __init__(self, plans: Plans, graph: Derivations) -> None:
-        self._program, self._graph = plans.program, graph
-        self._diagrams = Diagrams(MOST_NODES)
-        self._choices: dict[object, int] = {}
-        self._chances: list[float] = []
+class _Variables:
+    """Two-way variables for choices, numbered as they are met; ``chances``: that each is true."""
 
-    def probabilities(self, roots: Sequence[Node]) -> list[float]:
-        order = self._order(roots)
-        known = dict.fromkeys(order, FALSE)
-        steps = {node: [self._step(made) for made in self._graph.instances[node]] for node in order}
-        changed = True
-        while changed:
-            changed = False
-            for node in order:
-                found = known[node]
-                for choices, below in steps[node]:
-                    if found == TRUE:
-                        break
-                    found = self._diagrams.either(found, self._held(choices, below, known))
-                changed |= found != known[node]
-                known[node] = found
-        return [self._diagrams.probability(known[root], self._chances) for root in roots]
+    def __init__(self, diagrams: Diagrams, choices: Mapping[Choice, tuple[float, ...]]) -> None:
+        self._diagrams, self._choices = diagrams, choices
+        self._outcomes: dict[Choice, list[int]] = {}
+        self.chances: list[float] = []
 
-    def _order(self, roots: Sequence[Node]) -> list[Node]:
-        return list(dict.fromkeys(node for root in roots for node in self._graph.reachable(root)))
+    def outcome(self, outcome: Outcome) -> int:
+        """The function under which an outcome is the one that holds."""
+        if outcome.choice not in self._outcomes:
+            self._outcomes[outcome.choice] = self._functions(self._choices[outcome.choice])
+        return self._outcomes[outcome.choice][outcome.place]
 
-    def _held(self, choices: Sequence[int], below: Sequence[Node], known: dict[Node, int]) -> int:
-        found = TRUE
-        for part in (*(known[node] for node in below), *choices):
-            found = self._diagrams.both(found, part)
-            if found == FALSE:
-                break
+    def opinion(self, chance: float) -> int:
+        return self._variable(chance)
+
+    def _functions(self, chances: Sequence[float]) -> list[int]:
+        found, later = [], TRUE
+        for place, chance in enumerate(chances):
+            left = 1 - math.fsum(chances[:place])
+            taken = TRUE if left - chance <= ROUNDING else self._variable(chance / left)
+            found.append(self._diagrams.both(later, taken))
+            later = self._diagrams.both(later, self._diagrams.negation(taken))
         return found
 
-    def _step(self, made: Instance) -> tuple[list[int], list[Node]]:
-        """The choices an instance rests on, as diagrams, and its atoms."""
-        choices = []
-        rule, weight = made.clause.rule, made.clause.weight
-        if rule is not None and weight is not None:
-            choices.append(self._choice((weight, made.binding), _chance_of(rule)))
-        for part in made.parts:
-            if isinstance(part, Fact):
-                weights = self._program.relation(part.predicate).weights
-                chance = 1.0 if weights is None else float(weights[part.place])
-                choices.append(self._choice(part, chance))
-        return choices, [part for part in made.parts if isinstance(part, Node)]
-
-    def _choice(self, key: object, chance: float) -> int:
-        if chance >= 1:
-            return TRUE
-        if chance <= 0:
-            return FALSE
-        if key not in self._choices:
-            if len(self._chances) >= MOST_CHOICES:
-                raise BudgetError(
-                    f"the exact probability rests on more than {MOST_CHOICES:,} uncertain facts",
-                    hint="--algebra independent approximates it",
-                )
-            self._choices[key] = len(self._chances)
-            self._chances.append(chance)
-        return self._diagrams.variable(self._choices[key])
+    def _variable(self, chance: float) -> int:
+        if len(self.chances) >= MOST_CHOICES:
+            raise BudgetError(
+                f"the exact probability rests on more than {MOST_CHOICES:,} choices",
+                hint="--algebra independent approximates it",
+            )
+        self.chances.append(chance)
+        return self._diagrams.variable(len(self.chances) - 1)
 
 
-def _chance_of(rule: Rule) -> float:
-    return rule_number(rule)
+class _Functions:
+    """The function of each atom: ``known``."""
+
+    def __init__(self, diagrams: Diagrams, variables: _Variables, program: GroundProgram) -> None:
+        self._diagrams, self._variables, self._program = diagrams, variables, program
+        self.known: dict[Node, int] = {}
+
+    def make(self, roots: Sequence[Node]) -> None:
+        for component in self._program.components(roots):
+            self.known.update(dict.fromkeys(component, FALSE))
+            while self._round(component):
+                pass
+
+    def _round(self, component: Sequence[Node]) -> bool:
+        """Apply the rules of each atom once; whether that may allow more."""
+        grown = False
+        for node in component:
+            found = self.known[node]
+            for rule in self._program.rules[node]:
+                if found == TRUE:
+                    break
+                found = self._diagrams.either(found, self._held(rule))
+            grown |= found != self.known[node]
+            self.known[node] = found
+        return grown and (len(component) > 1 or self._rests_on_itself(component[0]))
+
+    def of_evidence(self, observed: Observed) -> _Known:
+        diagrams, holds = self._diagrams, observed.evidence.holds
+        function = self._function(observed.atom)
+        if holds == 0:
+            function = diagrams.negation(function)
+        elif (
+            holds < 1
+        ):  # the opinion is right: a world in which it is counts its chance, another one the rest
+            opinion = self._variables.opinion(holds)
+            against = diagrams.both(diagrams.negation(function), diagrams.negation(opinion))
+            function = diagrams.either(diagrams.both(function, opinion), against)
+        return _Known(function, observed.evidence.text)
+
+    def _rests_on_itself(self, node: Node) -> bool:
+        return any(node in rule.held for rule in self._program.rules[node])
+
+    def _function(self, part: Ground | bool) -> int:
+        if isinstance(part, bool):
+            return TRUE if part else FALSE
+        return self.known[part] if isinstance(part, Node) else self._variables.outcome(part)
+
+    def _held(self, rule: GroundRule) -> int:
+        found = TRUE
+        for part in sorted(rule.held, key=lambda part: isinstance(part, Outcome)):
+            found = self._diagrams.both(found, self._function(part))
+            if found == FALSE:
+                return found
+        for part in rule.absent:
+            found = self._diagrams.both(found, self._diagrams.negation(self._function(part)))
+            if found == FALSE:
+                return found
+        return found
+
+
+def _connected(diagrams: Diagrams, evidence: Sequence[_Known]) -> list[_Part]:
+    """The evidence in parts that share no variable, so that what is far away from a query cancels."""
+    parts: list[_Part] = []
+    for known in evidence:
+        function, variables, members = known.function, diagrams.variables(known.function), (known,)
+        near = [part for part in parts if part.variables & variables]
+        for part in near:
+            function = diagrams.both(part.function, function)
+            variables, members = variables | part.variables, (*part.members, *members)
+        parts = [part for part in parts if part not in near]
+        parts.append(_Part(function, variables, members))
+    return parts
+
+
+def _conditional(diagrams: Diagrams, root: int, parts: Sequence[_Part], chances: Sequence[float]) -> float:
+    asked = diagrams.variables(root)
+    evidence = TRUE
+    for part in parts:
+        if part.variables & asked:
+            evidence = diagrams.both(evidence, part.function)
+    total = diagrams.probability(evidence, chances)
+    if total < LEAST:
+        raise UnsupportedError(
+            f"the evidence has a probability of about {total:.0e}, too small to divide by",
+            hint="give less evidence at once",
+        )
+    return min(1.0, diagrams.probability(diagrams.both(root, evidence), chances) / total)
+
+
+def _contradiction(diagrams: Diagrams, members: Sequence[_Known]) -> ContradictionError:
+    """Names pieces of evidence that hold together in no world, while they do without any one of them."""
+    left = list(members)
+    for known in members:
+        function = TRUE
+        for other in left:
+            function = function if other is known else diagrams.both(function, other.function)
+        if function == FALSE:
+            left.remove(known)
+    shown = " and ".join(known.text for known in left)
+    return ContradictionError(
+        f"the evidence has probability 0: {shown}",
+        hint="a fact of what rules derive is evidence, and the rules must allow it",
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from herbrand.engines.proof.arithmetic import Truth
-from herbrand.engines.proof.derivations import Derivations, Node, Provider, Row, derivations
+from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
 from herbrand.engines.proof.plan import Mode
 from herbrand.engines.proof.planning import Plans
@@ -24,19 +26,16 @@ class GroundProofs:
         self._unrolled = Unrolled(self._runner, self._absences)
         self._fixpoint = Fixpoint(self._runner, self._absences)
 
-    def of(self, predicate: str, rows: list[Row]) -> tuple[Derivations, list[Node]]:
-        """The graph that the atoms' proofs make, and the node of each atom."""
-        provider: Provider = self._within if self._left is not None else self._complete
-        graph = derivations(self._runner, self._absences, provider, predicate, rows, self._left)
-        roots = {node.row: node for node in graph.instances if node.predicate == predicate}
-        return graph, [roots[row] for row in rows]
+    def of(
+        self, predicate: str, rows: list[Row], beside: Sequence[Node] = ()
+    ) -> tuple[Derivations, list[Node]]:
+        """The graph that the atoms' proofs make, and the node of each atom, those ``beside`` last."""
+        asked = [*(Node(predicate, row, self._left) for row in rows), *beside]
+        return derivations(self._runner, self._absences, self._provided, asked)
 
-    def _within(
+    def _provided(
         self, predicate: str, mode: Mode, columns: list[np.ndarray], count: int, left: int | None
     ) -> Answers:
+        if left is None:
+            return self._fixpoint.answers(predicate, mode, columns, count)
         return self._unrolled.by_input(self._unrolled.goal(predicate, mode, left), columns)
-
-    def _complete(
-        self, predicate: str, mode: Mode, columns: list[np.ndarray], count: int, left: int | None
-    ) -> Answers:
-        return self._fixpoint.answers(predicate, mode, columns, count)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget
-from herbrand.engines.proof.arithmetic import Arithmetic, Real
+from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
+from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.explain import PROOFS, explanation
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
 from herbrand.engines.proof.goals import Goal, Shape, read_goal
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.probability import check_probabilities, probabilities
+from herbrand.engines.proof.probability import probabilities
 from herbrand.engines.proof.providing import GroundProofs
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.rules import HornProgram
@@ -41,11 +43,17 @@ from herbrand.engines.proof.table import ROW, Table, without_zeros
 from herbrand.engines.proof.truncation import is_cut_off
 from herbrand.engines.proof.unrolled import Asked, Unrolled
 from herbrand.engines.proof.widening import NarrowError, widened
+from herbrand.engines.proof.worlds import (
+    PossibleWorlds,
+    check_probabilities,
+    refuse_uncertain_absence,
+)
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
+from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Rule, Value
+from herbrand.language.syntax import FactRows, Rule, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +69,19 @@ class Found:
 class Proof:
     """A theory's rules over its facts, with the plans made so far."""
 
-    def __init__(self, program: HornProgram) -> None:
-        self.plans = Plans(program)
+    def __init__(self, program: HornProgram, given: Sequence[FactRows] = ()) -> None:
+        self.plans, self.given = Plans(program), tuple(given)
         self._wider: dict[tuple[tuple[str, ...], Value | None], Proof] = {}
         self._goals: dict[tuple[str, tuple[str, ...]], Goal] = {}
+        self._denied: dict[str, np.ndarray] = {}
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], signature: Signature, facts: Facts) -> Proof:
-        return cls(HornProgram.of(rules, signature, facts))
+    def of(
+        cls, rules: Sequence[Rule], signature: Signature, facts: Facts, given: Sequence[FactRows] = ()
+    ) -> Proof:
+        """``given``: literals that are evidence. Under probabilities they are not among the facts, else those
+        of base predicates are."""
+        return cls(HornProgram.of(rules, signature, facts), given)
 
     @property
     def program(self) -> HornProgram:
@@ -164,8 +177,10 @@ class Proof:
         """The answers to goals of one shape, as indices."""
         if request.algebra == PROBABILITY:
             return self._probable(shape, inputs, request)
+        self._refuse_evidence(shape.clause, request)
         if request.algebra == INDEPENDENT:
-            check_probabilities(self.program)
+            check_probabilities(self.program, self.program.reached([shape.clause]))
+            refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
         runner = Runner(self.plans, request.arithmetic(), budget(request.memory), request.seconds)
         if request.depth == FIXPOINT:
@@ -178,6 +193,39 @@ class Proof:
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
 
+    def _refuse_evidence(self, clause: Clause, request: Request) -> None:
+        """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
+        for rows in self.given:
+            if self.program.is_derived(rows.predicate):
+                raise UnsupportedError(
+                    f"rules derive {rows.predicate}, and --algebra {request.algebra} takes no evidence on "
+                    "what rules derive",
+                    span=rows.span,
+                    hint="--algebra probability conditions on it",
+                )
+        for name in self.program.reached([clause]):
+            if self.program.is_derived(name) and len(self.program.facts.tables[name].false):
+                self._refuse_denied(name, request)
+
+    def _refuse_denied(self, name: str, request: Request) -> None:
+        """Raise where something has a proof that is stated to be false."""
+        rows = self.program.facts.tables[name].false
+        if name not in self._denied:
+            runner = Runner(self.plans, Truth(), budget(request.memory), request.seconds)
+            columns = [column.astype(np.int64) for column in rows.T]
+            answers = Fixpoint(runner, completion(runner)).answers(
+                name, tuple(range(len(columns))), columns, len(rows)
+            )
+            self._denied[name] = np.flatnonzero(answers.ranges(columns, len(rows))[1])
+        if len(self._denied[name]):
+            predicate, first = self.program.signature.predicates[name], rows[self._denied[name][:1]]
+            (values,) = self.program.facts.rows(predicate, first)
+            raise UnsupportedError(
+                f"{show_atom(name, values)} is stated to be false, and rules derive it: --algebra "
+                f"{request.algebra} takes no evidence on what rules derive",
+                hint="--algebra probability conditions on it",
+            )
+
     def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> Asked:
         """Goals of one shape, as they are evaluated."""
         columns = _columns(shape, inputs)
@@ -186,19 +234,30 @@ class Proof:
         return Asked(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
 
     def _probable(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
-        """The exact probability of every answer that has a proof."""
+        """The exact probability of every answer that is possible, given the evidence."""
         began = time.perf_counter()
-        check_probabilities(self.program)
-        possible = self.found(shape, inputs, replace(request, algebra="boolean"))
+        worlds, within = self._worlds
+        clause = worlds.relaxed(shape.clause)
+        known = {part.predicate for part in worlds.evidence}
+        causes = worlds.program.reached([clause, *(c for n in known for c in within.plans.clauses(n))])
+        check_probabilities(worlds.program, causes | known)
+        possible = within.found(replace(shape, clause=clause), inputs, replace(request, algebra="boolean"))
         columns = [column.tolist() for column in possible.table.columns]
         rows = [(*inputs[number], *rest) for number, *rest in zip(*columns, strict=True)]
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
-        ground = GroundProofs(self.plans, budget(request.memory), request.seconds, left)
-        graph, roots = ground.of(self.plans.with_goal(shape.clause), rows)
-        values = np.array(probabilities(self.plans, graph, roots), np.float64)
+        proofs = GroundProofs(within.plans, budget(request.memory), request.seconds, left)
+        graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
+        ground = worlds.ground(graph, nodes[len(rows) :])
+        values = np.array(probabilities(ground, nodes[: len(rows)]), np.float64)
         table = without_zeros(Table(possible.table.names, possible.table.columns, values), Real())
         status = replace(possible.status, seconds=time.perf_counter() - began)
         return Found(table, request.guarantee(possible.truncated), status, possible.truncated)
+
+    @cached_property
+    def _worlds(self) -> tuple[PossibleWorlds, Proof]:
+        """What the program means under probabilities, and the rules for all that is possible there."""
+        worlds = PossibleWorlds.of(self.program, self.given)
+        return worlds, Proof(worlds.program)
 
     def _to_fixpoint(
         self,
@@ -250,7 +309,7 @@ class Proof:
         if key not in self._wider:
             program = self.program
             facts = widened(program.signature, program.facts, *key)
-            self._wider[key] = Proof(HornProgram.of(program.rules, program.signature, facts))
+            self._wider[key] = Proof(HornProgram.of(program.rules, program.signature, facts), self.given)
         return self._wider[key]
 
     def _told(self, shape: Shape, found: Found, request: Request) -> Bindings:

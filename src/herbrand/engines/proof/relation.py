@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.proof.keys import composite_keys, row_pointers
+from herbrand.engines.proof.keys import composite_keys, group_keys, row_pointers
 from herbrand.facts.table import FactTable
 
 
@@ -34,12 +34,15 @@ class Relation:
 
     @classmethod
     def of(cls, table: FactTable, sizes: tuple[int, ...]) -> Relation:
-        """The facts that hold, and the soft ones among the others with their probability as their weight."""
+        """The facts that hold, and the soft ones that are not known to be true or false, with their
+        probability as their weight."""
         rows, weights = table.true, table.weights
         possible = table.probabilities > 0
-        if possible.any() and len(rows):
-            stated, soft = (composite_keys(list(part.T), sizes) for part in (rows, table.soft))
-            possible &= ~np.isin(soft, stated)
+        known = np.concatenate([rows, table.false])
+        if possible.any() and len(known):
+            every = np.concatenate([known, table.soft])
+            keys, _ = group_keys(list(every.T), sizes, len(every))
+            possible &= ~np.isin(keys[len(known) :], keys[: len(known)])
         if possible.any():
             certain = np.ones(len(rows)) if weights is None else weights
             rows = np.concatenate([rows, table.soft[possible]])

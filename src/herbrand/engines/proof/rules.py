@@ -15,7 +15,7 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -114,6 +114,15 @@ class HornProgram:
 
     def is_derived(self, predicate: str) -> bool:
         return predicate in self.clauses
+
+    def reached(self, clauses: Iterable[Clause]) -> set[str]:
+        """The predicates that clauses rest on, through ``not`` too."""
+        waiting, found = list(clauses), set[str]()
+        while waiting:
+            for name in waiting.pop().predicates() - found:
+                found.add(name)
+                waiting += self.clauses.get(name, ())
+        return found
 
     def column_types(self, predicate: str) -> tuple[str, ...]:
         return self.signature.predicates[predicate].column_types

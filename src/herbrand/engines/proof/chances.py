@@ -1,0 +1,228 @@
+"""What facts are under probabilities: the chance of each base fact, and evidence.
+
+A fact of a base predicate holds with its weight, or its soft evidence, as its probability. The probabilities
+of a many-valued atom's values are its distribution: values without one share what is left to 1 equally, and a
+value that is stated to be false is excluded. A fact of what rules derive is evidence: true, false, or, with a
+probability, an independent opinion; with a weight it is one more proof of that probability. What is given is
+evidence too, except that a base atom without a probability becomes a fact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.errors import UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.facts.keys import RowKeys
+from herbrand.facts.table import FactTable
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show_atom
+from herbrand.language.signature import Predicate
+from herbrand.language.syntax import FactRows
+
+Row = tuple[int, ...]
+ROUNDING = 1e-9
+"""Probabilities that add up to 1 within this do."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """``holds``: 1 and 0 are certain, a number between them is an opinion, which counts in proportion.
+    ``text`` names the statement."""
+
+    predicate: str
+    row: Row
+    holds: float
+    text: str
+
+
+def chances_of(program: HornProgram, given: Sequence[FactRows] = ()) -> tuple[Facts, tuple[Evidence, ...]]:
+    """Facts whose weights are their probabilities, and the evidence. The literals ``given`` are true or
+    false, over constants that the domains have."""
+    signature, facts = program.signature, program.facts
+    tables, evidence = dict(facts.tables), list[Evidence]()
+    stated: dict[str, list[tuple[Row, bool]]] = {}
+    for rows in given:
+        row = _indices(rows, signature.predicates[rows.predicate], facts)
+        stated.setdefault(rows.predicate, []).append((row, rows.kind == "true"))
+    for name, predicate in signature.predicates.items():
+        reading = _Reading(predicate, facts, tables[name])
+        if program.is_derived(name):
+            tables[name] = reading.causes()
+            evidence += reading.derived_evidence(stated.get(name, ()))
+        else:
+            tables[name] = reading.chances()
+            if name in stated:
+                tables[name], found = reading.with_given(tables[name], stated[name])
+                evidence += found
+    return Facts(facts.domains, tables), tuple(evidence)
+
+
+def _indices(rows: FactRows, predicate: Predicate, facts: Facts) -> Row:
+    found = []
+    for value, kind in zip(rows.row(0), predicate.column_types, strict=True):
+        index = facts.domains[kind].index_of(value)
+        assert index is not None, "constants that are given are in their domains"
+        found.append(index)
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """The table of one predicate."""
+
+    predicate: Predicate
+    facts: Facts
+    table: FactTable
+
+    # Predicates that rules derive
+
+    def causes(self) -> FactTable:
+        """The facts that are proofs: those with a weight other than 1."""
+        table = self.table
+        if table.weights is None:
+            return FactTable.empty(table.columns, table.world)
+        kept = table.weights != 1
+        return _facts(table, table.true[kept], table.weights[kept])
+
+    def derived_evidence(self, given: Sequence[tuple[Row, bool]]) -> Iterator[Evidence]:
+        table = self.table
+        certain = table.true if table.weights is None else table.true[table.weights == 1]
+        for rows, holds in ((certain, 1.0), (table.false, 0.0)):
+            for row in rows.tolist():
+                yield self._evidence(tuple(row), holds)
+        doubted = self._unstated(table.soft)
+        for row, chance in zip(
+            table.soft[doubted].tolist(), table.probabilities[doubted].tolist(), strict=True
+        ):
+            yield self._evidence(tuple(row), chance)
+        for row, holds in given:
+            yield self._evidence(row, float(holds))
+
+    # Base predicates
+
+    def chances(self) -> FactTable:
+        """All that may hold, each row with its probability as its weight."""
+        table = self.table
+        if not len(table.soft) and (self.predicate.value_type is None or table.weights is None):
+            return table
+        doubted = self._unstated(table.soft)
+        weights = np.ones(len(table.true)) if table.weights is None else table.weights
+        rows = np.concatenate([table.true, table.soft[doubted]])
+        weights = np.concatenate([weights, table.probabilities[doubted]])
+        if self.predicate.value_type is not None:
+            rows, weights = self._distributions(rows, weights)
+        return _facts(table, rows, weights)
+
+    def with_given(
+        self, chances: FactTable, given: Sequence[tuple[Row, bool]]
+    ) -> tuple[FactTable, list[Evidence]]:
+        """The table with what is given of atoms that have no chance, and evidence on those that have one."""
+        weights = np.ones(len(chances.true)) if chances.weights is None else chances.weights
+        known: dict[Row, float] = dict(zip(map(tuple, chances.true.tolist()), weights.tolist(), strict=True))
+        valued = {row[:-1] for row in known} if self.predicate.value_type is not None else set[Row]()
+        denied = set(map(tuple, self.table.false.tolist()))
+        evidence: list[Evidence] = []
+        for row, holds in sorted(given, key=lambda pair: not pair[1]):  # what holds first: it may be denied
+            if not holds and row in known:
+                evidence.append(self._evidence(row, 0.0, known[row] == 1))
+            elif holds and (row in denied or (row[:-1] in valued and row not in known)):
+                evidence.append(self._evidence(row, 1.0, row in denied))
+            elif holds and row in known:
+                evidence += [self._evidence(row, 1.0)] if known[row] < 1 else []
+            elif holds:
+                known[row] = 1.0
+                valued.add(row[:-1])
+        if len(known) == len(chances.true):
+            return chances, evidence
+        rows = np.array(list(known), np.int32).reshape(len(known), chances.columns)
+        return _facts(self.table, rows, np.array(list(known.values()))), evidence
+
+    def _distributions(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Every value of each uncertain atom with its probability; atoms of a known value as they are."""
+        atoms: dict[Row, dict[int, float]] = {}
+        for (*atom, value), weight in zip(rows.tolist(), weights.tolist(), strict=True):
+            atoms.setdefault(tuple(atom), {})[value] = weight
+        denied: dict[Row, set[int]] = {}
+        for *atom, value in self.table.false.tolist():
+            denied.setdefault(tuple(atom), set()).add(value)
+        kind = self.predicate.value_type
+        assert kind is not None
+        count = len(self.facts.domains[kind])
+        found: dict[Row, float] = {}
+        for atom, stated in atoms.items():
+            values = _distribution(stated, count)
+            left = {value: p for value, p in values.items() if value not in denied.get(atom, ())}
+            whole = math.fsum(left.values()) if len(left) < len(values) else 1.0
+            found |= {(*atom, value): p / whole for value, p in left.items() if p}
+        return np.array(list(found), np.int32).reshape(len(found), rows.shape[1]), np.array([*found.values()])
+
+    # Both
+
+    def _unstated(self, rows: np.ndarray) -> np.ndarray:
+        """Whether each row is neither among the true facts nor among the false ones."""
+        stated = np.concatenate([self.table.true, self.table.false])
+        every = np.concatenate([stated, rows])
+        sizes = [len(self.facts.domains[kind]) for kind in self.predicate.column_types]
+        keys = RowKeys.of(list(every.T), sizes, len(every)).values
+        return ~np.isin(keys[len(stated) :], keys[: len(stated)])
+
+    def _evidence(self, row: Row, holds: float, contradicted: bool = False) -> Evidence:
+        text = self._text(row)
+        if holds == 0:
+            text = f"not {text}"
+        elif holds < 1:
+            text = f"{text} ~ {holds:g}"
+        if contradicted:
+            text += f", which is stated to be {'false' if holds else 'true'}"
+        return Evidence(self.predicate.name, row, holds, text)
+
+    def _text(self, row: Row) -> str:
+        (values,) = self.facts.rows(self.predicate, np.array([row], np.int64))
+        if self.predicate.value_type is None:
+            return show_atom(self.predicate.name, values)
+        return f"{show_atom(self.predicate.name, values[:-1])} = {shown_constant(values[-1])}"
+
+
+def _distribution(stated: Mapping[int, float], count: int) -> Mapping[int, float]:
+    """Of the ``count`` values of an atom, those with a probability; what adds up to more than 1, or cannot
+    come to 1, stays as it is stated (``check_probabilities`` refuses it once it is used)."""
+    certain = [value for value, weight in stated.items() if weight == 1]
+    others = [value for value in range(count) if value not in stated]
+    if certain:
+        return {certain[0]: 1.0}
+    left = 1 - math.fsum(stated.values())
+    if left < ROUNDING or not others:
+        return stated
+    return {**stated, **dict.fromkeys(others, left / len(others))}
+
+
+def refuse_wrong_sums(predicate: Predicate, facts: Facts) -> None:
+    """Raise where the probabilities of an atom's values do not add up to 1."""
+    table = facts.tables[predicate.name]
+    if predicate.value_type is None or table.weights is None:
+        return
+    totals: dict[Row, list[float]] = {}
+    for (*atom, _), weight in zip(table.true.tolist(), table.weights.tolist(), strict=True):
+        totals.setdefault(tuple(atom), []).append(weight)
+    for atom, weights in totals.items():
+        if abs(math.fsum(weights) - 1) > ROUNDING:
+            domains = [facts.domains[kind] for kind in predicate.types]
+            values = tuple(domain.value(i) for domain, i in zip(domains, atom, strict=True))
+            raise UnsupportedError(
+                f"the probabilities of the values of {show_atom(predicate.name, values)} add up to "
+                f"{math.fsum(weights):.10g}",
+                hint="exactly one value holds, so they add up to 1; values without one share what is left",
+            )
+
+
+def _facts(table: FactTable, rows: np.ndarray, weights: np.ndarray) -> FactTable:
+    """A table of these facts alone, in order."""
+    order = np.lexsort(tuple(reversed(rows.T))) if rows.shape[1] else np.arange(len(rows))
+    none = FactTable.empty(table.columns, table.world)
+    return replace(none, true=np.asfortranarray(rows[order].astype(np.int32)), weights=weights[order])
