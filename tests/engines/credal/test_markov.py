@@ -171,7 +171,9 @@ def test_one_sentence_links_instance_by_instance() -> None:
 
 @some
 @given(graphs(), st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), max_size=4))
-def test_components_are_joined_by_sentences_and_links(drawn: tuple[int, Pairs], scopes: list[set[int]]) -> None:
+def test_components_are_joined_by_sentences_and_links(
+    drawn: tuple[int, Pairs], scopes: list[set[int]]
+) -> None:
     """``P(a and b)`` connects what it does not link, ``P(a | b or true)`` what no shortened sentence joins."""
     count, links = drawn
     text = [f"P(x{a}) >= 0" for a in range(count)]
