@@ -174,7 +174,7 @@ def test_one_sentence_links_instance_by_instance() -> None:
 def test_components_are_joined_by_sentences_and_links(
     drawn: tuple[int, Pairs], scopes: list[set[int]]
 ) -> None:
-    """``P(a and b)`` connects what it does not link, ``P(a | b or true)`` what no shortened sentence joins."""
+    """``P(a and b)`` connects what it does not link, ``P(a | b or true)`` what no short sentence joins."""
     count, links = drawn
     text = [f"P(x{a}) >= 0" for a in range(count)]
     text += [f"P(x{t} | x{s}{' or true' * (t % 2)}) <= 0.9" for s, t in links if s != t]

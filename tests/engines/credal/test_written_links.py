@@ -191,6 +191,7 @@ def test_a_sure_condition_links_too(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["exact", "ariel"])
 def test_a_sentence_that_says_nothing_links_as_well(engine: str) -> None:
     """P(a or true | b) is 1 whatever is chosen, and a depends on b by it."""
-    text = "predicate o: observed\npredicate a\npredicate b\no\nP(a) in [0.3, 0.4]\nP(b) in [0.3, 0.4]\nP(a or o | b) >= 0.5"
+    text = "predicate o: observed\npredicate a\npredicate b\no\nP(a) in [0.3, 0.4]\nP(b) in [0.3, 0.4]\n"
+    text += "P(a or o | b) >= 0.5"
     found = hb.Model(hb.parse(text)).bound("P(a and b)", engine=engine)
     assert (found.lower[0], found.upper[0]) == pytest.approx((0.0, 0.4), abs=1e-6)

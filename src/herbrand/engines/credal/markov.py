@@ -1,9 +1,10 @@
 """The Markov condition of a credal network: which atoms depend on which.
 
-The graph over atoms is what the primal graph of logical credal networks says once its formula nodes, one
-for each sentence, are passed through: a sentence ``P(q | r)`` links every atom of r to every atom of q, and
+The graph over atoms is what the primal graph of logical credal networks says once its formula nodes, one for
+each sentence, are passed through: a sentence ``P(q | r)`` links every atom of r to every atom of q, and
 unless it is ``independent`` the atoms of q to each other, both ways; ``P(q)`` links nothing. The sentence is
-taken as it is written, with what is observed in it. An atom is no parent of its own. Then, for every atom x jointly over the whole set T,
+taken as it is written, with what is observed in it. An atom is no parent of its own. Then, for every atom x
+jointly over the whole set T,
 
     x is independent of T given S,  S the parents of x,  T what is neither x, nor S, nor a descendant of x,
 
