@@ -15,6 +15,7 @@ b | a  0.6000  0.7000
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +34,8 @@ class Interval:
     """The interval of one query, the text inside ``P( )``.
 
     ``certified``: it is proved to hold every value that the theory allows. ``gap``: no end is proved to lie
-    nearer to the tightest one than this; 0 where both are the tightest, ``None`` where nothing is known.
+    nearer to the tightest one than this; 0 where both are the tightest, ``None`` where nothing is known. Both
+    ends are NaN where what is given is impossible.
     """
 
     query: str
@@ -45,18 +47,21 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         return {
             "query": self.query,
-            "lower": self.lower,
-            "upper": self.upper,
+            "lower": None if math.isnan(self.lower) else self.lower,
+            "upper": None if math.isnan(self.upper) else self.upper,
             "certified": self.certified,
             "gap": self.gap,
         }
 
     def cells(self) -> tuple[str, str, str, str]:
         """Texts for a table; an interval that is not certified, or may be tighter, says so."""
-        return self.query, f"{self.lower:.4f}", f"{self.upper:.4f}", self._remark
+        ends = ["-" if math.isnan(end) else f"{end:.4f}" for end in (self.lower, self.upper)]
+        return self.query, ends[0], ends[1], self._remark
 
     @property
     def _remark(self) -> str:
+        if math.isnan(self.lower):
+            return "what is given is impossible"
         if not self.certified:
             return "not certified"
         return f"within {self.gap:.1e}" if self.gap else ""

@@ -30,6 +30,10 @@ IMPOSSIBLE = 1e-9
 """What is given with an upper probability up to this is impossible."""
 
 
+class ImpossibleGivenError(ContradictionError):
+    """What is given in a query is proved to have probability 0; other queries can be answered."""
+
+
 @dataclass(frozen=True)
 class Query:
     """``P(event | given)``; ``text`` is what stands inside ``P( )``. No ``given``: nothing but the facts.
@@ -54,11 +58,11 @@ class BoundQuestion:
         return not self.queries
 
 
-def cannot_be_given(query: Query, what: str = "what is given") -> ContradictionError:
+def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGivenError:
     """The error that what is given has probability 0 whatever is chosen."""
-    return ContradictionError(
+    return ImpossibleGivenError(
         f"the upper probability of {what} in P({query.text}) is 0, so it cannot be given",
-        hint=f"look at it as a query of its own; a probability up to {IMPOSSIBLE:.0e} counts as 0",
+        hint="look at it as a query of its own",
     )
 
 

@@ -14,6 +14,7 @@ from herbrand.engines.credal.ariel.engine import outer_run
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
+from herbrand.engines.credal.ariel.outward import above, below
 from herbrand.engines.credal.ariel.part import Part, independences_of
 from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
@@ -48,7 +49,8 @@ def sentences_of(network: Network) -> list[tuple[tuple[int, ...], float, float]]
 @given(seeds)
 def test_an_index_knows_who_speaks_of_whom(seed: int) -> None:
     network = network_of(drawn(seed))
-    incidence, every = Incidence(network), sentences_of(network)
+    incidence = Incidence(network)
+    every = [(atoms, below(low), above(high)) for atoms, low, high in sentences_of(network)]
     for number, (atoms, low, high) in enumerate(every):
         said = incidence.said(number)
         assert (said.atoms, said.lower, said.upper) == (atoms, low, high)

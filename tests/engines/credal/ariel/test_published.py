@@ -137,7 +137,7 @@ def test_a_network_of_single_atoms_is_at_rest_at_once() -> None:
     engine = PublishedMessages()
     state = engine.step(engine.start(scopes_of(network), 2))
     assert engine.residual(state) == 0 and state.factors == ()
-    assert [ends.tolist() for ends in state.intervals] == [[0.0, 0.2], [0.5, 0.4]]
+    assert np.array(state.intervals) == pytest.approx(np.array([[0.0, 0.2], [0.5, 0.4]]), abs=1e-12)
 
 
 def test_crossed_intervals_are_found_where_they_are_heard() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from herbrand.engines.credal.ariel import trees
 from herbrand.engines.credal.ariel.stars import Rule, Star
-from herbrand.engines.credal.ariel.trees import Table, Tree, chance_of, log_odds
+from herbrand.engines.credal.ariel.trees import Table, Tree, chances_of, log_odds, lowered, raised
 from tests.oracles.interval_networks import IntervalNetwork
 from tests.oracles.interval_networks import Table as Rows
 
@@ -138,11 +138,23 @@ def test_atoms_of_many_parents_are_left_open(monkeypatch: pytest.MonkeyPatch) ->
     assert Tree(tables.__getitem__, known.__getitem__, {}).posterior(2) == pytest.approx((0.1, 0.2))
 
 
-def test_odds_and_chances_are_inverse_even_far_out() -> None:
+def test_odds_and_chances_hold_each_other_even_far_out() -> None:
     for chance in (0.0, 1e-300, 1e-9, 0.2, 0.5, 0.999, 1.0):
-        assert chance_of(log_odds(chance)) == pytest.approx(chance, rel=1e-12)
-    assert log_odds(0.0) == -math.inf and log_odds(1.0) == math.inf and log_odds(0.5) == 0.0
-    assert chance_of(1e6) == 1.0 and chance_of(-1e6) == 0.0
+        low, high = chances_of(log_odds(chance, lowered), log_odds(chance, raised))
+        assert low <= chance <= high and (low, high) == pytest.approx((chance, chance), rel=1e-11, abs=2e-300)
+    assert log_odds(0.0, raised) == -math.inf and log_odds(1.0, lowered) == math.inf
+    assert chances_of(-math.inf, math.inf) == (0.0, 1.0) and chances_of(math.nan, math.nan) == (0.0, 1.0)
+    low, high = chances_of(-1e6, 1e6)
+    assert low == 0.0 and high == 1.0
+    assert chances_of(-1e6, -1e6)[1] > 0.0 and chances_of(1e6, 1e6)[0] < 1.0  # near to sure is not sure
+
+
+def odds_of(chance: float) -> float:
+    return math.log(chance) - math.log1p(-chance)
+
+
+def chance_of(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
 
 
 # A class and its features
@@ -184,7 +196,7 @@ def test_a_rule_narrows_and_keeps_every_point_that_satisfies_it(rng: np.random.G
 
     def odds(point: list[float]) -> float:
         base, a, b, na, nb = point
-        return log_odds(base) + math.log(a * b) - math.log(na * nb)
+        return odds_of(base) + math.log(a * b) - math.log(na * nb)
 
     middle = float(np.median([odds(point) for point in points]))
     rule = Rule(((0, True), (1, True)), middle - 0.5, middle + 0.5)
@@ -197,7 +209,7 @@ def test_a_rule_narrows_and_keeps_every_point_that_satisfies_it(rng: np.random.G
             if not rule.low <= odds(point) <= rule.high:
                 continue
             base, *chances = point
-            ratio = log_odds(base)
+            ratio = odds_of(base)
             for feature, present in observed.items():
                 one, other = chances[feature], chances[2 + feature]
                 ratio += math.log(one / other) if present else math.log((1 - one) / (1 - other))

@@ -24,6 +24,7 @@ from herbrand.engines.credal.ariel.independence import (
     Separations,
     cells_of,
 )
+from herbrand.engines.credal.ariel.outward import UNIT, complement_above, complement_below
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.ariel.search import Cells
 from herbrand.engines.credal.ariel.simplex import workspace
@@ -200,6 +201,8 @@ def intervals_of(scope: Scope, count: int) -> tuple[np.ndarray, np.ndarray]:
         root = -forms[:, 0] / slope
     root = np.where(slope == 0, np.where(forms[:, 0] < 0, 2.0, -1.0), root)
     rising = slope >= 0
+    outward = np.where((forms != 0).all(axis=1), 4 * UNIT, 0.0)  # a form with a 0 has its root at 0 or 1
+    root *= np.where(rising, 1 - outward, 1 + outward)
     np.maximum.at(lower, atoms[rising], np.clip(root[rising], 0, 2))
     np.minimum.at(upper, atoms[~rising], np.clip(root[~rising], -1, 1))
     return lower, upper
@@ -295,8 +298,9 @@ def _columns_of_tables(scope: Scope) -> tuple[np.ndarray, np.ndarray]:
     rows = [_table_row(pattern) for pattern in scope.patterns]
     case = np.array([row[1] if row else 0 for row in rows])[scope.pattern]
     holds = np.array([row[2] if row else True for row in rows])[scope.pattern]
-    lower = np.where(holds, scope.lower, 1 - scope.upper)
-    upper = np.where(holds, scope.upper, 1 - scope.lower)
+    stated_lower, stated_upper = scope.ends
+    lower = np.where(holds, stated_lower, complement_below(stated_upper))
+    upper = np.where(holds, stated_upper, complement_above(stated_lower))
     states = 2 ** (scope.arity - 1)
     low, high = np.zeros((len(scope), states)), np.ones((len(scope), states))
     np.maximum.at(low, (scope.factor, case), lower)

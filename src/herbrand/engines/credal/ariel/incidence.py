@@ -9,11 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from herbrand.engines.credal.ariel.outward import above, below
+from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
 
 
 class Said(NamedTuple):
-    """A ground sentence: its atoms, the cases in which event and condition hold, and its bounds."""
+    """A ground sentence: its atoms, the cases in which event and condition hold, and its bounds.
+
+    These are a unit outside what is stated.
+    """
 
     atoms: tuple[int, ...]
     event: np.ndarray
@@ -56,7 +61,7 @@ class Incidence:
     def said(self, sentence: int) -> Said:
         group_number, row = self.source(sentence)
         group = self.network.groups[group_number]
-        ends = float(group.lower[row]), float(group.upper[row])
+        ends = below(float(group.lower[row])), above(float(group.upper[row]))
         return Said(tuple(group.atoms[row].tolist()), group.event_table, group.given_table, *ends)
 
     def neighbours(self, atom: int) -> set[int]:
@@ -84,8 +89,8 @@ class Incidence:
         for said in self.within(scope):
             event = spread(said.event & said.given, said.atoms, scope).astype(float)
             given = spread(said.given, said.atoms, scope).astype(float)
-            found += [event - said.lower * given] if said.lower > 0 else []
-            found += [said.upper * given - event] if said.upper < 1 else []
+            found += [at_least(event, given, said.lower)] if said.lower > 0 else []
+            found += [at_most(event, given, said.upper)] if said.upper < 1 else []
         return np.array(found).reshape(-1, 2 ** len(scope))
 
 

@@ -5,8 +5,12 @@ q = (q00, q01, q10, q11), the first index for a; a *form* g is four numbers with
 numbers (lower a, upper a, lower b, upper b). :func:`tighten_linked` takes any q: q11 is eliminated
 (Fourier and Motzkin) and the box is clipped by what remains, half-planes in P(a) and P(b).
 :func:`tighten_unlinked` takes products only: the forms are then bilinear in P(a) and P(b), and an extreme
-point lies where a curve meets an edge of the box or another curve. Both keep a slack of 1e-11, so that
-rounding errs to the wide side.
+point lies where a curve meets an edge of the box or another curve.
+
+Rounding errs to the wide side. The value of a form whose numbers are at most ``size`` is right up to
+``SLACK * size`` at every point, so a point counts as inside up to that much; the size is that of what was
+added up, not of what is left of it. And where a curve meets something is right up to what that error makes of
+it there, so the box reaches that much further.
 
 >>> forms = np.array([[0, 0, 0, 1.0]]) - 0.4  # P(a and b) >= 0.4
 >>> box = np.array([0.0, 0.5, 0.0, 1.0])
@@ -22,9 +26,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.outward import UNIT
+
 Array = NDArray[Any]
 
-SLACK = 1e-11
+SLACK = 512 * UNIT
+"""Some 100 roundings lie behind the value of a form, or of two with one variable eliminated."""
 MOST_CORNERS = 96
 """Each half-plane adds at most one corner to a polygon; forms beyond this limit are left out: still sound."""
 
@@ -44,27 +51,28 @@ def tighten_linked(forms: Array, box: Array) -> bool:
     count = 4
     m = len(forms)
     bounds = np.empty((m + 4, 4))  # one, a, b, q11: what the form says with q in terms of a, b and q11
+    sizes = np.ones(m + 4)
     bounds[0] = (0.0, 0.0, 0.0, 1.0)
     bounds[1] = (1.0, -1.0, -1.0, 1.0)
     bounds[2] = (0.0, 1.0, 0.0, -1.0)
     bounds[3] = (0.0, 0.0, 1.0, -1.0)
     for i in range(m):
-        g00, g01, g10, g11 = forms[i, 0], forms[i, 1], forms[i, 2], forms[i, 3]
-        bounds[i + 4] = (g00, g10 - g00, g01 - g00, g11 - g10 - g01 + g00)
+        sizes[i + 4] = _curve(forms[i], bounds[i + 4])
     for i in range(m + 4):
         rise = bounds[i, 3]
-        if abs(rise) <= 1e-15:
-            count = _clip(xs, ys, count, bounds[i, 0], bounds[i, 1], bounds[i, 2], new_xs, new_ys)
+        if abs(rise) <= SLACK / 4 * sizes[i]:
+            count = _clip(xs, ys, count, bounds[i, 0], bounds[i, 1], bounds[i, 2], sizes[i], new_xs, new_ys)
             xs, new_xs = new_xs, xs
             ys, new_ys = new_ys, ys
         elif rise > 0.0:
             for j in range(m + 4):
                 fall = -bounds[j, 3]
-                if fall > 1e-15 and (i > 1 or j < 2 or j > 3):
+                if fall > SLACK / 4 * sizes[j] and (i > 1 or j < 2 or j > 3):
                     one = fall * bounds[i, 0] + rise * bounds[j, 0]
                     by_a = fall * bounds[i, 1] + rise * bounds[j, 1]
                     by_b = fall * bounds[i, 2] + rise * bounds[j, 2]
-                    count = _clip(xs, ys, count, one, by_a, by_b, new_xs, new_ys)
+                    size = fall * sizes[i] + rise * sizes[j]
+                    count = _clip(xs, ys, count, one, by_a, by_b, size, new_xs, new_ys)
                     xs, new_xs = new_xs, xs
                     ys, new_ys = new_ys, ys
         if count == 0:
@@ -78,15 +86,34 @@ def tighten_linked(forms: Array, box: Array) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
+def _curve(form: Array, curve: Array) -> float:
+    """Write ``form @ q`` in terms of one, a, b and q11; gives the size of the form's numbers."""
+    g00, g01, g10, g11 = form[0], form[1], form[2], form[3]
+    curve[0], curve[1], curve[2], curve[3] = g00, g10 - g00, g01 - g00, (g11 - g10) - (g01 - g00)
+    return max(max(abs(g00), abs(g01)), max(abs(g10), abs(g11)))
+
+
+@numba.njit(cache=True, nogil=True)
 def _clip(
-    xs: Array, ys: Array, count: int, one: float, by_x: float, by_y: float, new_xs: Array, new_ys: Array
+    xs: Array,
+    ys: Array,
+    count: int,
+    one: float,
+    by_x: float,
+    by_y: float,
+    size: float,
+    new_xs: Array,
+    new_ys: Array,
 ) -> int:
-    """The part of a convex polygon where ``one + by_x x + by_y y >= 0``; gives its number of corners."""
-    size = max(abs(one), abs(by_x), abs(by_y))
-    if size <= 1e-14 or count + 2 > MOST_CORNERS:
+    """The part of a convex polygon where ``one + by_x x + by_y y >= 0``; gives its number of corners.
+
+    A corner that is cut lies where the value is minus the slack, up to the rounding of that value. So the
+    line through it is outside the true one however near to parallel it is to the edge that it cuts.
+    """
+    slack = SLACK * size
+    if max(abs(one), abs(by_x), abs(by_y)) <= slack or count + 2 > MOST_CORNERS:
         new_xs[:count], new_ys[:count] = xs[:count], ys[:count]
         return count
-    slack = SLACK * size
     found = 0
     before_x, before_y = xs[count - 1], ys[count - 1]
     before = one + by_x * before_x + by_y * before_y + slack
@@ -111,16 +138,16 @@ def tighten_unlinked(forms: Array, box: Array) -> bool:
     False where there are none. ``forms``: [m, 4].
     """
     curves = np.empty((len(forms), 4))  # one, a, b, a b
+    sizes = np.empty(len(forms))
     for i in range(len(forms)):
-        g00, g01, g10, g11 = forms[i, 0], forms[i, 1], forms[i, 2], forms[i, 3]
-        curves[i] = (g00, g10 - g00, g01 - g00, g11 - g10 - g01 + g00)
-    low, high = _reach(curves, box[0], box[1], box[2], box[3])
+        sizes[i] = _curve(forms[i], curves[i])
+    low, high = _reach(curves, sizes, box[0], box[1], box[2], box[3])
     if low > high:
         return False
     box[0], box[1] = low, high
     for i in range(len(curves)):
         curves[i, 1], curves[i, 2] = curves[i, 2], curves[i, 1]
-    low, high = _reach(curves, box[2], box[3], box[0], box[1])
+    low, high = _reach(curves, sizes, box[2], box[3], box[0], box[1])
     if low > high:
         return False
     box[2], box[3] = low, high
@@ -128,28 +155,43 @@ def tighten_unlinked(forms: Array, box: Array) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def _reach(curves: Array, low_x: float, high_x: float, low_y: float, high_y: float) -> tuple[float, float]:
-    """The least and the largest x in the box for which some y satisfies every curve; crossed where none."""
+def _reach(
+    curves: Array, sizes: Array, low_x: float, high_x: float, low_y: float, high_y: float
+) -> tuple[float, float]:
+    """The least and the largest x in the box for which some y satisfies every curve; crossed where none.
+
+    A curve that hardly changes along an edge, and two curves that are hardly two, need no meeting point:
+    what they confine goes on, as far as the slack can tell, to where something else ends it.
+    """
     best = np.array([2.0, -1.0])
-    _try(curves, low_x, low_x, high_x, low_y, high_y, best)
-    _try(curves, high_x, low_x, high_x, low_y, high_y, best)
+    _try(curves, sizes, low_x, 0.0, low_x, high_x, low_y, high_y, best)
+    _try(curves, sizes, high_x, 0.0, low_x, high_x, low_y, high_y, best)
     if best[0] == low_x and best[1] == high_x:
         return best[0], best[1]
     m = len(curves)
     for i in range(m):
         for y in (low_y, high_y):
             slope = curves[i, 1] + curves[i, 3] * y
-            if abs(slope) > 1e-15:
+            if abs(slope) > SLACK * sizes[i]:
                 x = -(curves[i, 0] + curves[i, 2] * y) / slope
-                _try(curves, x, low_x, high_x, low_y, high_y, best)
+                off = SLACK * sizes[i] / abs(slope)
+                _try(curves, sizes, x, off, low_x, high_x, low_y, high_y, best)
         for j in range(i):
-            _try_crossings(curves, i, j, low_x, high_x, low_y, high_y, best)
+            _try_crossings(curves, sizes, i, j, low_x, high_x, low_y, high_y, best)
     return best[0], best[1]
 
 
 @numba.njit(cache=True, nogil=True)
 def _try_crossings(
-    curves: Array, i: int, j: int, low_x: float, high_x: float, low_y: float, high_y: float, best: Array
+    curves: Array,
+    sizes: Array,
+    i: int,
+    j: int,
+    low_x: float,
+    high_x: float,
+    low_y: float,
+    high_y: float,
+    best: Array,
 ) -> None:
     """Where (p + q x) + (r + s x) y = 0 holds for both: (p + q x)(r' + s' x) = (p' + q' x)(r + s x)."""
     p, q, r, s = curves[i, 0], curves[i, 1], curves[i, 2], curves[i, 3]
@@ -157,41 +199,57 @@ def _try_crossings(
     square = q * s2 - q2 * s
     linear = p * s2 + q * r2 - p2 * s - q2 * r
     constant = p * r2 - p2 * r
-    if abs(square) <= 1e-15:
-        if abs(linear) > 1e-15:
-            _try(curves, -constant / linear, low_x, high_x, low_y, high_y, best)
-        return
-    inside = linear * linear - 4.0 * square * constant
-    if inside < 0.0:
-        if inside < -1e-14:
+    error = SLACK * sizes[i] * sizes[j]  # of the polynomial, at any x from 0 to 1
+    if abs(square) <= 4.0 * error:
+        if abs(linear) > 16.0 * error:
+            off = 8.0 * error / abs(linear)
+            _try(curves, sizes, -constant / linear, off, low_x, high_x, low_y, high_y, best)
             return
-        inside = 0.0
-    root = -0.5 * (linear + (np.sqrt(inside) if linear >= 0.0 else -np.sqrt(inside)))
-    _try(curves, root / square, low_x, high_x, low_y, high_y, best)
-    if abs(root) > 1e-15:
-        _try(curves, constant / root, low_x, high_x, low_y, high_y, best)
+        if abs(linear) + abs(square) == 0.0 or abs(constant) <= 32.0 * error:
+            return
+    inside = linear * linear - 4.0 * square * constant
+    if inside < -32.0 * error * (abs(linear) + abs(square) + abs(constant)):
+        return
+    slope = np.sqrt(max(inside, 0.0))
+    off = 8.0 * error / max(slope, np.sqrt(abs(square) * error))
+    root = -0.5 * (linear + (slope if linear >= 0.0 else -slope))
+    if abs(square) > 0.0:
+        _try(curves, sizes, root / square, off, low_x, high_x, low_y, high_y, best)
+    if abs(root) > 0.0:
+        _try(curves, sizes, constant / root, off, low_x, high_x, low_y, high_y, best)
 
 
 @numba.njit(cache=True, nogil=True)
 def _try(
-    curves: Array, x: float, low_x: float, high_x: float, low_y: float, high_y: float, best: Array
+    curves: Array,
+    sizes: Array,
+    x: float,
+    off: float,
+    low_x: float,
+    high_x: float,
+    low_y: float,
+    high_y: float,
+    best: Array,
 ) -> None:
-    """Widens ``best`` to x where x is in the box and some y satisfies every curve there."""
-    if x < low_x - SLACK or x > high_x + SLACK:
+    """Widens ``best`` to x, which may be ``off``, where x is in the box and some y satisfies every curve."""
+    if not (low_x - off <= x <= high_x + off):
+        return
+    least, most = max(low_x, x - off), min(high_x, x + off)
+    if best[0] <= least and most <= best[1]:
         return
     x = min(max(x, low_x), high_x)
-    if best[0] <= x <= best[1]:
-        return
     low, high = low_y, high_y
     for i in range(len(curves)):
-        constant = curves[i, 0] + curves[i, 1] * x + 10 * SLACK
+        slack = SLACK * sizes[i]
+        constant = curves[i, 0] + curves[i, 1] * x + slack
+        constant += 2.0 * off * (abs(curves[i, 1]) + abs(curves[i, 3]))
         slope = curves[i, 2] + curves[i, 3] * x
-        if abs(slope) <= 1e-14:
-            if constant < 0.0:
+        if abs(slope) <= slack:
+            if constant + slack < 0.0:
                 return
         elif slope > 0.0:
             low = max(low, -constant / slope)
         else:
             high = min(high, -constant / slope)
-    if low <= high + SLACK:
-        best[0], best[1] = min(best[0], x), max(best[1], x)
+    if low <= high + 8.0 * UNIT:
+        best[0], best[1] = min(best[0], least), max(best[1], most)

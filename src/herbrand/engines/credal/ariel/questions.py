@@ -13,6 +13,7 @@ P(e) > 0. Every way below gives outer bounds, so all that apply are taken togeth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +23,9 @@ import numpy as np
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
+from herbrand.engines.credal.ariel.outward import UNIT, above, below, complement
 from herbrand.engines.credal.ariel.stars import Rule, Star
-from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds
-from herbrand.engines.credal.question import IMPOSSIBLE
+from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds, lowered, raised
 from herbrand.engines.credal.shape import GroundFormula, literals_of, truth_table
 
 CONNECTED_UP_TO = 7
@@ -36,7 +37,7 @@ ANY: Interval = (0.0, 1.0)
 
 
 class ImpossibleError(Exception):
-    """What is given has upper probability 0."""
+    """What is given is proved to have upper probability 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Answering:
             sure = float(evidence[atom] == truth)
             return sure, sure
         ways = [way for way in (self._by_tree(atom, evidence), self._by_star(atom, evidence)) if way]
-        found = [way if truth else (1 - way[1], 1 - way[0]) for way in ways]
+        found = [way if truth else complement(way) for way in ways]
         if not ways or len(evidence) < SEVERAL:
             found.append(self._auxiliary(event, given))
         return self._meet(*found)
@@ -85,12 +86,14 @@ class Answering:
         if literals is None:
             return ANY
         beliefs = [self.belief(event.atoms[column]) for column in literals]
-        ends = [b if t else (1 - b[1], 1 - b[0]) for b, t in zip(beliefs, literals.values(), strict=True)]
-        return max(0.0, 1 - sum(1 - low for low, _ in ends)), min(high for _, high in ends)
+        ends = [b if t else complement(b) for b, t in zip(beliefs, literals.values(), strict=True)]
+        missing = [complement((low, low))[1] for low, _ in ends if low < 1.0]
+        least = 1.0 - math.fsum(missing) - 2 * UNIT if missing else 1.0
+        return max(0.0, least), min(high for _, high in ends)
 
     def _refuse_impossible(self, evidence: Mapping[int, bool]) -> None:
         for atom, truth in evidence.items():
-            if (self.upper[atom] if truth else 1 - self.lower[atom]) <= IMPOSSIBLE:
+            if self.upper[atom] == 0.0 if truth else self.lower[atom] == 1.0:
                 raise ImpossibleError
 
     # The auxiliary factor
@@ -111,16 +114,20 @@ class Answering:
         cells = cells_of(k, self._separations(scope))
         weight = 1.0
         if given:
+            if not (possible_cases(np.concatenate([forms, _certain(box[0], truths)])) & condition).any():
+                raise ImpossibleError
             scale = condition.astype(float)
             everywhere = np.ones(2**k)
             found, failed = intervals_at_once(forms, start, truths, scale, everywhere, 1.0, cells, box)
-            if failed < 0 and found[0, 1] <= IMPOSSIBLE:
+            if failed < 0 and found[0, 1] == 0.0:
                 raise ImpossibleError
             weight = float(found[0, 0]) if failed < 0 else 0.0
         event_costs = (event_table & condition).astype(float)
         found, failed = intervals_at_once(
             forms, start, truths, event_costs, condition.astype(float), weight, cells, box
         )
+        if failed >= 0 and given:
+            raise ImpossibleError  # no distribution in which what is given is possible
         return ANY if failed >= 0 else (float(found[0, 0]), float(found[0, 1]))
 
     def _separations(self, scope: Sequence[int]) -> Separations:
@@ -178,8 +185,9 @@ class Answering:
                 if given.sum() == 2 and len(cases) == 1 and holds[cases[0]].sum() == 1:
                     case = cases[0]
                     positive = bool(holds[case, 1])
-                    low[case] = max(low[case], said.lower if positive else 1 - said.upper)
-                    high[case] = min(high[case], said.upper if positive else 1 - said.lower)
+                    ends = said.lower, said.upper
+                    ends = ends if positive else complement(ends)
+                    low[case], high[case] = max(low[case], ends[0]), min(high[case], ends[1])
         return Table(parents, low.tolist(), high.tolist())
 
     def _parents(self, atom: int) -> tuple[int, ...]:
@@ -227,7 +235,7 @@ class Answering:
         found = []
         for scale in (np.array([0, 0, 1.0, 1]), np.array([1.0, 1, 0, 0])):
             costs = scale * np.array([0, 1.0, 0, 1])
-            low_class = self.belief(atom)[0] if scale[3] else 1 - self.belief(atom)[1]
+            low_class = self.belief(atom)[0] if scale[3] else complement(self.belief(atom))[0]
             ends, failed = intervals_at_once(
                 forms, np.array([0, len(forms)]), truths_of(2), costs, scale, low_class, cells_of(2, ()), box
             )
@@ -259,9 +267,32 @@ class Answering:
             others = dict(literals)
             if atoms[column] != atom or not all(self._hangs_on(f, atom, others) for f in others):
                 continue
-            low, high = log_odds(sentences.lower[row]), log_odds(sentences.upper[row])
+            low = log_odds(below(float(sentences.lower[row])), lowered)
+            high = log_odds(above(float(sentences.upper[row])), raised)
             found.append(Rule(literals, low, high) if truth else Rule(literals, -high, -low))
         return found
+
+
+def possible_cases(forms: np.ndarray) -> np.ndarray:
+    """The cases that ``forms @ p >= 0`` does not empty: no arithmetic, so what is empty is surely so.
+
+    A form without a positive number empties the cases where it has a negative one; then others have none.
+
+    >>> possible_cases(np.array([[0, 0, -1.0], [0, 1.0, -1.0], [-0.5, 0, 0.5]])).tolist()
+    [False, True, False]
+    """
+    possible = np.ones(forms.shape[1], bool)
+    while True:
+        binding = forms[(forms[:, possible] <= 0).all(axis=1)]
+        emptied = possible & (binding < 0).any(axis=0)
+        if not emptied.any():
+            return possible
+        possible &= ~emptied
+
+
+def _certain(box: np.ndarray, truths: np.ndarray) -> np.ndarray:
+    """A form for each atom that surely holds or surely does not."""
+    return np.concatenate([truths[box[:, 0] == 1.0] - 1.0, -truths[box[:, 1] == 0.0]])
 
 
 def _literals(given: Sequence[GroundFormula]) -> tuple[dict[int, bool], list[GroundFormula]]:

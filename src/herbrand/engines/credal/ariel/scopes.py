@@ -15,9 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from herbrand.engines.credal.ariel.outward import complement_above, complement_below, stated_ends
 from herbrand.engines.credal.network import Group, Network
 
 MOST_CODES = np.iinfo(np.int64).max
@@ -67,6 +69,11 @@ class Scope:
         """The numbers of a factor's sentences."""
         return self.sentence[self.start[factor] : self.start[factor + 1]]
 
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and the upper end of each sentence, outside what is stated."""
+        return stated_ends(self.lower, self.upper)
+
     def part(self, factors: np.ndarray) -> Scope:
         """These factors only (a mask)."""
         kept = np.repeat(factors, np.diff(self.start))
@@ -82,17 +89,28 @@ class Scope:
         both = np.array([p.event & p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
         given = np.array([p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
         place = 2 * np.arange(len(self.pattern))
-        low, high = np.flatnonzero(self.lower > 0), np.flatnonzero(self.upper < 1)
+        lower, upper = self.ends
+        low, high = np.flatnonzero(lower > 0), np.flatnonzero(upper < 1)
         order = np.argsort(np.concatenate([place[low], place[high] + 1]))
         which = np.concatenate([low, high])[order]
         forms = np.concatenate(
             [
-                both[self.pattern[low]] - self.lower[low, None] * given[self.pattern[low]],
-                self.upper[high, None] * given[self.pattern[high]] - both[self.pattern[high]],
+                at_least(both[self.pattern[low]], given[self.pattern[low]], lower[low, None]),
+                at_most(both[self.pattern[high]], given[self.pattern[high]], upper[high, None]),
             ]
         )[order]
         counts = np.bincount(self.factor[which], minlength=len(self))
         return forms, np.concatenate([[0], np.cumsum(counts)]), self.sentence[which]
+
+
+def at_least(both: np.ndarray, given: np.ndarray, lower: np.ndarray | float) -> np.ndarray:
+    """The form ``both - lower given``, no entry less than it is in exact arithmetic."""
+    return np.where(both > 0, complement_above(lower), -lower * given)
+
+
+def at_most(both: np.ndarray, given: np.ndarray, upper: np.ndarray | float) -> np.ndarray:
+    """The form ``upper given - both``, no entry less than it is in exact arithmetic."""
+    return np.where(both > 0, -complement_below(upper), upper * given)
 
 
 def scopes_of(network: Network) -> tuple[Scope, ...]:

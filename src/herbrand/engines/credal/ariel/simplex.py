@@ -5,6 +5,9 @@ The program: the least ``costs @ p`` over p >= 0 with ``forms @ p >= 0`` and ``s
 ``costs @ p`` a probability given the event). Its dual, the largest t with ``scale t + y @ forms <= costs``
 over y >= 0, has a feasible start, and *any* y >= 0 gives the lower bound t = min (costs - y @ forms). So the
 bound returned is computed afresh from the final y: an early stop or rounding makes it weaker, never wrong.
+What the computation of the bound itself may have rounded is taken off it. Outside the scale prices may take
+nothing at all, however little is lost by rounding, for the scale may be as rare as it likes; so the simplex
+method works with forms that are a little weaker, and what its prices prove is asked of the forms themselves.
 
 >>> forms = np.array([[0.0, 1.0, 1.0]]) - 0.5  # p1 + p2 >= 0.5
 >>> room = workspace(8, 3)
@@ -23,14 +26,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.outward import UNIT
+
 Array = NDArray[Any]
 
 PIVOT = 1e-11
 OPTIMAL = 1e-10
 NUDGE = 1e-10
 """Costs are nudged apart by this much: equal ones could make the simplex method turn in a circle."""
-ROUNDING = 1e-15
-"""Of what is added up, as much may be rounding; the forms' own numbers are rounded so."""
+WEAKER = 1e-13
+"""By this share forms are weaker for the simplex method than those that its prices are charged for."""
 
 
 class Workspace(NamedTuple):
@@ -74,13 +79,13 @@ def least(
         labels[j] = count + j
         share = scale[j]
         for i in range(count):
-            table[j, i] = forms[i, j] - share * forms[i, first]
+            table[j, i] = _weaker(forms[i, j]) - share * _weaker(forms[i, first])
         table[j, count] = -share
         nudge = NUDGE * (0.5 + (j * 0.6180339887498949) % 1.0) * (1.0 if share > 0.0 else weight)
         table[j, width] = costs[j] - share * costs[first] + nudge
     for i in range(count):
         columns[i] = i
-        table[first, i] = forms[i, first]
+        table[first, i] = _weaker(forms[i, first])
     columns[count] = count + first
     table[first, count] = 1.0
     table[first, width] = costs[first]
@@ -106,6 +111,11 @@ def least(
         _pivot(table, leaving, entering, states, width + 1)
         labels[leaving], columns[entering] = columns[entering], labels[leaving]
     return _safe_bound(costs, forms, count, scale, weight, first, room), optimal
+
+
+@numba.njit(cache=True, nogil=True)
+def _weaker(entry: float) -> float:
+    return entry + WEAKER * abs(entry)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -139,18 +149,21 @@ def _safe_bound(
             point[room.column_labels[i] - count] = max(table[first, i], 0.0)
     bound, excess = np.inf, 0.0
     for j in range(states):
-        left, size = costs[j], 0.0
+        left, size, terms = costs[j], abs(costs[j]), 8
         for i in range(count):
-            if prices[i] != 0.0:
+            if prices[i] != 0.0 and forms[i, j] != 0.0:
                 left -= prices[i] * forms[i, j]
                 size += abs(prices[i] * forms[i, j])
+                terms += 1
+        # each entry of a form is a product of up to three rounded numbers, and each sum is rounded once
+        left -= terms * UNIT * size if terms > 8 else 0.0
         if scale[j] > 0.0:
             bound = min(bound, left)
         else:
-            excess = max(excess, -left - ROUNDING * size)
+            excess = max(excess, -left)
     if excess <= 0.0:
         return bound
-    return bound - excess / weight if weight > 0.0 else -np.inf
+    return bound - excess / weight * (1.0 + 8.0 * UNIT) - 8.0 * UNIT if weight > 0.0 else -np.inf
 
 
 @numba.njit(cache=True, nogil=True)
@@ -168,9 +181,11 @@ def _no_point(forms: Array, count: int, scale: Array, first: int, entering: int,
     for i in range(count):
         total += prices[i]
     for j in range(states):
-        value = 0.0
+        value, size = 0.0, 0.0
         for i in range(count):
             value += prices[i] * forms[i, j]
-        if value > (-1e-9 if scale[j] > 0.0 else 1e-12) * total:
+            size += abs(prices[i] * forms[i, j])
+        value += (count + 8) * UNIT * size
+        if value > (-1e-9 * total if scale[j] > 0.0 else 0.0):
             return False
     return True

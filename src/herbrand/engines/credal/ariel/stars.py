@@ -10,14 +10,15 @@ absence are taken as free of each other, which can only widen.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
-from herbrand.engines.credal.ariel.trees import Interval, chance_of, log_odds
+from herbrand.engines.credal.ariel.outward import UNIT, complement
+from herbrand.engines.credal.ariel.trees import Interval, chances_of, log_odds, lowered, raised
 
 Literal = tuple[int, bool]
 
@@ -46,7 +47,7 @@ class Star:
         ruled = {literal for rule in binding for literal in rule.literals}
         apart = [self.term(literal) for literal in literals if literal not in ruled]
         rest = _total([low for low, _ in apart], -math.inf), _total([high for _, high in apart], math.inf)
-        prior = log_odds(self.prior[0]), log_odds(self.prior[1])
+        prior = log_odds(self.prior[0], lowered), log_odds(self.prior[1], raised)
         among = [literal for literal in literals if literal in ruled]
         if not binding:
             ends = prior
@@ -56,16 +57,20 @@ class Star:
                 return None
             ends = found
         low, high = ends[0] + rest[0], ends[1] + rest[1]
-        return (0.0 if math.isnan(low) else chance_of(low)), (1.0 if math.isnan(high) else chance_of(high))
+        return chances_of(lowered(low, low, *ends, *rest), raised(high, high, *ends, *rest))
 
     def term(self, literal: Literal) -> Interval:
         """The interval of the log-likelihood ratio of an observation."""
         feature, present = literal
         (low, high), (other_low, other_high) = self.given[feature], self.otherwise[feature]
         if not present:
-            low, high, other_low, other_high = 1 - high, 1 - low, 1 - other_high, 1 - other_low
-        return _log(low) - _log(other_high) if low > 0 else -math.inf, (
-            _log(high) - _log(other_low) if other_low > 0 else math.inf
+            (low, high), (other_low, other_high) = (
+                complement((low, high)),
+                complement((other_low, other_high)),
+            )
+        return (
+            _difference(low, other_high, lowered) if low > 0 else -math.inf,
+            _difference(high, other_low, raised) if other_low > 0 else math.inf,
         )
 
     def _binding(self, rule: Rule) -> bool:
@@ -90,19 +95,49 @@ class Star:
             for sign, limit in ((1, rule.high), (-1, -rule.low)):
                 if math.isfinite(limit):
                     rows.append(sign * row)
-                    limits.append(limit + 1e-9)
+                    limits.append(limit)
         boxes = [prior, *(self.term(literal) for literal in ruled)]
-        ends = []
-        for sign in (1, -1):
-            solved = linprog(sign * costs, np.array(rows) if rows else None, limits or None, bounds=boxes)
-            if solved.status == 2:
-                return None
-            ends.append(sign * solved.fun if solved.status == 0 else -sign * math.inf)
-        return ends[0] - 1e-9, ends[1] + 1e-9
+        least, most = (_least(sign * costs, rows, limits, boxes) for sign in (1, -1))
+        return None if least is None or most is None else (least, -most)
 
 
-def _log(chance: float) -> float:
-    return math.log(chance) if chance > 0 else -math.inf
+def _least(
+    costs: np.ndarray, rows: Sequence[np.ndarray], limits: Sequence[float], boxes: Sequence[Interval]
+) -> float | None:
+    """At most the least ``costs @ x`` with ``rows @ x <= limits`` and x in boxes; ``None``: there is no x.
+
+    Proved by the solver's prices: any prices that are not negative prove a bound. Where an end of a box is
+    infinite they have to fit to the last bit, so prices a little above and below are tried as well.
+    """
+    if not rows:
+        return _proved(costs, np.zeros((0, len(costs))), np.zeros(0), np.zeros(0), boxes)
+    table, most = np.array(rows), np.array(limits)
+    solved = linprog(costs, table, most, bounds=boxes)
+    if solved.status == 2:
+        return None
+    if solved.status != 0:
+        return -math.inf
+    prices = np.maximum(-solved.ineqlin.marginals, 0.0)
+    return max(_proved(costs, table, most, prices * (1 + share), boxes) for share in (0.0, 1e-9, -1e-9))
+
+
+def _proved(
+    costs: np.ndarray, rows: np.ndarray, limits: np.ndarray, prices: np.ndarray, boxes: Sequence[Interval]
+) -> float:
+    """What prices prove: the least that is left of the costs in the boxes, less what they charge for."""
+    terms = [-price * limit for price, limit in zip(prices.tolist(), limits.tolist(), strict=True)]
+    for column, (low, high) in enumerate(boxes):
+        parts = [float(costs[column]), *(prices * rows[:, column]).tolist()]
+        left, off = math.fsum(parts), 8 * UNIT * math.fsum(map(abs, parts[1:]))
+        ends = [(left + error) * end for error in (-off, off) for end in (low, high) if left + error != 0]
+        terms.append(min(ends, default=0.0))
+    return lowered(math.fsum(terms), *terms) if all(map(math.isfinite, terms)) else -math.inf
+
+
+def _difference(one: float, other: float, outward: Callable[..., float]) -> float:
+    """log one - log other, rounded outward; not both are 0."""
+    logs = [math.log(chance) if chance > 0 else -math.inf for chance in (one, other)]
+    return outward(logs[0] - logs[1], *logs)
 
 
 def _total(terms: Sequence[float], contradicted: float) -> float:

@@ -20,9 +20,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.pairs import SLACK, tighten_linked, tighten_unlinked
+from herbrand.engines.credal.ariel.outward import UNIT
+from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 
 Array = NDArray[Any]
+
+SLACK = 1e-11
+CROSSED = 1e-11
+"""Ends that cross by more leave no distribution."""
+ROUNDINGS = 32 * UNIT
+"""The value of a child in one case of its parents' probabilities is right up to this share of it."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -34,17 +41,17 @@ def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
         box[0] = least
     if most < box[1]:
         box[1] = most
-    if box[0] > box[1] + SLACK:
+    if box[0] > box[1] + CROSSED:
         return False
     forms = np.empty((2, 4))
     wanted = 0
     if box[1] < 1.0:
         for i in range(4):
-            forms[wanted, i] = box[1] - low[i]
+            forms[wanted, i] = _difference_above(box[1], low[i])
         wanted += 1
     if box[0] > 0.0:
         for i in range(4):
-            forms[wanted, i] = high[i] - box[0]
+            forms[wanted, i] = _difference_above(high[i], box[0])
         wanted += 1
     if unlinked:
         return tighten_unlinked(forms[:wanted], parents)
@@ -52,42 +59,69 @@ def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
+def _difference_above(one: float, other: float) -> float:
+    """At least ``one - other``; a difference of equal numbers is exact."""
+    return one - other + UNIT * abs(one - other) if one != other else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
 def child_interval(
     low: Array, high: Array, first: Array, second: Array, unlinked: bool
 ) -> tuple[float, float]:
-    """The interval of the child where each parent is in its own."""
-    return _extreme(low, first, second, unlinked, -1.0), _extreme(high, first, second, unlinked, 1.0)
+    """The interval of the child where each parent is in its own, rounded outward."""
+    least = max(
+        _extreme(low, first, second, unlinked, -1.0) * (1.0 - ROUNDINGS),
+        1.0 - _extreme(1.0 - low, first, second, unlinked, 1.0) * (1.0 + ROUNDINGS) - UNIT,
+    )
+    most = min(
+        _extreme(high, first, second, unlinked, 1.0) * (1.0 + ROUNDINGS),
+        1.0 - _extreme(1.0 - high, first, second, unlinked, -1.0) * (1.0 - ROUNDINGS) + UNIT,
+    )
+    if (low == 1.0).all():
+        least = 1.0
+    if (high == 0.0).all():
+        most = 0.0
+    return max(least, 0.0), min(most, 1.0)
 
 
 @numba.njit(cache=True, nogil=True)
 def _extreme(column: Array, first: Array, second: Array, unlinked: bool, sign: float) -> float:
-    """The largest (``sign`` 1) or least (-1) of ``column @ q`` over parents in their box."""
-    best = -np.inf
+    """The largest (``sign`` 1) or least (-1) of ``column @ q`` over parents in their box.
+
+    Right up to ``ROUNDINGS`` of itself where the parents are independent: all that is added up is positive.
+    Where they are linked, what subtractions may lose is added to it, or taken off.
+    """
+    best = np.inf if sign < 0.0 else -np.inf
     twist = sign * (column[3] - column[2] - column[1] + column[0])
     for i in range(2):
         for j in range(2):
-            best = max(best, _value(column, first[i], second[j], unlinked, twist, sign))
+            best = _better(best, _value(column, first[i], second[j], unlinked, twist), sign)
     if not unlinked:
         for i in range(2):  # where the overlap's bound turns: a = b, or a + b = 1
             other = first[i] if twist > 0.0 else 1.0 - first[i]
             if second[0] < other < second[1]:
-                best = max(best, _value(column, first[i], other, unlinked, twist, sign))
+                best = _better(best, _value(column, first[i], other, unlinked, twist), sign)
             other = second[i] if twist > 0.0 else 1.0 - second[i]
             if first[0] < other < first[1]:
-                best = max(best, _value(column, other, second[i], unlinked, twist, sign))
-    return sign * best
+                best = _better(best, _value(column, other, second[i], unlinked, twist), sign)
+        best += sign * ROUNDINGS * column.max()
+    return max(best, 0.0)
 
 
 @numba.njit(cache=True, nogil=True)
-def _value(column: Array, a: float, b: float, unlinked: bool, twist: float, sign: float) -> float:
+def _better(best: float, value: float, sign: float) -> float:
+    return max(best, value) if sign > 0.0 else min(best, value)
+
+
+@numba.njit(cache=True, nogil=True)
+def _value(column: Array, a: float, b: float, unlinked: bool, twist: float) -> float:
     if unlinked:
-        overlap = a * b
-    elif twist > 0.0:
-        overlap = min(a, b)
-    else:
-        overlap = max(0.0, a + b - 1.0)
-    one = column[0] + a * (column[2] - column[0]) + b * (column[1] - column[0])
-    return sign * one + twist * overlap
+        return (1.0 - a) * ((1.0 - b) * column[0] + b * column[1]) + a * (
+            (1.0 - b) * column[2] + b * column[3]
+        )
+    overlap = min(a, b) if twist > 0.0 else max(0.0, a + b - 1.0)
+    neither = max(0.0, 1.0 - max(a, b) if twist > 0.0 else 1.0 - a - b)
+    return neither * column[0] + (b - overlap) * column[1] + (a - overlap) * column[2] + overlap * column[3]
 
 
 @numba.njit(cache=True, nogil=True)

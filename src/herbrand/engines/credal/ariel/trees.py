@@ -4,7 +4,8 @@ Takes the conditional table of each atom given its parents, intervals row by row
 query every atom sends what the evidence on its side makes of it: to a child an interval for its probability,
 to a parent one for log P(evidence | parent) - log P(evidence | not parent). All are extreme at ends of what
 comes in (2U, Fagiuoli and Zaffalon 1998): exact where the tables' rows are all that is said, and outer bounds
-where more is said, for that only leaves out sentences.
+where more is said, for that only leaves out sentences. Every end is rounded outward; evidence may be as rare
+as it likes, for only its log ratios are passed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
+from herbrand.engines.credal.ariel.outward import LOGARITHM, widened
+
 Interval = tuple[float, float]
 ANYTHING = -math.inf, math.inf
 MOST_PARENTS = 8
+ROUNDINGS = 40
+"""So many lie behind a sum over the cases of so many parents; the sum itself is rounded once."""
+MOST_ODDS = 600.0
+"""Beyond that a log ratio that is not infinite has no exponential."""
+SMALLEST = 1e-300
+"""What is not proved to be impossible is above 0, though its log-odds have no exponential."""
 
 
 class Table(NamedTuple):
@@ -83,7 +92,8 @@ class Tree:
         low, high = (
             math.fsum(ends) if all(map(math.isfinite, ends)) else _infinite(ends) for ends in _ends(heard)
         )
-        return (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+        low = -math.inf if math.isnan(low) else lowered(low, low)
+        return low, math.inf if math.isnan(high) else raised(high, high)
 
 
 def _ends(heard: Sequence[Interval]) -> tuple[list[float], list[float]]:
@@ -126,7 +136,8 @@ def _mixed(table: Table, parents: Mapping[int, Interval]) -> Interval:
     ends = [_weights(table.parents, corner) for corner in product(*(parents[p] for p in table.parents))]
     low = min(math.fsum(w * p for w, p in zip(weights, table.low, strict=True)) for weights in ends)
     high = max(math.fsum(w * p for w, p in zip(weights, table.high, strict=True)) for weights in ends)
-    return low, high
+    low, high = widened(low, high, ROUNDINGS)
+    return (1.0 if min(table.low) == 1.0 else low), high
 
 
 def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
@@ -143,6 +154,8 @@ def _to_parent(table: Table, goal: int, others: Mapping[int, Interval], below: I
     if below == (0.0, 0.0):
         return below
     if len(table.parents) > MOST_PARENTS:
+        return ANYTHING
+    if any(MOST_ODDS < abs(end) < math.inf for end in below):
         return ANYTHING
     names = [p for p in table.parents if p != goal]
     place = table.parents.index(goal)
@@ -164,8 +177,8 @@ def _to_parent(table: Table, goal: int, others: Mapping[int, Interval], below: I
                     (0, table.low if rising else table.high),
                 )
             ]
-            lowest = min(lowest, _log_ratio(chances[0], chances[1], -math.inf))
-            highest = max(highest, _log_ratio(chances[2], chances[3], math.inf))
+            lowest = min(lowest, _log_ratio(chances[0], chances[1], lowered, -math.inf))
+            highest = max(highest, _log_ratio(chances[2], chances[3], raised, math.inf))
     return lowest, highest
 
 
@@ -174,18 +187,45 @@ def _rows(column: Sequence[float], place: int, parents: int, truth: int) -> list
     return [p for case, p in enumerate(column) if case >> (parents - 1 - place) & 1 == truth]
 
 
-def _log_ratio(one: float, other: float, neither: float) -> float:
+def lowered(value: float, *numbers: float) -> float:
+    """A sum or difference of logarithms, by more than what its rounding and theirs can have added."""
+    return value - _rounding(value, numbers)
+
+
+def raised(value: float, *numbers: float) -> float:
+    """The same, upwards."""
+    return value + _rounding(value, numbers)
+
+
+def _rounding(value: float, numbers: Sequence[float]) -> float:
+    return LOGARITHM * (4.0 + math.fsum(map(abs, numbers))) if math.isfinite(value) else 0.0
+
+
+def _log_ratio(one: float, other: float, outward: Callable[..., float], neither: float) -> float:
+    """log one - log other, rounded outward; both may be wrong by ``ROUNDINGS``."""
     if one <= 0.0:
         return neither if other <= 0.0 else -math.inf
-    return math.inf if other <= 0.0 else math.log(one) - math.log(other)
+    if other <= 0.0:
+        return math.inf
+    logs = math.log(one), math.log(other)
+    return outward(logs[0] - logs[1], *logs)
 
 
-def log_odds(chance: float) -> float:
-    return _log_ratio(chance, 1.0 - chance, 0.0)
+def log_odds(chance: float, outward: Callable[..., float]) -> float:
+    """The log-odds of a probability, ``lowered`` or ``raised``; infinite for 0 and 1."""
+    return _log_ratio(chance, 1.0 - chance, outward, 0.0)
 
 
-def chance_of(odds: float) -> float:
-    """The probability with these log-odds."""
+def chances_of(low: float, high: float) -> Interval:
+    """The probabilities with log-odds between these; a NaN end says nothing."""
+    least = 0.0 if math.isnan(low) else _chance_of(low)
+    most = 1.0 if math.isnan(high) else _chance_of(high)
+    least, most = widened(least, most, 8)
+    certain = 1.0 if low == math.inf else least
+    return certain, 0.0 if high == -math.inf else max(most, SMALLEST)
+
+
+def _chance_of(odds: float) -> float:
     if odds > 0:
         return 1.0 / (1.0 + math.exp(-odds))
     raised = math.exp(odds)
@@ -197,5 +237,5 @@ def _updated(prior: Interval, ratio: Interval) -> Interval:
     if ratio in ((math.inf, math.inf), (-math.inf, -math.inf)):
         sure = float(ratio[0] > 0)
         return sure, sure
-    low, high = log_odds(prior[0]) + ratio[0], log_odds(prior[1]) + ratio[1]
-    return (0.0 if math.isnan(low) else chance_of(low)), (1.0 if math.isnan(high) else chance_of(high))
+    odds = log_odds(prior[0], lowered), log_odds(prior[1], raised)
+    return chances_of(lowered(odds[0] + ratio[0], odds[0]), raised(odds[1] + ratio[1], odds[1]))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.scopes import Pattern, Scope
+from herbrand.engines.credal.ariel.scopes import Pattern, Scope, at_least, at_most
 from herbrand.engines.credal.ariel.simplex import least, workspace
 from herbrand.engines.credal.ariel.sweeps import Beliefs, learn
 
@@ -58,10 +58,11 @@ class Wide:
         given, both = (kind > 0).astype(float), (kind == 2).astype(float)
         atom = atoms[column]
         least_given, most_given = _conjunction(pattern, beliefs.lower[atoms], beliefs.upper[atoms])
+        stated_lower, stated_upper = self.scope.ends
         forms = np.array(
             [
-                both - self.scope.lower[row] * given,
-                self.scope.upper[row] * given - both,
+                at_least(both, given, float(stated_lower[row])),
+                at_most(both, given, float(stated_upper[row])),
                 holds - beliefs.lower[atom] + 1e-10,
                 beliefs.upper[atom] - holds + 1e-10,
                 given - least_given + 1e-10,
