@@ -1,4 +1,8 @@
-"""Which hard statements cannot hold together: a smallest set, found by leaving out one after another."""
+"""Which hard statements cannot hold together: a smallest set, found by leaving out one after another.
+
+That there is none is proved first, of all of them together; what is named has itself been proved to have no
+world.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +18,23 @@ from herbrand.program.ground import Ground
 Satisfiable = Callable[[Network], bool]
 
 
-def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> ContradictionError:
-    """The error that names statements no world satisfies, none of which could be left out."""
+def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> ContradictionError | None:
+    """The error that names statements no world satisfies, none of which could be left out; ``None`` where
+    some world satisfies all."""
     needed = contradicting(ground, satisfiable)
+    if needed is None:
+        return None
     return ContradictionError([_mistake(ground, number, len(needed)) for number in needed] or _facts())
 
 
 def contradicting(
     ground: Ground, satisfiable: Satisfiable, assumed: Mapping[Scope, np.ndarray] | None = None
-) -> list[int]:
-    """Numbers of hard statements that no world satisfies along with what is assumed; none can be left out."""
+) -> list[int] | None:
+    """Numbers of hard statements that no world satisfies along with what is assumed, none of which can be
+    left out; ``None`` where some world satisfies them all."""
     needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
+    if satisfiable(_network_of_hard(ground, needed, assumed or {})):
+        return None
     for statement in tuple(needed):
         rest = [other for other in needed if other != statement]
         if not satisfiable(_network_of_hard(ground, rest, assumed or {})):

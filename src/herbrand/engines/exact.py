@@ -94,7 +94,7 @@ class Exact:
         self.refuse_too_much(state.elimination)
         found = state.elimination.with_isolated(state.elimination.run())
         if found.total == -math.inf:
-            raise smallest_contradiction(state.ground, self._satisfiable)
+            raise smallest_contradiction(state.ground, self._satisfiable) or _no_weight()
         return replace(state, found=found, formulas=self._formula_rows(state, found))
 
     def residual(self, state: State) -> float:
@@ -140,7 +140,7 @@ class Exact:
         """A smallest set of hard statements without which the atom could be otherwise."""
         size = int(ground.atoms.value_counts[atom])
         forbidden = np.where((np.arange(size) == value) == (log_odds > 0), -math.inf, 0.0)
-        numbers = contradicting(ground, self._satisfiable, {(atom,): forbidden})
+        numbers = contradicting(ground, self._satisfiable, {(atom,): forbidden}) or ()
         texts = [next(show_statement(ground.program.statements[number])) for number in numbers]
         return tuple(Reason(text, {}, log_odds) for text in texts) or (forced(log_odds),)
 
@@ -193,6 +193,13 @@ class Exact:
         with_formula = elimination.run().total
         without = sum(found.component_totals[label] for label in touched)
         return min(1.0, math.exp(with_formula - without))
+
+
+def _no_weight() -> UnsupportedError:
+    return UnsupportedError(
+        "some worlds satisfy the hard statements, but the weight of each is 0 in floating-point numbers",
+        hint="use smaller weights",
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.belief.graph import (
-    FORBIDDEN,
     OPERATIONS_A_VALUE,
     SOME,
     Assembly,
@@ -152,32 +149,8 @@ def test_weights_of_axes_add_up(rng: np.random.Generator) -> None:
 def test_a_graph_of_nothing() -> None:
     graph = Assembly([]).build()
     assert (graph.axis_count, graph.factor_count, graph.edge_count, graph.message_count) == (0, 0, 0, 0)
-    assert not graph.impossible and graph.operations == 0.0 and graph.table_entries == 0.0
+    assert graph.operations == 0.0 and graph.table_entries == 0.0
     assert graph.factor_edges.tolist() == [0]
-
-
-@pytest.mark.parametrize(
-    ("unary", "constant", "impossible"),
-    [
-        ([0.0, FORBIDDEN, 0.0, 0.0, 0.0], 0.0, False),
-        ([FORBIDDEN, FORBIDDEN, 0.0, 0.0, 0.0], 0.0, True),
-        ([0.0, 0.0, FORBIDDEN, FORBIDDEN, -900.0], 0.0, False),
-        ([0.0, 0.0, FORBIDDEN, FORBIDDEN, FORBIDDEN], 0.0, True),
-        ([0.0] * 5, FORBIDDEN, True),
-        ([0.0] * 5, -1e300, False),
-    ],
-)
-def test_what_leaves_no_world(unary: list[float], constant: float, impossible: bool) -> None:
-    assembly = Assembly([2, 3])
-    assembly.unary[:] = unary
-    assembly.constant = constant
-    assert assembly.build().impossible == impossible
-
-
-def test_a_constant_alone_may_leave_no_world() -> None:
-    assembly = Assembly([])
-    assembly.constant = -math.inf
-    assert assembly.build().impossible
 
 
 @quick

@@ -57,11 +57,33 @@ def test_one_minus_a_probability_keeps_its_digits() -> None:
 
 
 def test_whether_some_member_holds() -> None:
-    """``none``: that none does; surely one, perhaps one, or nobody can."""
+    """``none``: that none does; surely one, nobody can, and from whichever number has the digits."""
     for run in both("_some_of"):
-        assert run(-0.3, 1.0, 3.0) == 0.0
-        assert run(0.0, 0.0, 0.0) == -math.inf
-        assert run(-0.3, 0.0, 2.0) == pytest.approx(math.log(1 - math.exp(-0.3)))
+        assert run(-0.3, -1.0, 3.0) == 0.0
+        assert run(0.0, -math.inf, 0.0) == -math.inf
+        assert run(-0.3, math.log(1 - math.exp(-0.3)), 0.0) == pytest.approx(math.log(1 - math.exp(-0.3)))
+        assert run(-50.0, 0.0, 0.0) == pytest.approx(-math.exp(-50.0), rel=1e-12)
+        assert run(0.0, -1e5, 0.0) == -1e5, "a chance that underflows is no exclusion"
+
+
+def test_some_of_several_copies() -> None:
+    for run in both("_some_copy"):
+        assert run(-math.inf, 0.0, 3.0) == -math.inf
+        assert run(-1.0, -0.5, 0.0) == -math.inf
+        assert run(0.0, -math.inf, 2.0) == 0.0
+        assert run(math.log(0.25), math.log(0.75), 2.0) == pytest.approx(math.log(1 - 0.75**2))
+        assert run(-800.0, -0.0, 5.0) == pytest.approx(-800.0 + math.log(5))
+
+
+def test_members_that_hardly_ever_hold_are_not_impossible() -> None:
+    """The messages of "some holds" in exact arithmetic: chances far below the smallest number."""
+    for run in both("_from_some"):
+        incoming = np.array([-2000.0, 0.0, 0.0, -900.0, 0.0, -1000.0])
+        out, after, more = np.empty(6), np.empty(3), np.empty(3)
+        allowed = np.array([0, 0, 0, 1, 0, 1], np.uint8)
+        starts, ones = np.array([0, 2, 4]), np.ones(3)
+        run(np.full(3, 2), 0, 3, allowed, starts, ones, incoming, starts, after, more, out)
+        assert out.tolist() == pytest.approx([0.0, -900.0, -1000.0, 0.0, -900.0, 0.0])
 
 
 @quick
@@ -120,7 +142,7 @@ def test_a_quantifiers_messages_are_sums_over_its_table(rng: np.random.Generator
         return log_sum(terms)
 
     for run in both("_from_some"):
-        out, after = np.empty(sum(every)), np.empty(len(every))
+        out, after, more = np.empty(sum(every)), np.empty(len(every)), np.empty(len(every))
         incoming = np.concatenate(heard)
         run(
             np.array(every),
@@ -132,6 +154,7 @@ def test_a_quantifiers_messages_are_sums_over_its_table(rng: np.random.Generator
             incoming,
             places,
             after,
+            more,
             out,
         )
         for place in range(len(every)):
@@ -162,6 +185,9 @@ def test_a_message_is_written_normalised_and_damped(damping: float) -> None:
         moved = run(2, 0, 0, np.array([NEVER, 5.0]), np.array([NEVER, 0.0]), damping, out)
         assert moved == 0.0 and out[:2].tolist() == [NEVER, 0.0]
         assert math.isnan(run(2, 0, 0, np.array([NEVER, NEVER]), np.zeros(2), damping, out))
+        moved = run(2, 0, 0, np.array([-1e150, 0.0]), np.array([-1e100, 0.0]), damping, out)
+        assert moved == math.inf and out[:2].tolist() == [-1e100, 0.0], "far away, and neither at rest"
+        assert run(2, 0, 0, np.array([-1e20, 0.0]), np.array([-1e20, 0.0]), damping, out) > 1e3
 
 
 def test_what_is_taken_out_of_a_total_was_told_before() -> None:

@@ -22,7 +22,8 @@ from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.model import Compiled, compiled
-from herbrand.engines.belief.refuted import contradiction
+from herbrand.engines.belief.possible import possible_values
+from herbrand.engines.belief.refuted import proved_contradiction
 from herbrand.engines.damping import Patience, check_damping
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.reading import looked_up
@@ -34,6 +35,10 @@ from herbrand.program.question import Question
 
 PATIENCE = Patience(rounds=10, least_step=1e-3)
 ROUNDS_EXPECTED = 50
+GENTLER = (0.0, 0.5, 0.9)
+"""Where messages run away they begin again, factor after factor, with these dampings one after another."""
+RUN_AWAY = 1.0
+"""A residual that grows above this is a run-away: what is believed then changes e-fold in every round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,7 @@ class State:
     """Messages from factors to axes, and how far the last round moved them.
 
     ``order``: the factors of a forest, leaves first. ``since`` counts the rounds since the residual was
-    ``mark``, to see whether it falls.
+    ``mark``, to see whether it falls; ``restarts``, how often messages that ran away began again.
     """
 
     question: Question
@@ -52,27 +57,29 @@ class State:
     moved: float = math.inf
     mark: float = math.inf
     since: int = 0
+    restarts: int = 0
 
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """``schedule``: all messages at once, or factor after factor; ``damping`` keeps a share of the old
-    log-message, and is raised by itself where rounds do not help unless it is given."""
+    """``schedule``: all messages at once, or factor after factor; unless it is given, all at once until they
+    run away. ``damping`` keeps a share of the old log-message, and is raised by itself where rounds do not
+    help unless it is given."""
 
     memory: int | None = None
-    schedule: str = Schedule.parallel
+    schedule: str | None = None
     damping: float | None = None
     lift: bool = True
     name: str = field(default="bp", init=False)
 
     def __post_init__(self) -> None:
-        Schedule.named(self.name, self.schedule)
+        if self.schedule is not None:
+            Schedule.named(self.name, self.schedule)
         check_damping(self.damping)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> BeliefPropagation:
-        schedule = cls.schedule if settings.schedule is None else settings.schedule
-        return cls(settings.memory, schedule, settings.damping)
+        return cls(settings.memory, settings.schedule, settings.damping)
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
@@ -98,8 +105,8 @@ class BeliefPropagation:
                 f"{readable(found.atom_count * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
                 hint="ask for some of them by --query, or allow more by --memory",
             )
-        if found.graph.impossible:
-            raise contradiction(found.program, memory)
+        if possible_values(found.graph) is None:
+            raise proved_contradiction(found.program, memory)
         return State(
             question, found, forest_order(found.graph), no_messages(found.graph), damping=self.damping or 0.0
         )
@@ -110,21 +117,45 @@ class BeliefPropagation:
             inwards, _ = sweep(graph, state.messages, state.order, 0.0)
             messages, _ = sweep(graph, inwards, state.order[::-1].copy(), 0.0)
             moved = 0.0
-        elif self.schedule == Schedule.sequential:
+        elif self._schedule(state) == Schedule.sequential:
             order = np.arange(graph.factor_count)
             messages, moved = sweep(graph, state.messages, order, state.damping)
         else:
             messages, moved = flood(graph, state.messages, state.damping)
-        if np.isnan(moved):
-            raise contradiction(state.compiled.program, budget(self.memory))
-        return self._damped(replace(state, messages=messages, moved=moved, since=state.since + 1))
+        return self._calmed(replace(state, messages=messages, moved=moved, since=state.since + 1))
 
-    def _damped(self, state: State) -> State:
-        """More damping where rounds do not help, if it is ours to choose."""
-        if self.damping is not None or not PATIENCE.is_over(state.since, state.damping):
+    def _schedule(self, state: State) -> str:
+        """All at once until that has run away, unless the user has chosen."""
+        return self.schedule or (Schedule.sequential if state.restarts else Schedule.parallel)
+
+    def _calmed(self, state: State) -> State:
+        """From the beginning, and gentler, where messages run away; more damping where rounds do not help. A
+        damping that the user has given stays."""
+        if not PATIENCE.is_over(state.since, state.damping):
             return state
+        gentler = self._gentler
+        if RUN_AWAY < state.moved >= 2 * state.mark and state.restarts < len(gentler):
+            damping, first = gentler[state.restarts], no_messages(state.compiled.graph)
+            return State(
+                state.question,
+                state.compiled,
+                state.order,
+                first,
+                damping,
+                state.moved,
+                restarts=state.restarts + 1,
+            )
+        if self.damping is not None:
+            return replace(state, mark=state.moved, since=0)
         damping = PATIENCE.raised(state.damping, state.moved, state.mark)
         return replace(state, damping=damping, mark=state.moved, since=0)
+
+    @property
+    def _gentler(self) -> tuple[float, ...]:
+        """The dampings of the runs after the first, as far as they differ from it."""
+        if self.damping is not None:
+            return () if self.schedule else (self.damping,)
+        return GENTLER[1:] if self.schedule == Schedule.sequential else GENTLER
 
     def residual(self, state: State) -> float:
         return state.moved
@@ -133,8 +164,6 @@ class BeliefPropagation:
         found = state.compiled
         beliefs = log_beliefs(found.graph, state.messages).probabilities(found.graph)
         log_partition = bethe(found.graph, state.messages)
-        if np.isnan(beliefs).any() or log_partition == -math.inf:
-            raise contradiction(found.program, budget(self.memory))
 
         def look_up(predicate: str, codes: Array) -> Array:
             axes = found.axis_class[found.axes_of(predicate, codes)]

@@ -13,7 +13,6 @@ array([0, 1])
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -70,14 +69,6 @@ class FactorGraph(NamedTuple):
     @property
     def message_count(self) -> int:
         return len(self.allowed)
-
-    @property
-    def impossible(self) -> bool:
-        """Whether what is said of the whole, or of one axis alone, leaves no world."""
-        if self.constant == -math.inf:
-            return True
-        likeliest = np.maximum.reduceat(self.unary, self.starts[: self.axis_count]) if self.axis_count else []
-        return bool(np.isneginf(likeliest).any())
 
     @property
     def bytes(self) -> int:

@@ -21,6 +21,10 @@ from herbrand.engines.belief.graph import Array, FactorGraph
 NEVER = -math.inf
 LEAST_SUM = 1e-280
 """A sum of shares below this has lost digits to underflow and is taken again by itself."""
+FARTHEST = 1e100
+"""No log-message is farther from 0, so that sums of them, however many copies there are, stay finite."""
+ROUNDING = 2.0**-53
+"""Of a message: smaller moves of it cannot be seen, so that it is not known to rest any better."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -206,7 +210,33 @@ def _holds(size: int, allowed: Array, start: int, incoming: Array, place: int) -
         return NEVER, NEVER, NEVER
     if yes == NEVER or no == NEVER:
         return yes - both, no - both, both
-    return -math.log1p(math.exp(no - yes)), -math.log1p(math.exp(yes - no)), both
+    return -_log_one_plus(no - yes), -_log_one_plus(yes - no), both
+
+
+@numba.njit(cache=True, nogil=True)
+def _log_one_plus(x: float) -> float:
+    """log(1 + exp(x)), finite for every finite x."""
+    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+
+
+@numba.njit(cache=True, nogil=True)
+def _some_copy(yes: float, no: float, times: float) -> float:
+    """The log-probability that some of so many copies of a member holds."""
+    if yes == NEVER or times < 0.5:
+        return NEVER
+    if no == NEVER:
+        return 0.0
+    none = times * no
+    return _log_one_minus(none) if none < -LEAST_SUM else yes + math.log(times)
+
+
+@numba.njit(cache=True, nogil=True)
+def _some_of(none: float, some: float, sure: float) -> float:
+    """The log-probability that some member holds. ``some`` adds up small chances without ever subtracting
+    from 1, where a chance below 1e-16 would vanish and look impossible; near 1 ``none`` has the digits."""
+    if sure > 0.5:
+        return 0.0
+    return _log_one_minus(none) if none < -0.6931471805599453 else some
 
 
 @numba.njit(cache=True, nogil=True)
@@ -220,20 +250,20 @@ def _none_holds(
     incoming: Array,
     places: Array,
 ) -> tuple[float, float, float, float]:
-    """Over the members: finite log-probability that none holds, how many surely do, how many may, and the
+    """Over the members: finite log-probability that none holds, that some does, how many surely do, and the
     log of what the incoming messages summed to."""
-    none = sure = may = scale = 0.0
+    none = sure = scale = 0.0
+    some = NEVER
     for edge in range(first + 1, stop):
         yes, no, both = _holds(sizes[edge], allowed, message_starts[edge], incoming, places[edge - first])
         times = multiplicities[edge]
         scale += times * both
+        some = _log_sum(some, none + _some_copy(yes, no, times))
         if no == NEVER:
             sure += times
         else:
             none += times * no
-        if yes > NEVER:
-            may += times
-    return none, sure, may, scale
+    return none, some, sure, scale
 
 
 @numba.njit(cache=True, nogil=True)
@@ -246,7 +276,8 @@ def _from_some(
     multiplicities: Array,
     incoming: Array,
     places: Array,
-    after: Array,
+    none_after: Array,
+    some_after: Array,
     out: Array,
 ) -> None:
     """The messages of a "some holds" factor, each the cost of its width once.
@@ -254,46 +285,47 @@ def _from_some(
     The others of a member are summed from both sides: taking it out of the whole sum loses what is small.
     """
     false, true = float(incoming[places[0]]), float(incoming[places[0] + 1])
-    none, sure, may, _ = _none_holds(
+    none, some, sure, _ = _none_holds(
         sizes, first, stop, allowed, message_starts, multiplicities, incoming, places
     )
     out[places[0]] = NEVER if sure > 0.5 else none
-    out[places[0] + 1] = _some_of(none, sure, may)
-    following = 0.0
+    out[places[0] + 1] = _some_of(none, some, sure)
+    none, some = 0.0, NEVER
     for edge in range(stop - 1, first, -1):
-        after[edge - first] = following
-        _, no, _ = _holds(sizes[edge], allowed, message_starts[edge], incoming, places[edge - first])
-        following += 0.0 if no == NEVER else multiplicities[edge] * no
-    before = 0.0
+        none_after[edge - first], some_after[edge - first] = none, some
+        yes, no, _ = _holds(sizes[edge], allowed, message_starts[edge], incoming, places[edge - first])
+        here = 0.0 if no == NEVER else multiplicities[edge] * no
+        some = _log_sum(_some_copy(yes, no, multiplicities[edge]), here + some)
+        none += here
+    none, some = 0.0, NEVER
     for edge in range(first + 1, stop):
         place, times, start = places[edge - first], multiplicities[edge], message_starts[edge]
         yes, no, both = _holds(sizes[edge], allowed, start, incoming, place)
         finite = 0.0 if no == NEVER else no
-        others = float(before + (times - 1.0) * finite + after[edge - first])
-        before += times * finite
+        copies = none + (times - 1.0) * finite
+        others = float(copies + none_after[edge - first])
+        others_some = _log_sum(some, none + _some_copy(yes, no, times - 1.0))
+        others_some = _log_sum(others_some, copies + some_after[edge - first])
         others_sure = sure - 1.0 if no == NEVER else sure
-        others_may = may - 1.0 if yes > NEVER else may
+        some = _log_sum(some, none + _some_copy(yes, no, times))
+        none += times * finite
         fails = _log_sum(
             NEVER if others_sure > 0.5 else false + others,
-            true + _some_of(others, others_sure, others_may),
+            true + _some_of(others, others_some, others_sure),
         )
         for value in range(sizes[edge]):
             out[place + value] = NEVER if both == NEVER else true if allowed[start + value] else fails
 
 
 @numba.njit(cache=True, nogil=True)
-def _some_of(none: float, sure: float, may: float) -> float:
-    """The log-probability that some member holds."""
-    if sure > 0.5:
-        return 0.0
-    return NEVER if may < 0.5 else _log_one_minus(none)
-
-
-@numba.njit(cache=True, nogil=True)
 def _written(
     size: int, start: int, place: int, outgoing: Array, messages: Array, damping: float, out: Array
 ) -> float:
-    """Writes a message normalised and damped; how far it moved, and nan where it leaves no value."""
+    """Writes a message normalised and damped; how far it moved, and nan where it leaves no value.
+
+    A value is impossible only where a table, or a message that is, makes it so: a number that has run away
+    stops at :data:`FARTHEST`, and has not come to rest there.
+    """
     largest = NEVER
     for value in range(size):
         largest = max(largest, outgoing[place + value])
@@ -303,12 +335,14 @@ def _written(
     for value in range(size):
         new = outgoing[place + value] - largest
         old = messages[start + value]
+        if NEVER < new < -FARTHEST:
+            new, moved = -FARTHEST, math.inf
         if new == NEVER or old == NEVER:
             if new != old:
                 moved = math.inf
             out[start + value] = NEVER if damping > 0.0 and old == NEVER else new
         else:
-            moved = max(moved, abs(new - old))
+            moved = max(moved, abs(new - old), ROUNDING * abs(new))
             out[start + value] = new if damping == 0.0 else (1.0 - damping) * new + damping * old
     return moved
 
@@ -357,7 +391,9 @@ def _rounds(
         if base >= 0:
             _from_table(sizes, first, stop, tables, base, incoming, places, joint, shares, outgoing)
         else:
-            _from_some(sizes, first, stop, allowed, starts, multiplicities, incoming, places, joint, outgoing)
+            _from_some(
+                sizes, first, stop, allowed, starts, multiplicities, incoming, places, joint, shares, outgoing
+            )
         for edge in range(first, stop):
             place = int(places[edge - first])
             change = _written(sizes[edge], starts[edge], place, outgoing, now, damping, fresh)
@@ -425,10 +461,10 @@ def bethe(graph: FactorGraph, messages: Array) -> float:
             for entry in range(_joint(sizes, first, stop, tables, base, incoming, places, joint)):
                 own = _log_sum(own, joint[entry])
         else:
-            none, sure, may, scale = _none_holds(
+            none, some, sure, scale = _none_holds(
                 sizes, first, stop, allowed, starts, multiplicities, incoming, places
             )
             fails = NEVER if sure > 0.5 else incoming[0] + none
-            own = scale + _log_sum(fails, incoming[1] + _some_of(none, sure, may))
+            own = scale + _log_sum(fails, incoming[1] + _some_of(none, some, sure))
         found += factor_counts[factor] * (own - on_edges)
     return found

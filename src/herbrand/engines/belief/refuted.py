@@ -1,6 +1,7 @@
-"""The error for statements that contradict each other, when messages have found that they do.
+"""The error for statements that contradict each other, once it is proved that they do.
 
-A value that messages exclude is excluded in every world, so an atom without values means that there is none.
+Two things prove it: propagation, which has left some atom without a value, or elimination of all hard
+statements together, which finds that no world has a weight. What numbers seem to say proves nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.elimination import planned
 from herbrand.engines.ground_network import Network
-from herbrand.errors import BudgetError, ContradictionError, Mistake
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
@@ -21,8 +22,25 @@ MOST_ROWS = 20_000
 MOST_OPERATIONS = 1e9
 
 
-def contradiction(program: Program, memory: int) -> ContradictionError:
-    """Names a smallest contradictory set where that is affordable, else every hard statement."""
+def proved_contradiction(program: Program, memory: int) -> ContradictionError:
+    """For statements that propagation has refuted: names a smallest contradictory set where that is
+    affordable, else every hard statement."""
+    return _by_elimination(program, memory) or every_hard_statement(program)
+
+
+def contradiction(program: Program, memory: int, engine: str) -> HerbrandError:
+    """For statements that an engine found nothing possible for: the contradiction, if elimination proves it;
+    else a refusal, which claims nothing."""
+    return _by_elimination(program, memory) or UnsupportedError(
+        f"{engine} has lost every world: either no world satisfies the hard statements, which could not be "
+        "proved, or its numbers have run away",
+        hint="use --engine exact, or bp, whose propagation decides what is impossible without numbers",
+    )
+
+
+def _by_elimination(program: Program, memory: int) -> ContradictionError | None:
+    """Names a smallest set of which elimination proves that no world satisfies it; ``None`` where that is too
+    dear, or there is a world."""
 
     def satisfiable(network: Network) -> bool:
         plan = planned(network, "maximum", gradient=False)
@@ -35,7 +53,7 @@ def contradiction(program: Program, memory: int) -> ContradictionError:
     except ContradictionError as error:
         return error
     except BudgetError:
-        return every_hard_statement(program)
+        return None
 
 
 def every_hard_statement(program: Program) -> ContradictionError:

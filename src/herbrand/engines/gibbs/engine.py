@@ -24,7 +24,8 @@ from herbrand.engines.asked import Asked
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import Compiled, compiled
-from herbrand.engines.belief.refuted import contradiction
+from herbrand.engines.belief.possible import possible_values
+from herbrand.engines.belief.refuted import contradiction, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.engines.gibbs.convergence import convergence
@@ -119,6 +120,8 @@ class Gibbs:
         _refuse_what_no_sample_tells(question)
         memory = budget(self.memory)
         found = compiled(program, memory, lift=False)
+        if possible_values(found.graph) is None:
+            raise proved_contradiction(program, memory)
         graph = freed(found.graph)
         found = replace(found, graph=graph)
         needed = self.chains * BATCHES * len(graph.unary) * 4
@@ -128,14 +131,12 @@ class Gibbs:
                 f"{readable(needed)}, and {readable(memory)} are allowed",
                 hint="allow more by --memory",
             )
-        if graph.impossible:
-            raise contradiction(found.program, memory)
         try:
             blocks = blocks_of(graph, found.atom_count)
         except TooLargeError as error:
             raise _cannot_mix(found, error) from None
         except ImpossibleError:
-            raise contradiction(found.program, memory) from None
+            raise contradiction(found.program, memory, self.name) from None
         made = network(graph, blocks)
         values = np.zeros((self.chains, graph.axis_count), np.int64)
         holding = np.zeros((self.chains, graph.factor_count), np.int64)

@@ -155,7 +155,7 @@ class Regions:
             return State(question, ground=self._ground.start(program, question), reason=str(reason))
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:
-            raise contradiction(program, budget(self.memory))
+            raise contradiction(program, budget(self.memory), self.name)
         self._refuse_too_many_atoms(evidence, question)
         return State(question, problem, parts, tuple(self._begun(part) for part in parts))
 
@@ -258,7 +258,7 @@ class Regions:
         """Without a part that messages have found impossible."""
         assert state.problem is not None
         if len(state.parts) == 1:
-            raise contradiction(state.problem.evidence.program, budget(self.memory))
+            raise contradiction(state.problem.evidence.program, budget(self.memory), self.name)
         parts = (*state.parts[:part], *state.parts[part + 1 :])
         return replace(state, parts=parts, runs=(*state.runs[:part], *state.runs[part + 1 :]))
 

@@ -1,0 +1,179 @@
+"""Which values hard statements leave to each axis: support counting in Boolean arithmetic, without numbers.
+
+A value of an axis stays possible while every factor around it has an entry that is not forbidden and whose
+other values are possible. Propagating that until nothing changes excludes only what no world has, so an axis
+without values proves that there is no world; on a forest it excludes everything that no world has. An axis of
+a graph of classes loses a value exactly where all of its ground axes do.
+
+>>> from herbrand.engines.belief.graph import Assembly, Tables
+>>> graph = Assembly([2, 2])
+>>> graph.add_unary(np.array([0]), np.array([-np.inf, 0.0]))
+>>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.array([[[0.0, 0.0], [-np.inf, 0.0]]])))
+>>> possible_values(graph.build())
+array([False,  True, False,  True])
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from herbrand.engines.belief.graph import SOME, Array, FactorGraph
+from herbrand.engines.belief.kernels import NEVER
+
+
+def possible_values(graph: FactorGraph) -> Array | None:
+    """For each value of each axis whether propagation leaves it; ``None`` where some axis has none left."""
+    if graph.constant == -math.inf:
+        return None
+    possible = graph.unary != NEVER
+    by_axis = np.argsort(graph.edge_axes, kind="stable")
+    pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
+    owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
+    if graph.axis_count and not np.logical_or.reduceat(possible, graph.starts).all():
+        return None
+    return possible if _propagated(graph, _barring(graph), owners[by_axis], pointers, possible) else None
+
+
+def _barring(graph: FactorGraph) -> Array:
+    """The factors that forbid anything: those of quantifiers, and tables with an impossible entry."""
+    found = graph.table_starts == SOME
+    impossible = np.concatenate([[0], np.cumsum(graph.tables == NEVER)])
+    if impossible[-1]:
+        tables = np.flatnonzero(~found)
+        sizes = np.log(graph.edge_sizes)
+        ends = np.concatenate([[0.0], np.cumsum(sizes)])[graph.factor_edges]
+        entries = np.rint(np.exp(np.diff(ends)[tables])).astype(np.int64)
+        starts = graph.table_starts[tables]
+        found[tables] = impossible[starts + entries] > impossible[starts]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _propagated(graph: FactorGraph, barring: Array, owners: Array, pointers: Array, possible: Array) -> bool:
+    """Takes unsupported values out of ``possible``; whether every axis keeps one."""
+    factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
+    sizes, at, axes = graph.edge_sizes, graph.edge_starts, graph.edge_axes
+    multiplicities, allowed, starts = graph.multiplicities, graph.allowed, graph.message_starts
+    factors = len(table_starts)
+    waiting, queued = np.empty(factors + 1, np.int64), np.zeros(factors, np.bool_)
+    first = last = 0
+    for factor in range(factors):
+        if barring[factor]:
+            waiting[last], queued[factor] = factor, True
+            last += 1
+    supported = np.zeros(len(allowed), np.bool_)
+    while first != last:
+        factor = int(waiting[first])
+        first = (first + 1) % (factors + 1)
+        queued[factor] = False
+        begin, stop = factor_edges[factor], factor_edges[factor + 1]
+        for value in range(starts[begin], starts[stop - 1] + sizes[stop - 1]):
+            supported[value] = False
+        if table_starts[factor] >= 0:
+            _support_of_table(
+                sizes, at, starts, begin, stop, tables, table_starts[factor], possible, supported
+            )
+        else:
+            _support_of_some(sizes, at, starts, begin, stop, allowed, multiplicities, possible, supported)
+        for edge in range(begin, stop):
+            lost, left = False, False
+            for value in range(sizes[edge]):
+                if possible[at[edge] + value] and not supported[starts[edge] + value]:
+                    possible[at[edge] + value] = False
+                    lost = True
+                left = left or possible[at[edge] + value]
+            if not left:
+                return False
+            if not lost:
+                continue
+            for place in range(pointers[axes[edge]], pointers[axes[edge] + 1]):
+                other = owners[place]
+                if barring[other] and not queued[other]:
+                    waiting[last], queued[other] = other, True
+                    last = (last + 1) % (factors + 1)
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _support_of_table(
+    sizes: Array,
+    at: Array,
+    starts: Array,
+    begin: int,
+    stop: int,
+    tables: Array,
+    base: int,
+    possible: Array,
+    supported: Array,
+) -> None:
+    """The values that some entry allows, all of whose values are possible: entries are counted through like
+    the digits of a number, and a digit that is impossible skips all entries that begin so."""
+    width = stop - begin
+    digits, strides = np.zeros(width, np.int64), np.ones(width, np.int64)
+    for place in range(width - 2, -1, -1):
+        strides[place] = strides[place + 1] * sizes[begin + place + 1]
+    count = strides[0] * sizes[begin]
+    entry = 0
+    while entry < count:
+        left = entry
+        skipped = False
+        for place in range(width):
+            digits[place] = left // strides[place]
+            left -= digits[place] * strides[place]
+            if not possible[at[begin + place] + digits[place]]:
+                entry += strides[place] - left
+                skipped = True
+                break
+        if skipped:
+            continue
+        if tables[base + entry] != NEVER:
+            for place in range(width):
+                supported[starts[begin + place] + digits[place]] = True
+        entry += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _support_of_some(
+    sizes: Array,
+    at: Array,
+    starts: Array,
+    begin: int,
+    stop: int,
+    allowed: Array,
+    multiplicities: Array,
+    possible: Array,
+    supported: Array,
+) -> None:
+    """The target is true where some member can hold, false where all can fail; a member holds where the
+    target can be true, and fails where all can and the target too, or another can hold and the target."""
+    false, true = possible[at[begin]], possible[at[begin] + 1]
+    may = must = 0.0
+    for edge in range(begin + 1, stop):
+        yes, no = _may_hold(sizes[edge], at[edge], starts[edge], allowed, possible)
+        may += multiplicities[edge] if yes else 0.0
+        must += 0.0 if no else multiplicities[edge]
+    supported[starts[begin]] = must < 0.5
+    supported[starts[begin] + 1] = may > 0.5
+    for edge in range(begin + 1, stop):
+        yes, no = _may_hold(sizes[edge], at[edge], starts[edge], allowed, possible)
+        others_may = may - (1.0 if yes else 0.0)
+        others_must = must - (0.0 if no else 1.0)
+        fails = (false and others_must < 0.5) or (true and others_may > 0.5)
+        for value in range(sizes[edge]):
+            supported[starts[edge] + value] = true if allowed[starts[edge] + value] else fails
+
+
+@numba.njit(cache=True, nogil=True)
+def _may_hold(size: int, at: int, start: int, allowed: Array, possible: Array) -> tuple[bool, bool]:
+    """Whether a member can have an allowed value, and whether another one."""
+    yes = no = False
+    for value in range(size):
+        if possible[at + value]:
+            if allowed[start + value]:
+                yes = True
+            else:
+                no = True
+    return yes, no
