@@ -27,6 +27,12 @@ from tests.oracles.worlds import GroundAtom, Universe
 
 NARROW = 3
 """So few entries that nearly every factor over several atoms is in pieces, or a helper."""
+TABLES = [
+    (pieces.MOST_ENTRIES, pieces.LARGEST_TABLE),
+    (NARROW, pieces.LARGEST_TABLE),
+    (NARROW, NARROW),
+]
+"""Of a conjunction by itself and of several at most: what a table holds, only together, or not at all."""
 
 
 def of_worlds(universe: Universe, formulas: tuple, world: dict[GroundAtom, object]) -> float:
@@ -60,12 +66,13 @@ def assert_weighs_worlds(text: str, universe: Universe, dice: random.Random, wor
     return possible
 
 
-@pytest.mark.parametrize("most_entries", [pieces.MOST_ENTRIES, NARROW])
+@pytest.mark.parametrize(("most_entries", "largest"), TABLES)
 def test_a_ground_graph_weighs_worlds_as_they_weigh(
-    most_entries: int, monkeypatch: pytest.MonkeyPatch
+    most_entries: int, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Quantifiers, many values, hard statements, evidence of every kind; and with tables that never fit."""
     monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
+    monkeypatch.setattr(pieces, "LARGEST_TABLE", largest)
     dice = random.Random(most_entries)
     possible = sum(assert_weighs_worlds(*theory(seed), dice) for seed in range(26))
     assert possible > 80
@@ -73,8 +80,9 @@ def test_a_ground_graph_weighs_worlds_as_they_weigh(
 
 @pytest.mark.slow
 def test_ground_graphs_weigh_worlds_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    for most_entries in (NARROW, 12, 1024):
+    for most_entries, largest in (*TABLES, (12, 24)):
         monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
+        monkeypatch.setattr(pieces, "LARGEST_TABLE", largest)
         for seed in range(1000, 1400):
             assert_weighs_worlds(*theory(seed), random.Random(seed))
 
@@ -126,11 +134,12 @@ def assert_weighs_even_worlds(text: str, universe: Universe, dice: random.Random
         assert energy(graph, values) == pytest.approx(expected, abs=1e-8), text
 
 
-@pytest.mark.parametrize("most_entries", [pieces.MOST_ENTRIES, NARROW])
+@pytest.mark.parametrize(("most_entries", "largest"), TABLES)
 def test_a_graph_of_classes_weighs_even_worlds_as_they_weigh(
-    most_entries: int, monkeypatch: pytest.MonkeyPatch
+    most_entries: int, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
+    monkeypatch.setattr(pieces, "LARGEST_TABLE", largest)
     dice = random.Random(most_entries)
     for seed in range(100, 126):
         assert_weighs_even_worlds(*theory(seed), dice)
@@ -152,10 +161,13 @@ SYMMETRIC = [
 FACTS = ["", 'p("c1")\nf("c2", "c3")', 'not f("c0", "c0")\np("c2") ~ 0.8\np("c3") ~ 0.8']
 
 
-@pytest.mark.parametrize("most_entries", [pieces.MOST_ENTRIES, NARROW])
-def test_classes_of_several_constants_are_counted(most_entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("most_entries", "largest"), TABLES)
+def test_classes_of_several_constants_are_counted(
+    most_entries: int, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pairs, triples and loops of constants that nothing tells apart, in every sentence and with facts."""
     monkeypatch.setattr(pieces, "MOST_ENTRIES", most_entries)
+    monkeypatch.setattr(pieces, "LARGEST_TABLE", largest)
     constants = tuple(f"c{i}" for i in range(4))
     declared = "type t = {" + ", ".join(f'"{c}"' for c in constants) + "}\n"
     declared += "predicate p(t)\npredicate f(t, t)\npredicate g(t, t)\n"
@@ -188,6 +200,7 @@ def test_messages_of_classes_are_those_of_the_ground_with_tables_that_never_fit(
 ) -> None:
     """Pieces by themselves and helpers for them, on both roads, after some rounds, collapsed or not."""
     monkeypatch.setattr(pieces, "MOST_ENTRIES", NARROW)
+    monkeypatch.setattr(pieces, "LARGEST_TABLE", NARROW)
     text = 'type t = {"c0", "c1", "c2", "c3"}\npredicate p(t)\npredicate f(t, t)\npredicate g(t, t)\n'
     text += f'p("c3")\n0.3: p(x)\n{sentence}'
     built, evidence, _ = classes_of(text)

@@ -33,7 +33,8 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[State]:
     """Of random theories, every other one with tables that never fit, so that there are many helpers."""
     found = []
     for seed in SEEDS:
-        monkeypatch.setattr(pieces, "MOST_ENTRIES", 3 if seed % 2 else 1024)
+        for name in ("MOST_ENTRIES", "LARGEST_TABLE"):
+            monkeypatch.setattr(pieces, name, 3 if seed % 2 else 1024)
         state = started(theory(seed)[0])
         if state is not None and len(state.network.state_counts):
             found.append(state)

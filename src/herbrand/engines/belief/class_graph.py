@@ -8,6 +8,7 @@ build, atoms that symmetry makes equal put together; both make the same factors 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +21,11 @@ from herbrand.engines.belief.graph import FORBIDDEN, Array, Assembly, FactorGrap
 from herbrand.engines.belief.pieces import (
     MergeKey,
     Piece,
+    add_pieces,
     fits_a_table,
+    fits_any_table,
     merge_key,
+    refuse_tables,
     table_of,
     together,
     worth_of,
@@ -41,21 +45,29 @@ from herbrand.program.template import Argument, Conjunction
 
 Scope = tuple[PointAtom, ...]
 
+MOST_POINTS = 6
+"""Of a scope whose points are put in order by trying all ways."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClassGraph:
-    """``axes`` gives the axis of each class of atoms, by its canonical form."""
+    """``axes`` gives the axis of each class of atoms, by its canonical form; ``apart`` are templates that are
+    several factors over the same atoms, which no table could hold."""
 
     graph: FactorGraph
     classes: Mapping[str, Classes]
     axes: Mapping[PointAtom, int]
     in_tables: tuple[ClassOrigin, ...]
     on_axes: tuple[ClassOrigin, ...]
+    apart: frozenset[int] = frozenset()
 
 
-def class_graph(program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> ClassGraph:
-    """One axis a class of latent atoms, one factor for each way that formulas speak of classes."""
-    return _Building(program, evidence, classes).finished()
+def class_graph(
+    program: Program, evidence: Evidence, classes: Mapping[str, Classes], memory: float = np.inf
+) -> ClassGraph:
+    """One axis a class of latent atoms, one factor for each way that formulas speak of classes; its tables
+    within ``memory``."""
+    return _Building(program, evidence, classes, memory).finished()
 
 
 def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
@@ -86,6 +98,16 @@ class _Said:
     binding: Binding
 
 
+@dataclass(frozen=True)
+class _Wide:
+    """A conjunction over many atoms, ``count`` times in the ground."""
+
+    atoms: Sequence[PointAtom]
+    piece: Piece
+    count: int
+    said: _Said
+
+
 @dataclass
 class _Factor:
     table: Array
@@ -98,10 +120,14 @@ class _Building:
     program: Program
     evidence: Evidence
     classes: Mapping[str, Classes]
+    memory: float
 
     def __post_init__(self) -> None:
         self.patterns = Patterns(self.program, self.evidence, self.classes)
         self.factors: dict[Scope, _Factor] = {}
+        self.wide: dict[object, list[_Wide]] = defaultdict(list)
+        self.apart: set[int] = set()
+        self.entries = 0.0
         self.unary: dict[int, Array] = {}
         self.on_axes: list[ClassOrigin] = []
         self.constant = 0.0
@@ -109,6 +135,7 @@ class _Building:
     def finished(self) -> ClassGraph:
         for key, numbers in self._merged().items():
             self._add_group(key, numbers)
+        self._settle_wide()
         self._add_atoms()
         atom_axes = dict(self.patterns.axes)
         self._add_facts(atom_axes)
@@ -120,7 +147,12 @@ class _Building:
             assembly.add_somes(self.patterns.all_somes())
         assembly.constant = self.constant
         return ClassGraph(
-            assembly.build(), self.classes, atom_axes, tuple(origins), (*self.on_axes, *self.patterns.origins)
+            assembly.build(),
+            self.classes,
+            atom_axes,
+            tuple(origins),
+            (*self.on_axes, *self.patterns.origins),
+            frozenset(self.apart),
         )
 
     def _add_tables(self, assembly: Assembly) -> list[ClassOrigin]:
@@ -219,20 +251,38 @@ class _Building:
         pieces = [
             Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.worth) for one in said
         ]
-        if fits_a_table(sizes):
+        if fits_a_table(sizes) or (len(said) > 1 and fits_any_table(sizes)):
             self._add_table(atoms, pieces, count, said)
         elif len(said) > 1:
+            self.apart.update(one.number for one in said)
             for one in said:
                 self._add_pieces([one], count)
         else:
-            self._add_wide(atoms, pieces[0], count, said[0])
+            self.wide[self._scope(atoms)].append(_Wide(atoms, pieces[0], count, said[0]))
+
+    def _scope(self, atoms: Sequence[PointAtom]) -> object:
+        """Equal for conjunctions over the same atoms; where many points could be exchanged, these as they
+        are, since trying all ways would take too long."""
+        points = {point for _, points in atoms for point in points}
+        return ordered(atoms).atoms if len(points) <= MOST_POINTS else frozenset(atoms)
+
+    def _settle_wide(self) -> None:
+        """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper."""
+        for scope, several in self.wide.items():
+            shared = len(several) > 1 or scope in self.factors
+            for wide in several:
+                if shared and fits_any_table([self.patterns.size(atom) for atom in wide.atoms]):
+                    self._add_table(wide.atoms, [wide.piece], wide.count, [wide.said])
+                else:
+                    self.apart.update([wide.said.number] if shared else [])
+                    self._add_wide(wide)
 
     def _add_table(
         self, atoms: Sequence[PointAtom], pieces: Sequence[Piece], count: int, said: Sequence[_Said]
     ) -> None:
         sizes = [self.patterns.size(atom) for atom in atoms]
-        table = table_of(pieces, sizes)
         if not atoms:
+            table = table_of(pieces, sizes)
             self.constant += count * float(table) if table else 0.0
             return
         form = ordered(atoms)
@@ -243,25 +293,30 @@ class _Building:
         ]
         if len(atoms) == 1:
             axis = self.patterns.axis(form.atoms[0])
-            self.unary[axis] = self.unary.get(axis, np.zeros(len(table))) + share * table
+            own = self.unary.get(axis, np.zeros(sizes[0]))
+            self.unary[axis] = own + share * table_of(pieces, sizes)
             for piece, (number, binding) in zip(pieces, origins, strict=True):
                 added = share * table_of([piece], sizes)
                 self.on_axes.append(ClassOrigin(number, axis, binding, added))
             return
-        made = np.sum([np.transpose(table, order) for order in form.orders], axis=0) * share
-        factor = self.factors.setdefault(form.atoms, _Factor(np.zeros(made.shape), form))
-        factor.table = factor.table + made
+        if form.atoms not in self.factors:
+            self.entries += math.prod(sizes)
+            refuse_tables(self.entries, self.memory)
+            self.factors[form.atoms] = _Factor(np.zeros([sizes[i] for i in form.orders[0]]), form)
+        factor = self.factors[form.atoms]
+        for order in form.orders:
+            add_pieces(np.transpose(factor.table, np.argsort(order)), pieces, share)
         factor.origins += origins
 
-    def _add_wide(self, atoms: Sequence[PointAtom], piece: Piece, count: int, said: _Said) -> None:
-        literals = together(piece.literals)
+    def _add_wide(self, wide: _Wide) -> None:
+        literals = together(wide.piece.literals)
         if literals is None:
             return
         helper = self.patterns.none_fails(
-            [(atoms[slot], allowed) for slot, allowed in literals.items()], count
+            [(wide.atoms[slot], allowed) for slot, allowed in literals.items()], wide.count
         )
-        self.unary[helper] = np.array([piece.worth, 0.0])
-        self.on_axes.append(ClassOrigin(said.number, helper, said.binding))
+        self.unary[helper] = np.array([wide.piece.worth, 0.0])
+        self.on_axes.append(ClassOrigin(wide.said.number, helper, wide.said.binding))
 
     def _add_atoms(self) -> None:
         """An axis for every class of latent atoms, whether or not a formula speaks of them."""

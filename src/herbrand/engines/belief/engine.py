@@ -22,6 +22,7 @@ from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.model import Compiled, compiled
+from herbrand.engines.belief.pieces import LARGEST_TABLE
 from herbrand.engines.belief.possible import possible_values
 from herbrand.engines.belief.refuted import proved_contradiction
 from herbrand.engines.damping import Patience, check_damping
@@ -29,6 +30,7 @@ from herbrand.engines.engine import Settings, Support
 from herbrand.engines.reading import looked_up
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.language.show import show_statement
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -173,7 +175,7 @@ class BeliefPropagation:
         return Marginals(
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
-            status,
+            replace(status, advice=_with_note(status.advice, found)),
             tuple(looked_up(found.evidence, look_up, state.question)),
             (),
             log_partition,
@@ -184,6 +186,20 @@ class BeliefPropagation:
         """The log-odds of the atom asked for, as what each factor around it tells it."""
         guarantee = Guarantee.EXACT if state.order is not None else Guarantee.APPROXIMATION
         return explained(state.compiled, state.question, state.messages, guarantee, self.name)
+
+
+def _with_note(advice: str, compiled: Compiled) -> str:
+    """The advice, and which statements messages tell less of than they say."""
+    if not compiled.apart:
+        return advice
+    program = compiled.program
+    texts = [next(show_statement(program.statements[number])) for number in compiled.apart]
+    shown = "; ".join(texts[:3]) + (f"; and {len(texts) - 3:,} more" if len(texts) > 3 else "")
+    note = (
+        f"over more joint values than a table may have ({LARGEST_TABLE:,}), so that messages treat each case "
+        f"as a factor of its own, which is less exact: {shown}"
+    )
+    return f"{advice}; {note}" if advice else note
 
 
 def refuse_what_is_no_marginal(question: Question, engine: str) -> None:

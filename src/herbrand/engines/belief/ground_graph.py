@@ -7,6 +7,7 @@ is as wide as it has pieces, shared by all that say the same of the same constan
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,11 @@ from herbrand.engines.belief.ground_quantifiers import Axes, Origin, Quantifiers
 from herbrand.engines.belief.pieces import (
     Allowed,
     Piece,
+    add_pieces,
     fits_a_table,
+    fits_any_table,
     merge_key,
+    refuse_tables,
     table_of,
     together,
     worth_of,
@@ -32,11 +36,13 @@ from herbrand.program.ground import Ground
 @dataclass(frozen=True, eq=False)
 class GroundGraph:
     """``in_tables`` tells which rows each table came from, ``on_axes`` which went into an axis's own weights
-    or made it as a helper."""
+    or made it as a helper. ``apart``: templates that are several factors over the same atoms, which no table
+    could hold."""
 
     graph: FactorGraph
     in_tables: tuple[Origin, ...]
     on_axes: tuple[Origin, ...]
+    apart: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +56,33 @@ class Literals:
     worth: float
 
 
-def ground_graph(ground: Ground) -> GroundGraph:
-    """One axis an atom, one factor for all that is said of the same atoms."""
-    return _Building(ground).finished()
+def ground_graph(ground: Ground, memory: float = np.inf) -> GroundGraph:
+    """One axis an atom, one factor for all that is said of the same atoms; its tables within ``memory``."""
+    return _Building(ground, memory).finished()
 
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """Factors of one shape with one table: a part of what the factors over their scopes will be."""
+    """Factors of one shape made of the same pieces: a part of what the factors over their scopes will be."""
 
     scopes: Array
-    table: Array
+    pieces: tuple[Piece, ...]
+    sizes: tuple[int, ...]
     sources: tuple[tuple[int, Array], ...]
+
+    def only(self, rows: Array) -> _Layer:
+        """Of some of its scopes."""
+        sources = tuple((template, of_rows[rows]) for template, of_rows in self.sources)
+        return _Layer(self.scopes[rows], self.pieces, self.sizes, sources)
 
 
 @dataclass
 class _Building:
     ground: Ground
+    memory: float
     layers: list[_Layer] = field(default_factory=list)
+    wide: list[_Layer] = field(default_factory=list)
+    apart: set[int] = field(default_factory=set)
     unary: list[tuple[Array, Array]] = field(default_factory=list)
     on_axes: list[Origin] = field(default_factory=list)
     constant: float = 0.0
@@ -79,13 +94,14 @@ class _Building:
     def finished(self) -> GroundGraph:
         for templates in self._merged():
             self._add(templates)
+        self._settle_wide()
         self._add_facts()
         assembly = Assembly(np.concatenate(self.axes.sizes))
         for axes, table in self.unary:
             assembly.add_unary(axes, table)
         origins = []
         for scopes, layers, of_layer in self._by_width():
-            tables, places = _added_up(scopes, layers, of_layer)
+            tables, places = _added_up(scopes, layers, of_layer, self.memory)
             start = sum(map(len, assembly.tables))
             assembly.add_tables(tables)
             at = 0
@@ -96,7 +112,8 @@ class _Building:
         if self.quantifiers.owners:
             assembly.add_somes(self.quantifiers.somes())
         assembly.constant = self.constant
-        return GroundGraph(assembly.build(), tuple(origins), (*self.on_axes, *self.quantifiers.origins))
+        made_axes = (*self.on_axes, *self.quantifiers.origins)
+        return GroundGraph(assembly.build(), tuple(origins), made_axes, frozenset(self.apart))
 
     def _merged(self) -> Iterator[list[int]]:
         """Templates whose rows are one factor where their instances are equal."""
@@ -184,9 +201,10 @@ class _Building:
             for place in alive
         ]
         sources = tuple((parts[place].number, rows[place]) for place in alive)
-        if fits_a_table(sizes):
+        if fits_a_table(sizes) or (len(alive) > 1 and fits_any_table(sizes)):
             self._add_table(shape.scopes, pieces, sizes, sources)
         elif len(alive) > 1:
+            self.apart.update(parts[place].number for place in alive)
             for place in alive:
                 own = parts[place]
                 atoms = shape_columns(shape, starts[place], starts[place + 1])
@@ -194,7 +212,7 @@ class _Building:
                 for part_shape in shapes(atoms, alone):
                     self._add_shape([own], part_shape, [rows[place][part_shape.rows]])
         else:
-            self._add_wide(shape.scopes, pieces[0], sources)
+            self.wide.append(_Layer(shape.scopes, tuple(pieces), tuple(sizes), sources))
 
     def _add_table(
         self,
@@ -203,24 +221,48 @@ class _Building:
         sizes: Sequence[int],
         sources: tuple[tuple[int, Array], ...],
     ) -> None:
-        table = table_of(pieces, sizes)
         if not scopes.shape[1]:
+            table = table_of(pieces, sizes)
             self.constant += float(table) * len(scopes) if table else 0.0
         elif scopes.shape[1] == 1:
-            self.unary.append((scopes[:, 0], table))
+            self.unary.append((scopes[:, 0], table_of(pieces, sizes)))
             for piece, (template, rows) in zip(pieces, sources, strict=True):
                 self.on_axes.append(Origin(template, rows, scopes[:, 0], table_of([piece], sizes)))
         else:
-            self.layers.append(_Layer(scopes, table, sources))
+            self.layers.append(_Layer(scopes, tuple(pieces), tuple(sizes), sources))
 
-    def _add_wide(self, scopes: Array, piece: Piece, sources: tuple[tuple[int, Array], ...]) -> None:
+    def _settle_wide(self) -> None:
+        """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper."""
+        alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
+        for layer in self.wide:
+            alike[layer.sizes].append(layer)
+        for sizes, wide in alike.items():
+            scopes = [layer.scopes for layer in wide]
+            others = [layer.scopes for layer in self.layers if layer.sizes == sizes]
+            first, group = unique_rows(np.concatenate([*scopes, *others]))
+            often, at = np.bincount(group, minlength=len(first)), 0
+            for layer in wide:
+                shared = often[group[at : at + len(layer.scopes)]] > 1
+                at += len(layer.scopes)
+                several = layer.only(np.flatnonzero(shared))
+                if fits_any_table(sizes):
+                    if len(several.scopes):
+                        self.layers.append(several)
+                else:
+                    if len(several.scopes):
+                        self.apart.update(template for template, _ in layer.sources)
+                    self._add_wide(several)
+                self._add_wide(layer.only(np.flatnonzero(~shared)))
+
+    def _add_wide(self, layer: _Layer) -> None:
         """A conjunction over many atoms: a helper that is false where it holds, and the worth on that."""
+        (piece,) = layer.pieces
         literals = together(piece.literals)
-        if literals is None:
+        if literals is None or not len(layer.scopes):
             return
-        helpers = self.quantifiers.none_fails(scopes, literals)
+        helpers = self.quantifiers.none_fails(layer.scopes, literals)
         self.unary.append((helpers, np.array([piece.worth, 0.0])))
-        self.on_axes += [Origin(template, rows, helpers) for template, rows in sources]
+        self.on_axes += [Origin(template, rows, helpers) for template, rows in layer.sources]
 
     def _add_facts(self) -> None:
         """Soft evidence, and values that atoms are known not to have."""
@@ -244,7 +286,7 @@ class _Building:
         """Layers over as many axes with as many values: their scopes, and which layer each is of."""
         alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
         for layer in self.layers:
-            alike[layer.table.shape].append(layer)
+            alike[layer.sizes].append(layer)
         for layers in alike.values():
             of_layer = np.repeat(np.arange(len(layers)), [len(layer.scopes) for layer in layers])
             yield np.concatenate([layer.scopes for layer in layers]), layers, of_layer
@@ -259,7 +301,9 @@ def shape_columns(shape: Shape, start: int, stop: int) -> Array:
     return atoms
 
 
-def _added_up(scopes: Array, layers: Sequence[_Layer], of_layer: Array) -> tuple[Tables, Array]:
+def _added_up(
+    scopes: Array, layers: Sequence[_Layer], of_layer: Array, memory: float
+) -> tuple[Tables, Array]:
     """Layers over the same scope become one factor, equal sums share a table; where each layer row went."""
     first, group = unique_rows(scopes)
     marks = np.random.default_rng(0).integers(1, 2**62, len(layers), dtype=np.uint64)
@@ -268,7 +312,10 @@ def _added_up(scopes: Array, layers: Sequence[_Layer], of_layer: Array) -> tuple
     keys = np.add.reduceat(marks[of_layer[order]], begins)
     _, example, which = np.unique(keys, return_index=True, return_inverse=True)
     ends = np.append(begins[1:], len(order))
-    tables = [
-        sum(layers[layer].table for layer in of_layer[order[begins[e] : ends[e]]].tolist()) for e in example
-    ]
-    return Tables(scopes[first], which.reshape(-1), np.stack(tables)), group
+    sizes = layers[0].sizes
+    refuse_tables(float(len(example)) * math.prod(sizes), memory)
+    tables = np.zeros((len(example), *sizes))
+    for table, e in zip(tables, example, strict=True):
+        for layer in of_layer[order[begins[e] : ends[e]]].tolist():
+            add_pieces(table, layers[layer].pieces)
+    return Tables(scopes[first], which.reshape(-1), tables), group

@@ -52,6 +52,11 @@ class Compiled:
         """Ground atoms that are latent."""
         return sum(self.evidence.known(p).latent_count() for p in self.program.signature.predicates)
 
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """Statements that are several factors over the same atoms, which no table could hold."""
+        return tuple(sorted({self.program.templates[number].statement for number in self.built.apart}))
+
     @cached_property
     def class_count(self) -> int:
         """Classes of latent atoms that messages cannot tell apart."""
@@ -79,7 +84,7 @@ def compiled(program: Program, memory: float, lift: bool = True) -> Compiled:
     if lift:
         classes = interchangeable(program)
         if _by_classes(program, classes):
-            made = class_graph(program, evidence, classes)
+            made = class_graph(program, evidence, classes, memory)
             return _collapsed(program, evidence, made, None, True)
     most_rows = memory / BYTES_A_ROW
     grounded = ground(program, memory, most_rows)
@@ -90,7 +95,7 @@ def compiled(program: Program, memory: float, lift: bool = True) -> Compiled:
             f"{readable(memory)} are allowed",
             hint="allow more by --memory",
         )
-    return _collapsed(program, grounded.evidence, ground_graph(grounded), grounded, lift)
+    return _collapsed(program, grounded.evidence, ground_graph(grounded, memory), grounded, lift)
 
 
 def _collapsed(

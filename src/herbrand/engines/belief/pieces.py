@@ -1,8 +1,9 @@
 """Conjunctions that speak of the same atoms, as one table: where graphs from grounded rows and from classes
 agree on what a factor is.
 
-A ground formula is one factor over all the latent atoms that its pieces name, as long as its table stays
-small; else each piece is a factor of its own, and a piece that is too wide even so becomes a helper.
+All that is said of the same latent atoms is one factor: a table of up to :data:`LARGEST_TABLE` entries. A
+conjunction that is alone over many atoms becomes a helper instead, the same factor at the cost of its width.
+Only where several speak of atoms too many for any table is each a factor of its own, which the graph records.
 
 >>> merge_key(3, ("x", 0), frozenset({"x"}))
 (3, frozenset({0, 1}))
@@ -16,12 +17,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.contraction.memory import readable
 from herbrand.engines.belief.graph import FORBIDDEN, Array
+from herbrand.errors import BudgetError
 from herbrand.program.program import Program
 from herbrand.program.template import Argument, Block, Conjunction, Literal, Template, literals_of
 
 MOST_ENTRIES = 1024
-"""Of a table; a message from a table costs its entries, from a helper only its width."""
+"""Of the table of a conjunction by itself; above it a helper is cheaper, whose messages cost its width."""
+
+LARGEST_TABLE = 1 << 20
+"""Entries, where only a table says exactly what several conjunctions say together."""
+
+BYTES_AN_ENTRY = 24
+"""A table while it is made, in the graph, and in messages."""
 
 MergeKey = tuple[int, frozenset[int]]
 Allowed = tuple[int, ...]
@@ -62,16 +71,37 @@ def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | No
 def table_of(pieces: Iterable[Piece], sizes: Sequence[int]) -> Array:
     """The log-potential of the pieces over all slots."""
     table = np.zeros(sizes)
-    for piece in pieces:
-        literals = together(piece.literals)
-        if literals is not None:
-            places = [literals.get(slot, tuple(range(size))) for slot, size in enumerate(sizes)]
-            table[np.ix_(*places)] += piece.worth
+    add_pieces(table, pieces)
     return table
 
 
+def add_pieces(table: Array, pieces: Iterable[Piece], times: float = 1.0) -> None:
+    """Adds what the pieces are worth to a table over all slots; only where they hold is it touched."""
+    for piece in pieces:
+        literals = together(piece.literals)
+        if literals is not None:
+            places = [literals.get(slot, tuple(range(size))) for slot, size in enumerate(table.shape)]
+            table[np.ix_(*places)] += times * piece.worth
+
+
 def fits_a_table(sizes: Sequence[int]) -> bool:
+    """Whether a conjunction over values of these sizes is a table."""
     return math.prod(sizes) <= MOST_ENTRIES
+
+
+def fits_any_table(sizes: Sequence[int]) -> bool:
+    """Whether several conjunctions over the same atoms are."""
+    return math.prod(sizes) <= LARGEST_TABLE
+
+
+def refuse_tables(entries: float, memory: float) -> None:
+    """Raise ``BudgetError`` where tables of so many entries together would not fit."""
+    if entries * BYTES_AN_ENTRY > memory:
+        raise BudgetError(
+            f"tables of {entries:,.0f} entries need about {readable(entries * BYTES_AN_ENTRY)}, and "
+            f"{readable(memory)} are allowed",
+            hint="allow more by --memory",
+        )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from herbrand.engines.belief.hashing import mixed, number_bits
 WIDEST_SYMMETRY = 4
 """Symmetries of wider tables are not looked for: their atoms are told apart by place, and less is lifted."""
 
+LARGEST_SYMMETRY = 1 << 12
+"""Nor of larger ones."""
+
 MOST_ROUNDS = 200
 WORTH_LIFTING = 0.5
 """Classes that are more than this share of the axes save nothing."""
@@ -166,7 +169,8 @@ def canonical_table(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[
     """A key that is equal for tables that are one up to the order
     of axes, the order that gives it, and its symmetries."""
     width = table.ndim
-    orders = list(permutations(range(width))) if width <= WIDEST_SYMMETRY else [tuple(range(width))]
+    looked_for = width <= WIDEST_SYMMETRY and table.size <= LARGEST_SYMMETRY
+    orders = list(permutations(range(width))) if looked_for else [tuple(range(width))]
     views = [(_key(np.transpose(table, order)), order) for order in orders]
     best = min(key for key, _ in views)
     same = [order for key, order in views if key == best]
