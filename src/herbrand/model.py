@@ -36,7 +36,14 @@ from herbrand.option_values import check_values, texts
 from herbrand.program.evidence import Evidence
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
-from herbrand.program.question import Question, queried_predicates, read_explained, read_question
+from herbrand.program.proof_weights import refuse_weighted
+from herbrand.program.question import (
+    Question,
+    named_predicates,
+    queried_predicates,
+    read_explained,
+    read_question,
+)
 from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
@@ -203,6 +210,8 @@ class Model:
             return _scratch().bounded(self.stored_at, too_large, asked, note)
         named = asking.queried_predicates(queries, self.signature)
         program = self._program(texts(given), named)
+        resting = self._knowledge.resting_on_weights(texts(given), named)
+        refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
         return asking.bounded(program, queries, engine, chosen, note, progress)
 
     def explain(
@@ -366,8 +375,12 @@ class Model:
         )
 
     def _asked(self, query: Sequence[str], given: Sequence[str], map: bool) -> tuple[Program, Question]:
-        program = self._program(given, queried_predicates(query, self.signature))
-        return program, read_question(query, program.signature, program.facts, map)
+        named = queried_predicates(query, self.signature)
+        program = self._program(given, named)
+        question = read_question(query, program.signature, program.facts, map)
+        asked = {atom.predicate for atom in question.atoms} | named_predicates(question.formulas)
+        refuse_weighted("infer", asked, self._knowledge.resting_on_weights(given, named))
+        return program, question
 
     def _repr_svg_(self) -> str:
         """The theory, drawn in a notebook."""

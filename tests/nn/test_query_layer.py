@@ -31,6 +31,40 @@ edge("c", "d") @ 3
 """
 
 
+NEGATED = """
+type n = {"a", "b"}
+predicate h(n): observed
+predicate s(n)
+predicate r(n)
+predicate q(n)
+predicate k(n)
+predicate z(n)
+h("a")
+h("b")
+r(x) :- s(x)
+q(x) :- h(x), not s(x)
+k(x) :- h(x), not r(x)
+z(x) :- h(x), s(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        ("q(x)", "'not' stands before s: s takes scores"),
+        ("k(x)", "'not' stands before r, which rests on s: s takes scores"),
+        ("z(x) and not s(x)", "'not' stands before s: s takes scores"),
+    ],
+)
+def test_not_before_what_takes_scores_is_refused(goal: str, message: str) -> None:
+    """Every atom with a score has a proof, so that `not` would give 0 and no gradient."""
+    model = hb.Model(hb.parse(NEGATED))
+    with pytest.raises(HerbrandError, match=message):
+        hb.nn.QueryLayer(model, goal, given=[], neural=["s"])
+    layer = hb.nn.QueryLayer(model, "z(x)", given=[], neural=["s"])
+    assert layer({}, {"s": torch.tensor([0.1, 0.9])}).tolist() == [pytest.approx([0.1, 0.9])]
+
+
 def sums(**options: object) -> hb.nn.QueryLayer:
     model = hb.Model(hb.parse(SUMS), {"plus": PLUS})
     return hb.nn.QueryLayer(model, "sum(a, b, s)", given=["a", "b"], neural=["shows"], **options)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from herbrand.contraction.memory import budget
-from herbrand.errors import Mistake, UnsupportedError
+from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources
@@ -39,6 +39,7 @@ from herbrand.option_values import texts
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
+from herbrand.program.proof_weights import refuse_weighted, resting_on_weights, weighted_predicates
 
 KINDS: dict[str, tuple[type[Statement], ...]] = {
     "weights": (WeightedFormula,),
@@ -54,6 +55,14 @@ class _World:
     given: tuple[str, ...]
     queried: frozenset[str]
     derived: bool
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """``resting``: why predicates rest on weights of proofs."""
+
+    program: Program
+    resting: Mapping[str, str]
 
 
 class Knowledge:
@@ -80,7 +89,7 @@ class Knowledge:
         self.open, self.closed = texts(open), texts(closed)
         self.header, self.progress = header, progress
         self._ignored = frozenset(texts(ignored))
-        self._programs: dict[_World, Program] = {}
+        self._programs: dict[_World, _Lowered] = {}
         unknown = self._ignored - set(KINDS)
         if unknown:
             raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(KINDS)}")
@@ -116,6 +125,15 @@ class Knowledge:
         self, given: Sequence[str] = (), queried: Collection[str] = (), *, derived: bool = True
     ) -> Program:
         """The theory lowered over its facts and what is ``given``, with what its rules derive, or without."""
+        return self._known(given, queried, derived).program
+
+    def resting_on_weights(
+        self, given: Sequence[str] = (), queried: Collection[str] = ()
+    ) -> Mapping[str, str]:
+        """Why predicates of the same program rest on weights of proofs."""
+        return self._known(given, queried, True).resting
+
+    def _known(self, given: Sequence[str], queried: Collection[str], derived: bool) -> _Lowered:
         told = all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict
         world = _World(tuple(given), frozenset() if told else frozenset(queried), derived)
         if world not in self._programs:
@@ -145,7 +163,7 @@ class Knowledge:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
         return self._loaded((), self.signature, more, open=self.signature.predicates)
 
-    def _lowered(self, world: _World) -> Program:
+    def _lowered(self, world: _World) -> _Lowered:
         rows, signature = self._with(world.given)
         signature, facts = self._loaded(
             rows,
@@ -155,9 +173,21 @@ class Knowledge:
             open=self.open,
             closed=self.closed,
         )
+        resting = resting_on_weights(self.rules, weighted_predicates(facts))
         if world.derived and self.rules:
-            facts = derived(self.rules, signature, facts, budget())
-        return lower(self.used, signature, facts)
+            facts = self._derived(signature, facts, resting)
+        return _Lowered(lower(self.used, signature, facts), resting)
+
+    def _derived(self, signature: Signature, facts: Facts, resting: Mapping[str, str]) -> Facts:
+        try:
+            return derived(self.rules, signature, facts, budget())
+        except ContradictionError:
+            # What has a proof with a weight may be false: that is evidence, and no contradiction.
+            heads = {rule.head.predicate for rule in self.rules}
+            refuse_weighted(
+                "this command", [name for name in heads if len(facts.tables[name].false)], resting
+            )
+            raise
 
     def _with(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
         rows = tuple(map(parse_literal, given))

@@ -60,6 +60,13 @@ def queried_predicates(texts: Iterable[str], signature: Signature) -> frozenset[
     return frozenset(formula.predicate for formula in parsed if isinstance(formula, Atom))
 
 
+def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
+    """All predicates that formulas name."""
+    parts = (part for formula in formulas for part in walk(formula))
+    atoms = (part.atom if isinstance(part, ValueIs | ValueIn) else part for part in parts)
+    return frozenset(atom.predicate for atom in atoms if isinstance(atom, Atom))
+
+
 def read_question(
     texts: Sequence[str], signature: Signature, facts: Facts, most_probable: bool = False
 ) -> Question:

@@ -45,6 +45,12 @@ class StoredFacts:
         """The table of each type's constants."""
         return {name: f"domain_{number}" for number, name in enumerate(self.facts.domains)}
 
+    def weighted_predicates(self) -> list[str]:
+        """The predicates with facts of a weight other than 1."""
+        weighted = [(name, table.true) for name, table in self.tables.items() if table.weighted]
+        count = "SELECT COUNT(*) FROM {} WHERE w <> 1"
+        return [name for name, true in weighted if self.database.number(count.format(true))]
+
 
 def stored_facts(
     database: Database,

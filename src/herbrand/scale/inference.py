@@ -7,7 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.bounds import Bounds
@@ -15,6 +15,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.contraction.memory import readable
 from herbrand.contraction.relational import UNLIMITED
 from herbrand.contraction.relational_databases import Database, DuckDB
+from herbrand.engines.credal.asking import named_in
 from herbrand.engines.credal.asking import queried_predicates as asked_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
@@ -26,7 +27,7 @@ from herbrand.facts.sources.base import Reading
 from herbrand.facts.store import Store
 from herbrand.facts.world import Worlds
 from herbrand.language.check import check
-from herbrand.language.parse import parse_literal
+from herbrand.language.parse import parse_formula, parse_literal
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
@@ -36,7 +37,8 @@ from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.settings import settings_from as learning_settings
 from herbrand.program.lower import lower
-from herbrand.program.question import queried_predicates, read_question
+from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
+from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds.bounding import Asked, bounded
 from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
@@ -59,6 +61,13 @@ ENGINES: Mapping[str, type[StoredEngine]] = {
     "bp": StoredBeliefPropagation,
 }
 """By preference: ``auto`` takes the first."""
+
+
+class Used(NamedTuple):
+    """A command, and the predicates that it is asked about."""
+
+    command: str
+    predicates: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +105,10 @@ class StoredModel:
         with opened(self.place, settings.memory) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
-            evidence = self._evidence(database, queried_predicates(queries, self.signature), given, resume)
+            asked = [parse_formula(text, "<query>", self.signature.valued_names) for text in queries]
+            used = Used("infer", named_predicates(asked))
+            queried = queried_predicates(queries, self.signature)
+            evidence = self._evidence(database, queried, given, resume, used)
             resume = resume and database.has(RUN)
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, most_probable)
@@ -132,7 +144,8 @@ class StoredModel:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.memory) as database:
             signature, facts = self._facts(database, frozenset(), given, False)
-            rules = StoredRules.of(self.theory.rules, signature, facts)
+            evidence = tuple(row for row in map(parse_literal, given) if row.kind in ("true", "false"))
+            rules = StoredRules.of(self.theory.rules, signature, facts, evidence)
             return rules.ask(goal, request) if isinstance(goal, str) else rules.ask_all(list(goal), request)
 
     def bound(
@@ -150,7 +163,9 @@ class StoredModel:
         with opened(self.place, database_memory(self.place.kind, settings.memory)) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
-            evidence = self._evidence(database, asked_predicates(queries, self.signature), given, resume)
+            used = Used("bound", named_in(queries, self.signature))
+            queried = asked_predicates(queries, self.signature)
+            evidence = self._evidence(database, queried, given, resume, used)
             fingerprint = self._fingerprint(evidence, given, "ariel", settings.independence)
             asked = Asked(
                 tuple(queries),
@@ -192,9 +207,16 @@ class StoredModel:
         return self._evidence(database, frozenset(), (), False)
 
     def _evidence(
-        self, database: Database, queried: frozenset[str], given: Sequence[str], resume: bool
+        self,
+        database: Database,
+        queried: frozenset[str],
+        given: Sequence[str],
+        resume: bool,
+        used: Used | None = None,
     ) -> StoredEvidence:
         signature, facts = self._facts(database, queried, given, resume)
+        if used is not None and used.predicates:
+            refuse_weighted(*used, resting_on_weights(self.theory.rules, facts.weighted_predicates()))
         if self.theory.rules:
             facts = with_derived(self.theory.rules, signature, facts)
         return StoredEvidence(lower(self.theory, signature, facts.facts), facts)

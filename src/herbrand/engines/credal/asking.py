@@ -29,6 +29,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom
 from herbrand.option_values import check_values
 from herbrand.program.program import Program
+from herbrand.program.question import named_predicates
 
 Note = Callable[[str], None] | None
 CHOICES = {"mode": ("sound", "paper"), "independence": ("markov", "none")}
@@ -69,6 +70,12 @@ def queried_predicates(queries: Iterable[str], signature: Signature) -> frozense
     """The predicates that queries ask for outright as one atom; they are open unless declared."""
     events = (parse_probability(text, valued=signature.valued_names)[0] for text in queries)
     return frozenset(event.predicate for event in events if isinstance(event, Atom))
+
+
+def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
+    """All predicates that queries name, in conditions too."""
+    parts = (parse_probability(text, valued=signature.valued_names) for text in queries)
+    return named_predicates(formula for part in parts for formula in part if formula is not None)
 
 
 def bound_settings(given: Mapping[str, Any]) -> BoundSettings:

@@ -30,6 +30,7 @@ from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
 from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.explain import PROOFS, explanation
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
 from herbrand.engines.proof.goals import Goal, Shape, read_goal
@@ -51,7 +52,6 @@ from herbrand.engines.proof.worlds import (
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
-from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule, Value
 
@@ -195,14 +195,7 @@ class Proof:
 
     def _refuse_evidence(self, clause: Clause, request: Request) -> None:
         """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
-        for rows in self.given:
-            if self.program.is_derived(rows.predicate):
-                raise UnsupportedError(
-                    f"rules derive {rows.predicate}, and --algebra {request.algebra} takes no evidence on "
-                    "what rules derive",
-                    span=rows.span,
-                    hint="--algebra probability conditions on it",
-                )
+        refuse_given(self.given, self.program, request.algebra)
         for name in self.program.reached([clause]):
             if self.program.is_derived(name) and len(self.program.facts.tables[name].false):
                 self._refuse_denied(name, request)
@@ -220,11 +213,7 @@ class Proof:
         if len(self._denied[name]):
             predicate, first = self.program.signature.predicates[name], rows[self._denied[name][:1]]
             (values,) = self.program.facts.rows(predicate, first)
-            raise UnsupportedError(
-                f"{show_atom(name, values)} is stated to be false, and rules derive it: --algebra "
-                f"{request.algebra} takes no evidence on what rules derive",
-                hint="--algebra probability conditions on it",
-            )
+            raise denied_but_derived(name, values, request.algebra)
 
     def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> Asked:
         """Goals of one shape, as they are evaluated."""

@@ -15,7 +15,7 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -123,6 +123,14 @@ class HornProgram:
                 found.add(name)
                 waiting += self.clauses.get(name, ())
         return found
+
+    def absences(self, clauses: Sequence[Clause]) -> Iterator[tuple[Clause, str]]:
+        """What stands behind ``not`` in clauses and all they rest on, each with its clause."""
+        reached = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
+        for clause in (*clauses, *reached):
+            for part in clause.body:
+                if isinstance(part, Absence):
+                    yield clause, part.predicate
 
     def column_types(self, predicate: str) -> tuple[str, ...]:
         return self.signature.predicates[predicate].column_types

@@ -184,15 +184,13 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
 def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) -> None:
     """Raise where ``not`` stands before what is uncertain in what the clauses rest on."""
     uncertain = _uncertain(program)
-    reached = program.reached(clauses)
-    for clause in (*clauses, *(one for name in reached for one in program.clauses.get(name, ()))):
-        for literal in clause.body:
-            if isinstance(literal, Absence) and literal.predicate in uncertain:
-                raise UnsupportedError(
-                    f"'not' stands before {literal.predicate}, which is uncertain",
-                    span=clause.rule.span if clause.rule else None,
-                    hint="--algebra probability takes it",
-                )
+    for clause, predicate in program.absences(clauses):
+        if predicate in uncertain:
+            raise UnsupportedError(
+                f"'not' stands before {predicate}, which is uncertain",
+                span=clause.rule.span if clause.rule else None,
+                hint="--algebra probability takes it",
+            )
 
 
 def _relaxed(clause: Clause, uncertain: Collection[str]) -> Clause:

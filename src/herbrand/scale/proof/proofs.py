@@ -20,13 +20,14 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_algebras import Meaning
 from herbrand.engines.proof.clauses import Clause, Lookup
+from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.rules import HornProgram, stated_clause
 from herbrand.engines.proof.widening import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Rule
+from herbrand.language.syntax import FactRows, Rule
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.proof.clauses import ClauseQueries, Tables, listed
 from herbrand.scale.reading import Fetched
@@ -43,15 +44,23 @@ class StoredRules:
 
     program: HornProgram
     stored: StoredFacts
+    given: tuple[FactRows, ...] = ()
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], signature: Signature, stored: StoredFacts) -> StoredRules:
+    def of(
+        cls,
+        rules: Sequence[Rule],
+        signature: Signature,
+        stored: StoredFacts,
+        given: tuple[FactRows, ...] = (),
+    ) -> StoredRules:
+        """``given``: literals that are among the facts."""
         program = HornProgram.of(rules, signature, stored.facts)
         clauses = dict(program.clauses)
         for name, known in clauses.items():
             if stored.tables[name].counts[0] or stored.tables[name].counts[2]:
                 clauses[name] = (stated_clause(name, signature), *known)
-        return cls(replace(program, clauses=clauses), stored)
+        return cls(replace(program, clauses=clauses), stored, given)
 
     def ask(self, goal: str, request: Request) -> Bindings:
         """The answers of one goal."""
@@ -65,10 +74,13 @@ class StoredRules:
                 hint=f"one of {', '.join(ALGEBRAS)}",
             )
         began = time.perf_counter()
+        refuse_given(self.given, self.program, request.algebra)
         read = [self._read(goal) for goal in goals]
         needed = self._reached(one.shape.clause for one in read)
         rounds = Rounds(self, ALGEBRAS[request.algebra], needed)
         try:
+            for name in self.program.reached(one.shape.clause for one in read):
+                self._refuse_denied(name, rounds, request)
             last, truncated = rounds.run(request.depth)
             found = [rounds.answers(goal, last, request) for goal in read]
         finally:
@@ -78,6 +90,22 @@ class StoredRules:
             self._told(one, columns, request, rounds, truncated, seconds)
             for one, columns in zip(read, found, strict=True)
         )
+
+    def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
+        """Raise where something has a proof that is stated to be false."""
+        if not self.program.is_derived(name) or not self.stored.tables[name].counts[1]:
+            return
+        columns = rounds.queries.columns(name)
+        on = " AND ".join(f"t.{column} = f.{column}" for column in columns) or "TRUE"
+        denied = self.stored.database.rows(
+            f"SELECT {listed([f'f.{column}' for column in columns]) or '1'} FROM "
+            f"{self.stored.tables[name].false} f JOIN {rounds.complete_table(name)} t ON {on} LIMIT 1"
+        )
+        if denied:
+            predicate = self.program.signature.predicates[name]
+            domains = [self.stored.facts.domains[kind] for kind in predicate.types]
+            values = tuple(domain.value(int(i)) for domain, i in zip(domains, denied[0], strict=False))
+            raise denied_but_derived(name, values, request.algebra)
 
     def _read(self, goal: str) -> Goal:
         try:
@@ -149,7 +177,7 @@ class Rounds:
 
     @cached_property
     def queries(self) -> ClauseQueries:
-        return ClauseQueries(self.rules.program, self.rules.stored, self.algebra, self._complete)
+        return ClauseQueries(self.rules.program, self.rules.stored, self.algebra, self.complete_table)
 
     @property
     def meaning(self) -> Meaning:
@@ -285,7 +313,7 @@ class Rounds:
         weights = data["v"].to_numpy().astype(np.float64)
         return [Fetched(data[f"c{place}"]) for place in places], weights
 
-    def _complete(self, predicate: str) -> str:
+    def complete_table(self, predicate: str) -> str:
         """All atoms of a predicate that have a proof."""
         if not self.rules.program.is_derived(predicate):
             columns = self.queries.columns(predicate)

@@ -1,0 +1,62 @@
+"""Queries of infer and bound about what rests on weights of proofs, which they do not count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import herbrand as hb
+from herbrand.errors import ContradictionError, UnsupportedError
+
+DECLARED = """
+predicate edge(node, node): observed
+predicate road(node, node): observed
+predicate path(node, node)
+predicate near(node, node)
+predicate open_one(node)
+road("a", "b")
+edge("a", "c")
+path(x, y) :- edge(x, y)
+path(x, y) :- edge(x, z), path(z, y)
+near(x, y) :- road(x, y)
+"""
+WEIGHTED = f'{DECLARED}edge("a", "b") @ 0.5\nedge("b", "c") @ 0.5\n'
+BY_RULE = DECLARED + "path(x, y) :- road(x, y) @ 0.5"
+ASKED = ('path("a", "c")', 'path("a", x)', "path", 'not path("a", "c")', 'open_one("a") and path("a", "c")')
+
+
+@pytest.mark.parametrize("query", ASKED)
+@pytest.mark.parametrize(
+    ("text", "why"), [(WEIGHTED, "facts of edge have"), (BY_RULE, "this rule has a weight: p")]
+)
+def test_what_rests_on_weights_is_refused(query: str, text: str, why: str) -> None:
+    message = f"path rests on weights of proofs, which infer does not count: {why}"
+    with pytest.raises(UnsupportedError, match=f"{message}(.|\n)*--algebra probability"):
+        hb.Model(hb.parse(text)).infer(query)
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
+    model = hb.Model(hb.parse(WEIGHTED), on=f"duckdb:{tmp_path}/w.duckdb" if on else None)
+    for query in ("path", 'path("a", "c")', 'edge("a", "b")'):
+        with pytest.raises(UnsupportedError, match="rests on weights of proofs, which infer does not count"):
+            model.infer(query)
+    for query in ('P(path("a", "c"))', 'P(open_one("a") | path("a", "c"))'):
+        with pytest.raises(UnsupportedError, match="rests on weights of proofs, which bound does not count"):
+            model.bound(query)
+    if not on:
+        assert model.infer("near(x, y)")['near("a", "b")'] == 1.0
+
+
+def test_weights_of_1_are_none() -> None:
+    model = hb.Model(hb.parse(DECLARED + 'edge("c", "b") @ 1\npath(x, y) :- road(x, y) @ ?'))
+    assert model.infer('path("a", "b")')['path("a", "b")'] == 1.0
+
+
+def test_a_proof_with_a_weight_contradicts_nothing() -> None:
+    """It may be false that a weighted edge is there; without weights nothing can give way."""
+    with pytest.raises(UnsupportedError, match="path rests on weights of proofs, which this command"):
+        hb.Model(hb.parse(WEIGHTED + 'not path("b", "c")')).infer("open_one(x)")
+    with pytest.raises(ContradictionError):
+        hb.Model(hb.parse(DECLARED + 'not path("a", "c")')).infer("open_one(x)")
