@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from herbrand.answers.status import Status
-from herbrand.errors import UnsupportedError
+from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import Patience, Penalty, Slope, climb
 from herbrand.learning.example import Aim, Example, World, example
@@ -76,8 +76,7 @@ class Unrolled:
                     parameters.column(number, c) for c in weight_constants(number, rows, world.program)
                 ]
                 places[number] = torch.tensor(columns, dtype=torch.int64).reshape(sizes)
-        labels = tuple(_labelled(world, name) for name in world.targets)
-        return cls(world, layer, places, labels)
+        return cls(world, layer, places, _labelled(world, layer))
 
     def log_odds(self, weights: Tensor) -> dict[str, Tensor]:
         """Logits of all open atoms after the layers."""
@@ -105,9 +104,46 @@ class _LogOdds(torch.nn.Module):
         return self.layer.log_odds()
 
 
-def _labelled(world: Example, name: str) -> _Labelled:
-    codes = world.labelled_codes(name)
-    return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(world.labels(name, codes)))
+def _labelled(world: Example, layer: LogicLayer) -> tuple[_Labelled, ...]:
+    """The labelled atoms; of those that hard statements make one, their leader alone.
+
+    Raises ``ContradictionError`` where labels break a hard statement.
+    """
+    codes = {name: world.labelled_codes(name) for name in world.targets}
+    labels = {name: (own, world.labels(name, own)) for name, own in codes.items()}
+    for tie in layer.problem.unknowns.ties:
+        if tie.predicate not in labels:
+            continue
+        own, values = labels[tie.predicate]
+        _, here, there = np.intersect1d(own, tie.tied.numpy(), assume_unique=True, return_indices=True)
+        labels[tie.predicate] = np.delete(own, here), np.delete(values, here)
+        leading = tie.leading.numpy()[there], values[here] ^ tie.opposite.numpy()[there]
+        led = labels.get(tie.leader, (np.empty(0, np.int64), np.empty(0, np.int64)))
+        labels[tie.leader] = np.concatenate([led[0], leading[0]]), np.concatenate([led[1], leading[1]])
+    return tuple(_distinct(world, layer, name, *told) for name, told in labels.items())
+
+
+def _distinct(
+    world: Example, layer: LogicLayer, name: str, codes: np.ndarray, values: np.ndarray
+) -> _Labelled:
+    """Each atom once; refuses labels that differ, and those that hard statements leave no chance."""
+    unknowns = layer.problem.unknowns
+    told = np.unique(np.stack([codes, values], axis=1), axis=0)
+    codes, values = told[:, 0], told[:, 1]
+    again = np.flatnonzero(codes[1:] == codes[:-1])
+    width = world.program.value_count(name)
+    settled = unknowns.tables[name].settled(torch.zeros(layer.shapes[name])).numpy()
+    if unknowns.tables[name].true_or_false:
+        settled = np.stack([-settled, settled], axis=-1)
+    excluded = np.flatnonzero(settled.reshape(-1, width)[codes, values] == -math.inf)
+    wrong = np.concatenate([again, excluded])
+    if len(wrong):
+        atom = world.evidence.atom_text(name, codes[wrong[:1]])[0]
+        raise ContradictionError(
+            f"the facts contradict the hard statements, as they tell of {atom}",
+            hint="an unlisted atom counts as false in learning; name what is not known: --latent PRED",
+        )
+    return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(values))
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +59,7 @@ class WholeLessons:
             layer,
             {name: _rows(codes, evidence.sizes(name)) for name, codes in latent.items()},
             {name: torch.from_numpy(codes) for name, codes in latent.items()},
-            torch.from_numpy(np.arange(widest)[None, :] < counts[:, None]),
+            torch.from_numpy(np.arange(widest)[None, :] < counts[:, None]) & _possible(layer, latent, widest),
             groundings,
         )
 
@@ -79,7 +81,7 @@ class WholeLessons:
         tables = {name: self._table(name, part) for name, part in zip(self.places, parts, strict=True)}
         found = self.layer.log_odds(tables)
         told = torch.cat([self._listed(name, found[name], unary.shape[1]) for name in self.places])
-        return torch.where(self.possible, told, unary)
+        return torch.where(self.possible & told.isfinite(), told, unary)
 
     def _listed(self, name: str, table: Tensor, width: int) -> Tensor:
         """A predicate's table as logits of its latent atoms [atom, value]."""
@@ -106,6 +108,20 @@ class WholeLessons:
             table = logits.new_zeros(size // values, values)
             table[self.places[name]] = logits[:, :values]
         return table.reshape(shape)
+
+
+def _possible(layer: LogicLayer, latent: Mapping[str, np.ndarray], widest: int) -> Tensor:
+    """The values [atom, value] that facts and hard statements leave to latent atoms."""
+    unknowns = layer.problem.unknowns
+    logits = unknowns.settled({name: torch.zeros(shape) for name, shape in layer.shapes.items()})
+    parts = [torch.empty((0, widest), dtype=torch.bool)]
+    for name, codes in latent.items():
+        table = logits[name]
+        if unknowns.tables[name].true_or_false:
+            table = torch.stack([-table, table], -1)
+        possible = (table != -math.inf).reshape(-1, table.shape[-1])[torch.from_numpy(codes)]
+        parts.append(torch.nn.functional.pad(possible, (0, widest - possible.shape[1]), value=True))
+    return torch.cat(parts)
 
 
 def _rows(codes: np.ndarray, sizes: tuple[int, ...]) -> Tensor:

@@ -21,6 +21,7 @@ from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import UnsupportedError
 from herbrand.nn.implicit import attached
+from herbrand.nn.masks import Masks, finite
 from herbrand.program.program import Program
 from herbrand.program.rewrites.independent_clauses import with_independent_clauses
 
@@ -94,15 +95,22 @@ class LogicLayer(nn.Module):
     def forward(self, logits: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
         """Marginals by predicate, shaped like the logits: the probability of true, or of each value.
 
-        Logits may have leading batch axes; a predicate that is left out has logits 0. Evidence is put in. The
-        dtype and device are those of the logits, else of the weights.
+        Logits may have leading batch axes; a predicate that is left out has logits 0. Evidence is put in. A
+        logit of -inf or inf makes its atom false or true for sure (of a many-valued atom, excludes a value or
+        leaves no other). The dtype and device are those of the logits, else of the weights.
         """
         return self.problem.unknowns.marginals(self.log_odds(logits))
 
     def log_odds(self, logits: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
-        """The same before the sigmoid or softmax: what to rank by, since probabilities near 1 tie."""
-        unary, lead = self._unary(logits or {})
-        found = self._settled(unary) if self.iterations is None else self._unrolled(unary)
+        """The same before the sigmoid or softmax: what to rank by, since probabilities near 1 tie.
+
+        Infinite where evidence, a hard statement or an infinite logit decides; atoms that hard statements
+        make one have the same.
+        """
+        given, lead = self._unary(logits or {})
+        masks, unary = Masks.of(self.problem, given), finite(given)
+        found = self._settled(unary, masks) if self.iterations is None else self._unrolled(unary, masks)
+        found = self.problem.unknowns.settled(masks.put(found))
         return {name: table.reshape((*lead, *self.shapes[name])) for name, table in found.items()}
 
     def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -126,8 +134,11 @@ class LogicLayer(nn.Module):
         """What rules of these weights say."""
         record = torch.is_grad_enabled()
         with torch.enable_grad():
+            # Views, since marginals of tied atoms are made of those of their leaders: derivatives by the
+            # leaders' own tables would count what is said to the tied ones as well.
             leaves = {
-                name: m if m.requires_grad else m.detach().requires_grad_() for name, m in marginals.items()
+                name: m.view_as(m) if m.requires_grad else m.detach().requires_grad_()
+                for name, m in marginals.items()
             }
             total = self._expected(leaves, weights).sum()
             if not leaves or not total.requires_grad:
@@ -179,32 +190,33 @@ class LogicLayer(nn.Module):
         told = self.messages(marginals)
         return self.problem.unknowns.gathered({name: unary[name] + told[name] for name in unary})
 
-    def _unrolled(self, unary: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _unrolled(self, unary: dict[str, Tensor], masks: Masks) -> dict[str, Tensor]:
         assert self.iterations is not None
-        logits = unary
+        logits = self.problem.unknowns.gathered(unary)
         for _ in range(self.iterations):
-            told = self._told(unary, self.problem.unknowns.marginals(logits))
+            told = self._told(unary, self.problem.unknowns.marginals(masks.put(logits)))
             logits = {name: torch.lerp(told[name], logits[name], self.damping) for name in logits}
         return logits
 
-    def _settled(self, unary: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _settled(self, unary: dict[str, Tensor], masks: Masks) -> dict[str, Tensor]:
         with torch.no_grad():
-            logits = self._fixed_point({name: table.detach() for name, table in unary.items()})
-            marginals = self.problem.unknowns.marginals(logits)
+            logits = self._fixed_point({name: table.detach() for name, table in unary.items()}, masks)
+            marginals = self.problem.unknowns.marginals(masks.put(logits))
         if not torch.is_grad_enabled():
             return logits
         return attached(self.problem.unknowns, lambda m: self._told(unary, m), marginals)
 
-    def _fixed_point(self, unary: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _fixed_point(self, unary: dict[str, Tensor], masks: Masks) -> dict[str, Tensor]:
         """Strides adapt, so that recursive rules do not oscillate; ``converged`` tells how it ended."""
-        unknowns, logits, stride = self.problem.unknowns, unary, 1.0
-        marginals = before = unknowns.marginals(logits)
+        unknowns, stride = self.problem.unknowns, 1.0
+        logits = unknowns.agreed(unknowns.gathered(unary))
+        marginals = before = unknowns.marginals(masks.put(logits))
         for _ in range(MOST_ITERATIONS):
-            told = self._told(unary, marginals)
+            told = unknowns.agreed(self._told(unary, marginals))
             slopes = (slope_of(logits[n], told[n] - logits[n], marginals[n] - before[n]) for n in logits)
             stride = after_slope(stride, sum(slopes, Slope()))
             logits = {name: torch.lerp(logits[name], told[name], stride) for name in logits}
-            before, marginals = marginals, unknowns.marginals(logits)
+            before, marginals = marginals, unknowns.marginals(masks.put(logits))
             moved = max(
                 (float((marginals[n] - before[n]).abs().max()) for n in logits if logits[n].numel()),
                 default=0.0,

@@ -99,6 +99,10 @@ class Table(Protocol):
 
     def probabilities(self, logits: Tensor) -> Tensor: ...
 
+    def settled(self, logits: Tensor) -> Tensor:
+        """The logits with evidence put in: infinite where an atom, or a value, is certain or impossible."""
+        ...
+
     def certain(self, target: Tensor) -> Tensor:
         """Logits under which every atom has the value that it is told most."""
         ...
@@ -192,6 +196,14 @@ class DenseTable:
         if torch.is_grad_enabled() and found.requires_grad:
             return flat.index_copy(-1, codes, settled).reshape(logits.shape)
         return flat.index_copy_(-1, codes, settled).reshape(logits.shape)
+
+    def settled(self, logits: Tensor) -> Tensor:
+        if self.values is not None:
+            return logits.masked_fill(self._impossible.to(logits.device), -math.inf)
+        if not len(self.known):
+            return logits
+        lead = logits.shape[: logits.dim() - len(self.sizes)]
+        return _infinite(logits.reshape(*lead, self.count), self.known, self.known_values).view(logits.shape)
 
     def certain(self, target: Tensor) -> Tensor:
         if self.values is None:
@@ -306,6 +318,9 @@ class ListedTable:
         settled = torch.from_numpy(self.known_values).to(logits)
         return found.index_copy(-1, torch.from_numpy(self.fixed), settled)
 
+    def settled(self, logits: Tensor) -> Tensor:
+        return _infinite(logits, self.fixed, self.known_values)
+
     def certain(self, target: Tensor) -> Tensor:
         return _certain(target)
 
@@ -338,6 +353,13 @@ class ListedTable:
 
     def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
         return None
+
+
+def _infinite(logits: Tensor, places: np.ndarray, values: np.ndarray) -> Tensor:
+    """The logits [..., atom] with +inf for atoms of value 1 and -inf for atoms of value 0 at these places."""
+    known = torch.from_numpy(np.where(values, math.inf, -math.inf)).to(logits)
+    codes = torch.from_numpy(places).to(logits.device)
+    return logits.index_copy(-1, codes, known.expand(*logits.shape[:-1], len(codes)))
 
 
 def _certain(target: Tensor) -> Tensor:

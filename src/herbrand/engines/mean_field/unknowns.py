@@ -7,7 +7,7 @@ product distribution, and what the messages to atoms that always agree come to.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -48,20 +48,31 @@ class Unknowns:
 
     def followed(self, marginals: dict[str, Tensor]) -> dict[str, Tensor]:
         """The marginals of tied atoms taken from those of their leaders."""
+        return self._copied(marginals, lambda leading: 1 - leading)
+
+    def agreed(self, logits: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The log-odds of tied atoms taken from those of their leaders."""
+        return self._copied(logits, torch.neg)
+
+    def _copied(self, tables: dict[str, Tensor], negated: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
         for tie in self.ties:
-            leading = _flat(marginals[tie.leader], self.tables[tie.leader])[..., tie.leading]
-            values = torch.where(tie.opposite, 1 - leading, leading)
-            flat = _flat(marginals[tie.predicate], self.tables[tie.predicate])
+            leading = self.flat(tie.leader, tables[tie.leader])[..., tie.leading]
+            values = torch.where(tie.opposite, negated(leading), leading)
+            flat = self.flat(tie.predicate, tables[tie.predicate])
             copied = flat.index_copy(-1, tie.tied, values)
-            marginals = {**marginals, tie.predicate: copied.view(marginals[tie.predicate].shape)}
-        return marginals
+            tables = {**tables, tie.predicate: copied.view(tables[tie.predicate].shape)}
+        return tables
+
+    def settled(self, logits: Logits) -> dict[str, Tensor]:
+        """Log-odds of all atoms, evidence and ties put in: those of :meth:`marginals`."""
+        return self.agreed({name: table.settled(logits[name]) for name, table in self.tables.items()})
 
     def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """What atoms are told (log-odds), that of tied ones added to their leaders'."""
         for tie in self.ties:
-            told = _flat(fields[tie.predicate], self.tables[tie.predicate])[..., tie.tied]
+            told = self.flat(tie.predicate, fields[tie.predicate])[..., tie.tied]
             told = torch.where(tie.opposite, -told, told)
-            flat = _flat(fields[tie.leader], self.tables[tie.leader])
+            flat = self.flat(tie.leader, fields[tie.leader])
             added = flat.index_add(-1, tie.leading, told)
             fields = {**fields, tie.leader: added.view(fields[tie.leader].shape)}
         return fields
@@ -70,7 +81,7 @@ class Unknowns:
         """The same, with nothing left at tied atoms themselves."""
         fields = self.gathered(fields)
         for tie in self.ties:
-            flat = _flat(fields[tie.predicate], self.tables[tie.predicate])
+            flat = self.flat(tie.predicate, fields[tie.predicate])
             cleared = flat.index_fill(-1, tie.tied, 0.0)
             fields = {**fields, tie.predicate: cleared.view(fields[tie.predicate].shape)}
         return fields
@@ -108,8 +119,7 @@ class Unknowns:
             free[fixed] = False
         return free
 
-
-def _flat(tensor: Tensor, table: Table) -> Tensor:
-    """The atoms of a true-or-false table along one last axis."""
-    rank = len(table.shape)
-    return tensor.flatten(-rank) if rank else tensor.unsqueeze(-1)
+    def flat(self, predicate: str, tensor: Tensor) -> Tensor:
+        """The atoms of a true-or-false table along one last axis."""
+        rank = len(self.tables[predicate].shape)
+        return tensor.flatten(-rank) if rank else tensor.unsqueeze(-1)
