@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
     "errors",
-    "whole_files option_values",
+    "whole_files option_values row_keys",
     "language contraction tensor_files",
     "facts",
     "program",

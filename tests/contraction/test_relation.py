@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from herbrand.contraction import Contraction, Dense, Sparse, Support, contract
-from herbrand.contraction.relation import row_keys, unique_rows
+from herbrand.contraction.relation import positions
+from herbrand.row_keys import unique_rows
 
 
 @pytest.mark.parametrize(
@@ -67,9 +68,9 @@ def test_a_sparse_relation_checks_itself() -> None:
 def test_keys_do_not_overflow() -> None:
     """10⁵ × 10⁵ overflows 32 bits, silently."""
     rows = np.array([[99_999, 99_999]])
-    assert row_keys(rows, (10**5, 10**5)).tolist() == [10**10 - 1]
-    with pytest.raises(OverflowError, match="more entries than a 64-bit key"):
-        row_keys(rows, (2**32, 2**32))
+    assert positions(rows, (10**5, 10**5)).tolist() == [10**10 - 1]
+    with pytest.raises(OverflowError, match="more entries than 64 bits can number"):
+        positions(rows, (2**32, 2**32))
 
 
 def test_tables_too_wide_for_a_key_still_work() -> None:

@@ -1,4 +1,4 @@
-"""Rows as keys: the same order, whether they fit into 63 bits or not."""
+"""Row keys, each once, alone or with a number."""
 
 from __future__ import annotations
 
@@ -6,30 +6,27 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.facts.keys import RowKeys, unique_pairs, unique_sorted
+from herbrand.facts.keys import unique_pairs, unique_sorted
+from herbrand.row_keys import row_keys
 
-sizes_of = st.sampled_from(
-    [(), (1,), (3,), (3, 2), (2**20,) * 3, (2**31 - 1,) * 3, (5, 2**31 - 1, 2**31 - 1)]
-)
-
-
-@given(st.data())
-def test_sorting_keys_sorts_rows(data):
-    sizes = data.draw(sizes_of)
-    edges = [st.sampled_from([0, 1, size // 2, size - 1]).filter(lambda i, s=size: i < s) for size in sizes]
-    rows = data.draw(st.lists(st.tuples(*edges), max_size=12))
-    columns = [np.array(column, np.int32) for column in zip(*rows, strict=True)]
-    columns = columns or [np.empty(0, np.int32)] * len(sizes)
-    keys = RowKeys.of(columns, sizes, len(rows))
-    found = keys.rows(unique_sorted(keys.values))
-    assert [tuple(row) for row in found.tolist()] == sorted(set(rows))
-    assert found.shape == (len(set(rows)), len(sizes)) and found.dtype == np.int32
-    assert [tuple(row) for row in keys.rows(keys.values).tolist()] == rows
+WIDE = [2**31] * 3
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.5, 1.0, 2.0]))))
-def test_pairs(pairs):
+@given(st.lists(st.integers(0, 3)))
+def test_each_once(keys):
+    assert unique_sorted(np.array(keys, np.int64)).tolist() == sorted(set(keys))
+    column = np.array(keys, np.int64)
+    wide = row_keys([column, column, column], WIDE)
+    assert len(unique_sorted(wide)) == len(set(keys))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.5, 1.0, 2.0]))), st.booleans())
+def test_pairs(pairs, wide):
     keys = np.array([key for key, _ in pairs], np.int64)
     numbers = np.array([number for _, number in pairs])
-    found = zip(*unique_pairs(keys, numbers), strict=True)
-    assert [(int(key), float(number)) for key, number in found] == sorted(set(pairs))
+    made = row_keys([keys, keys, keys], WIDE) if wide else keys
+    found, theirs = unique_pairs(made, numbers)
+    assert theirs.tolist() == [number for _, number in sorted(set(pairs))]
+    order = np.unique(keys)
+    places = np.searchsorted(np.unique(made), found)
+    assert order[places].tolist() == [key for key, _ in sorted(set(pairs))]

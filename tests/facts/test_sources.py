@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import json
+import lzma
+from pathlib import Path
+
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from herbrand.errors import FactsError
@@ -11,7 +18,7 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from tests.facts.vocabulary import ANYTHING, constants, load
 
-ENDINGS = ".csv, .tsv, .parquet, .jsonl, .ndjson, .json, .arrow, .feather, .ipc"
+ENDINGS = ".csv, .tsv, .tab, .psv, .parquet, .pq, .jsonl, .ndjson, .json, .arrow, .feather, .ipc"
 
 
 def names(facts) -> list[str]:
@@ -69,7 +76,7 @@ def test_missing_and_unknown_files(folder):
     assert refusal("nowhere/at/all.csv") == "there is no file 'nowhere/at/all.csv'"
     assert refusal(folder / "README.md") == (
         f"'{folder / 'README.md'}' has no ending that tells how to read it\n"
-        f"  known are {ENDINGS}, .duckdb, .db, .cfacts"
+        f"  convert it to CSV or Parquet; known are {ENDINGS}, .duckdb, .db, .cfacts"
     )
     assert refusal({"friends": str(folder)}) == f"'{folder}' is a folder, not a table"
 
@@ -83,14 +90,82 @@ def test_folders_that_cannot_be_taken(folder, tmp_path_factory):
         f"  name the one that counts: smokes={folder / 'smokes.parquet'}"
     )
     (folder / "smokes.parquet").unlink()
-    (folder / "likes.xlsx").write_text("")
+
+
+ASIDE = "or move it elsewhere; what begins with '_' is passed over"
+RENAMED = "rename it, .csv for commas between cells, .tsv for tabs, .psv for |"
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("likes.xlsx", "convert it to CSV or Parquet"),
+        ("likes.txt", RENAMED),
+        ("likes", RENAMED),
+        ("likes.parquet.gz", "decompress it"),
+        ("world.db.gz", "decompress it"),
+        ("likes.csv.zip", "convert it to CSV or Parquet"),
+        ("likes.avro", "convert it to CSV or Parquet"),
+    ],
+)
+def test_no_file_of_a_folder_is_passed_over_in_silence(folder, name, advice):
+    (folder / name).write_text("")
     assert refusal(folder) == (
-        f"'{folder / 'likes.xlsx'}' has no ending that tells how to read it\n"
-        f"  known are {ENDINGS}, .duckdb, .db, .cfacts"
+        f"'{folder / name}' has no ending that tells how to read it\n  {advice}, {ASIDE}"
     )
-    (folder / "likes.xlsx").unlink()
+    (folder / name).rename(folder / f"_{name}")
+    assert len(names(folder)) == 4
+
+
+def test_folders_in_a_folder(folder):
+    (folder / "pictures").mkdir()
     (folder / "parts.parquet").mkdir()
-    assert refusal(folder) == f"'{folder / 'parts.parquet'}' is a folder, not a table"
+    (folder / "more").mkdir()
+    (folder / "more" / "likes.csv").write_text("a,b")
+    told = refusal(folder)
+    assert f"'{folder / 'parts.parquet'}' is a folder in a folder of facts" in told
+    assert f"'{folder / 'more'}' is a folder in a folder of facts\n  give it by --facts too, {ASIDE}" in told
+    assert "pictures" not in told
+
+
+@pytest.mark.parametrize("name", ["README", "readme.txt", "LICENSE", "theory.hb", "plot.png", "notes.md"])
+def test_what_is_clearly_no_table_stays_unread(folder, name):
+    (folder / name).write_text("")
+    assert len(names(folder)) == 4
+
+
+def test_other_endings_for_the_same(tmp_path):
+    rows = [("anna", "bob"), ("bob", "carl")]
+    for name, cell in (
+        ("a.tab", "\t"),
+        ("b.psv", "|"),
+        ("c.csv.bz2", ","),
+        ("d.tab.xz", "\t"),
+        ("e.psv.gz", "|"),
+    ):
+        text = "".join(f"{cell.join(row)}\n" for row in rows)
+        packed = {".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}.get(
+            Path(name).suffix, bytes
+        )
+        (tmp_path / name).write_bytes(packed(text.encode()))
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "f.jsonl.bz2").write_bytes(bz2.compress(lines.encode()))
+    pq.write_table(pa.table({"x": ["anna", "bob"], "y": ["bob", "carl"]}), tmp_path / "g.pq")
+    signature, facts = load_facts((), ANYTHING, fact_sources(tmp_path))
+    for name in "abcdefg":
+        assert constants(facts, name, signature=signature) == rows
+
+
+@pytest.mark.parametrize("name", ["a.csv.bz2", "a.csv.xz", "a.csv.gz", "a.jsonl.bz2"])
+def test_a_compressed_file_that_is_none(tmp_path, name):
+    (tmp_path / name).write_text("anna,bob\n")
+    assert refusal_of_load(tmp_path).startswith(f"{name} cannot be read: ")
+
+
+def refusal_of_load(facts):
+    with pytest.raises(FactsError) as caught:
+        load_facts((), ANYTHING, fact_sources(facts))
+    return str(caught.value)
 
 
 def test_values_that_are_no_facts():

@@ -11,12 +11,12 @@ import pytest
 
 import herbrand as hb
 from herbrand.contraction.relational_databases import DuckDB
-from herbrand.errors import BudgetError, FactsError
-from herbrand.program.evidence import LATENT, Evidence
+from herbrand.errors import FactsError
+from herbrand.program.evidence import LATENT, Evidence, arguments_of
 from herbrand.program.ground import SATISFIED
 from herbrand.program.template import Conjunction, Literal
 from herbrand.scale.atoms import StoredAtoms
-from herbrand.scale.evidence import StoredEvidence, mixed
+from herbrand.scale.evidence import StoredEvidence, keys_of_mixed, mixed
 from herbrand.scale.groundings import expected_groundings, groundings, is_relation
 
 THEORY = """
@@ -121,9 +121,11 @@ def test_mixed_numbers_are_those_of_a_clock(there: StoredEvidence, sizes: tuple[
         assert there.database.number(f"SELECT {mixed(list(map(str, row)), sizes)}") == expected
 
 
-def test_what_64_bits_do_not_hold_is_refused() -> None:
-    with pytest.raises(BudgetError):
-        mixed(["a0", "a1", "a2", "a3"], [10**6] * 4)
+def test_what_64_bits_do_not_hold_is_a_text(there: StoredEvidence) -> None:
+    sizes, rows = [10**6] * 4, [(0, 5, 999_999, 7), (12, 0, 0, 0)]
+    mixtures = [there.database.rows(f"SELECT {mixed(list(map(str, row)), sizes)}")[0][0] for row in rows]
+    keys = keys_of_mixed(mixtures, sizes)
+    assert [tuple(row) for row in np.stack(arguments_of(keys, sizes), axis=1).tolist()] == rows
 
 
 class TestAtoms:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
@@ -64,7 +65,7 @@ def counts(example: StoredExample) -> tuple[Counted, dict[GroundAtom, dict[int, 
 def atom_of(example: StoredExample, predicate: str, code: int) -> GroundAtom:
     types = example.program.signature.predicates[predicate].types
     domains = [example.program.domain(kind) for kind in types]
-    places = arguments_of([code], [len(domain) for domain in domains])
+    places = arguments_of(np.array([code]), [len(domain) for domain in domains])
     return predicate, tuple(d.value(int(p[0])) for d, p in zip(domains, places, strict=True))
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.contraction.expression import Axes
-from herbrand.contraction.relation import Integers, Support, row_keys, unique_rows
+from herbrand.contraction.relation import Integers, Support, positions
+from herbrand.row_keys import unique_rows
 
 ROOMY = 4
 """Rows are numbered by key up to this many times as many keys as entries."""
@@ -175,7 +176,7 @@ class _Numbers:
     def of(cls, tables: Sequence[Integers], shape: tuple[int, ...]) -> _Numbers:
         total = sum(map(len, tables))
         if math.prod(shape) <= max(SMALL, ROOMY * total):
-            return cls(tuple(row_keys(rows, shape) for rows in tables), math.prod(shape), None, shape)
+            return cls(tuple(positions(rows, shape) for rows in tables), math.prod(shape), None, shape)
         labels, places = unique_rows(np.concatenate(tables), shape)
         cuts = np.cumsum([len(rows) for rows in tables])[:-1]
         return cls(tuple(np.split(places, cuts)), len(labels), labels, shape)
@@ -248,7 +249,7 @@ def union(supports: Sequence[Support]) -> tuple[Support, list[Integers]]:
 
 def row_numbers(support: Support, axes: Axes, kept: Axes) -> Integers:
     """The number of every entry's row in a dense table over ``kept``."""
-    return row_keys(*_columns(support, axes, kept))
+    return positions(*_columns(support, axes, kept))
 
 
 def occupied_rows(support: Support, axes: Axes, kept: Axes) -> tuple[Support, Integers]:

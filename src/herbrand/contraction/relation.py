@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from herbrand.contraction.algebra import Algebra, algebra_named
+from herbrand.row_keys import fit, row_keys, unique_rows
 
-LARGEST_KEY = 2**63 - 1
 Integers = NDArray[np.int64]
 T = TypeVar("T")
 _PARTNERS = object()
@@ -90,8 +90,8 @@ class Support:
 
     @cached_property
     def keys(self) -> Integers:
-        """One sorted integer an entry; refused where the table has too many entries for that."""
-        return row_keys(self.indices, self.shape)
+        """Each entry's position in the dense table; refused where the table has too many for that."""
+        return positions(self.indices, self.shape)
 
     def once(self, key: Hashable, make: Callable[[], T], *partners: Support) -> T:
         """``make()`` the first time it is asked for with these partners, the same value ever after.
@@ -204,26 +204,11 @@ def converted(relation: Relation, dtype: torch.dtype) -> Relation:
     return relation.with_values(relation.values.to(dtype), cast)
 
 
-def row_keys(rows: Integers, shape: Sequence[int]) -> Integers:
-    """Rows as one integer each, in the same order. Raises ``OverflowError`` where 64 bits are too few."""
-    if math.prod(shape) > LARGEST_KEY:
-        raise OverflowError(
-            f"a table of shape {tuple(shape)} has more entries than a 64-bit key can tell apart"
-        )
-    keys = np.zeros(len(rows), dtype=np.int64)
-    for column, size in enumerate(shape):
-        keys *= size
-        keys += rows[:, column]
-    return keys
-
-
-def unique_rows(rows: Integers, shape: Sequence[int]) -> tuple[Integers, Integers]:
-    """The distinct rows in order, and for each row the place of its like among them."""
-    if math.prod(shape) > LARGEST_KEY:
-        unique, places = np.unique(rows, axis=0, return_inverse=True)
-        return unique, places.reshape(-1).astype(np.int64)
-    _, first, places = np.unique(row_keys(rows, shape), return_index=True, return_inverse=True)
-    return rows[first], places.astype(np.int64)
+def positions(rows: Integers, shape: Sequence[int]) -> Integers:
+    """Where each row stands in a dense table. Raises ``OverflowError`` where 64 bits are too few."""
+    if not fit(shape):
+        raise OverflowError(f"a table of shape {tuple(shape)} has more entries than 64 bits can number")
+    return row_keys(list(rows.T), shape, len(rows))
 
 
 def _check_range(rows: Integers, shape: Sequence[int]) -> None:
@@ -233,12 +218,5 @@ def _check_range(rows: Integers, shape: Sequence[int]) -> None:
 
 
 def _strictly_increasing(rows: Integers, shape: Sequence[int]) -> bool:
-    if math.prod(shape) <= LARGEST_KEY:
-        keys = row_keys(rows, shape)
-        return bool((keys[1:] > keys[:-1]).all())
-    before, after = rows[:-1], rows[1:]
-    differs = before != after
-    if not differs.any(axis=1).all():
-        return False
-    first = differs.argmax(axis=1)[:, None]
-    return bool((np.take_along_axis(after, first, 1) > np.take_along_axis(before, first, 1)).all())
+    keys = row_keys(list(rows.T), shape, len(rows))
+    return bool((keys[1:] > keys[:-1]).all())

@@ -18,10 +18,10 @@ from itertools import combinations
 
 import numpy as np
 
-from herbrand.facts.keys import RowKeys
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundBlock, GroundConjunction, GroundTemplate
 from herbrand.program.program import Weight
+from herbrand.row_keys import key_columns, row_keys, unique_rows
 
 Scope = tuple[int, ...]
 FORBIDDEN = -math.inf
@@ -114,11 +114,10 @@ def add_conjunction(network: Network, conjunction: GroundConjunction, worth: flo
 def _by_pattern(atoms: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
     """Rows grouped by which of their literals are not yet satisfied."""
     latent = atoms != SATISFIED
-    keys = RowKeys.of(list(latent.T), [2] * latent.shape[1], len(latent))
-    found = np.unique(keys.values)
-    for key, pattern in zip(found, keys.rows(found), strict=True):
+    patterns, own = unique_rows(latent.astype(np.int64), [2] * latent.shape[1])
+    for number, pattern in enumerate(patterns):
         columns = np.flatnonzero(pattern)
-        yield columns.tolist(), atoms[keys.values == key][:, columns]
+        yield columns.tolist(), atoms[own == number][:, columns]
 
 
 def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int]], worth: float) -> None:
@@ -126,9 +125,9 @@ def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int
     if not rows.shape[1]:
         network.constant += worth * len(rows)
         return
-    keys = RowKeys.of(list(rows.T), [len(network.sizes)] * rows.shape[1])
-    found, counts = np.unique(keys.values, return_counts=True)
-    unique = np.ascontiguousarray(keys.rows(found))
+    sizes = [len(network.sizes)] * rows.shape[1]
+    found, counts = np.unique(row_keys(list(rows.T), sizes), return_counts=True)
+    unique = np.stack(key_columns(found, sizes), axis=1)
     if rows.shape[1] > WIDEST_TABLE:
         for scope, count in zip(unique.tolist(), counts.tolist(), strict=True):
             add_row(network, scope, allowed, worth * count)

@@ -19,9 +19,10 @@ from herbrand.facts.claimed import FALSE, TRUE, claimed_of
 from herbrand.facts.claims import Claims
 from herbrand.facts.contradictions import no_value, soft_in_closed, true_and_false, two_values, two_weights
 from herbrand.facts.domain import Domain
-from herbrand.facts.keys import Keys, unique_sorted
+from herbrand.facts.keys import unique_sorted
 from herbrand.facts.table import FactTable, Numbers, World
 from herbrand.language.signature import Predicate
+from herbrand.row_keys import Keys
 
 
 def fact_table(
@@ -49,7 +50,7 @@ def fact_table(
         mistakes.append(soft_in_closed(claimed, soft))
     if mistakes:
         raise FactsError(mistakes)
-    rows = claimed.keys.rows
+    rows = claimed.rows
     weight_column = _aligned(true, weighted, weights) if len(weighted) else None
     return FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 from herbrand.facts.claims import Claims
 from herbrand.facts.column import Index
 from herbrand.facts.domain import Domain
-from herbrand.facts.keys import Keys, RowKeys, unique_pairs
+from herbrand.facts.keys import unique_pairs
 from herbrand.facts.place import Place, shown
 from herbrand.facts.table import Numbers
 from herbrand.language.signature import Predicate
+from herbrand.row_keys import Keys, key_columns, row_keys
 
 TRUE, FALSE, SOFT = np.int8(0), np.int8(1), np.int8(2)
 States = npt.NDArray[np.int8]
@@ -36,25 +37,31 @@ class Claimed:
     predicate: Predicate
     claims: Sequence[Claims]
     domains: Sequence[Domain]
-    keys: RowKeys
+    keys: Keys
     states: States | None
     numbers: Numbers | None
 
     def chosen(self, state: np.int8) -> Keys:
         """The keys of the rows in a state."""
-        keys = self.keys.values
         if self.states is None:
-            return keys if state == TRUE else keys[:0]
-        return keys[self.states == state]
+            return self.keys if state == TRUE else self.keys[:0]
+        return self.keys[self.states == state]
+
+    def rows(self, keys: Keys) -> Index:
+        """The rows of indices that the keys stand for, [n, columns], stored column by column."""
+        rows = np.empty((len(keys), len(self.domains)), np.int32, order="F")
+        for place, column in enumerate(key_columns(keys, self._sizes)):
+            rows[:, place] = column
+        return rows
 
     def weighted(self) -> tuple[Keys, Numbers]:
         """The keys and weights of the true rows that have a weight, each pair once, sorted."""
         if self.numbers is None:
-            return self.keys.values[:0], np.empty(0)
+            return self.keys[:0], np.empty(0)
         wanted = ~np.isnan(self.numbers)
         if self.states is not None:
             wanted &= self.states == TRUE
-        return unique_pairs(self.keys.values[wanted], self.numbers[wanted])
+        return unique_pairs(self.keys[wanted], self.numbers[wanted])
 
     def opinions(self) -> tuple[Keys, Numbers, Numbers]:
         """The keys of soft rows, sorted, each once; the probability and the log-odds of all their opinions.
@@ -64,7 +71,7 @@ class Claimed:
         """
         parts = [unique_pairs(*part) if once else part for once, part in self._soft_rows()]
         if not parts:
-            return self.keys.values[:0], np.empty(0), np.empty(0)
+            return self.keys[:0], np.empty(0), np.empty(0)
         keys, p = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         order = np.lexsort((p, keys))
         keys, first, count = np.unique(keys[order], return_index=True, return_counts=True)
@@ -82,7 +89,7 @@ class Claimed:
                 continue
             soft = self.states[here] == SOFT
             if soft.any():
-                yield not claim.table.stated, (self.keys.values[here][soft], self.numbers[here][soft])
+                yield not claim.table.stated, (self.keys[here][soft], self.numbers[here][soft])
 
     def atom(self, row: Index) -> str:
         """The atom of a row of indices, a many-valued one without its value."""
@@ -93,9 +100,13 @@ class Claimed:
     def value(self, row: Index) -> str:
         return shown(self.domains[-1].value(int(row[-1])))
 
-    def place(self, key: int, state: np.int8, number: float | None = None) -> Place:
-        """The first place that says the row, in this state and with this number."""
-        here = self.keys.values == key
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(domain) for domain in self.domains]
+
+    def place(self, key: Keys, state: np.int8, number: float | None = None) -> Place:
+        """The first place that says the row of a ``key`` [1], in this state and with this number."""
+        here = self.keys == key
         if self.states is not None:
             here &= self.states == state
         if number is not None and self.numbers is not None:
@@ -113,7 +124,7 @@ class Claimed:
 
 def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence[Domain]) -> Claimed:
     count = sum(claim.interned.row_count for claim in claims)
-    keys = RowKeys.of(_index_columns(claims, domains), [len(domain) for domain in domains], count)
+    keys = row_keys(_index_columns(claims, domains), [len(domain) for domain in domains], count)
     certain = all(claim.truths is None and claim.probabilities is None for claim in claims)
     unnumbered = all(claim.weights is None and claim.probabilities is None for claim in claims)
     states = None if certain else _joined([_states(claim) for claim in claims])

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,18 +17,13 @@ from herbrand.errors import Mistake
 from herbrand.facts.claimed import FALSE, SOFT, TRUE, Claimed
 from herbrand.facts.claims import Truths
 from herbrand.facts.column import Index
-from herbrand.facts.keys import Keys
 from herbrand.facts.place import Place, rows_at_fault, shown
 from herbrand.facts.table import Numbers
+from herbrand.row_keys import Keys
 
 
 def _conflict(atom: str, one: tuple[Place, str], other: tuple[Place, str]) -> Mistake:
     return other[0].mistake(f"{atom} {other[1]}, but {one[0]} says that it {one[1]}")
-
-
-def _rows_of(claimed: Claimed, keys: Iterable[int]) -> Iterator[tuple[int, Index]]:
-    for key in map(int, keys):
-        yield key, claimed.keys.rows(np.array([key]))[0]
 
 
 def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
@@ -37,7 +32,8 @@ def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
     many = claimed.predicate.value_type is not None
 
     def tell() -> Iterator[Mistake]:
-        for key, row in _rows_of(claimed, both):
+        for position, row in enumerate(claimed.rows(both)):
+            key = both[position : position + 1]
             value = claimed.value(row) if many else "true"
             denied = f"is not {value}" if many else "is false"
             one, other = claimed.place(key, TRUE), claimed.place(key, FALSE)
@@ -50,14 +46,14 @@ def two_values(claimed: Claimed, true: Keys) -> list[Mistake]:
     """Many-valued atoms that are said to have two values."""
     if claimed.predicate.value_type is None or len(true) < 2:
         return []
-    rows = claimed.keys.rows(true)
+    rows = claimed.rows(true)
     again = np.flatnonzero(_same_atom(rows))
 
     def tell() -> Iterator[Mistake]:
         for position in again:
             one, other = rows[position], rows[position + 1]
-            first = claimed.place(int(true[position]), TRUE), f"is {claimed.value(one)}"
-            second = claimed.place(int(true[position + 1]), TRUE), f"is {claimed.value(other)}"
+            first = claimed.place(true[position : position + 1], TRUE), f"is {claimed.value(one)}"
+            second = claimed.place(true[position + 1 : position + 2], TRUE), f"is {claimed.value(other)}"
             yield _conflict(claimed.atom(one), first, second)
 
     return rows_at_fault(claimed.predicate.name, len(again), tell())
@@ -75,13 +71,13 @@ def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
     """Many-valued atoms of which every value is said to be false."""
     if claimed.predicate.value_type is None or not len(false):
         return []
-    rows, values = claimed.keys.rows(false), len(claimed.domains[-1])
+    rows, values = claimed.rows(false), len(claimed.domains[-1])
     starts = np.flatnonzero(np.append(True, ~_same_atom(rows)))
     excluded = starts[np.diff(np.append(starts, len(rows))) == values]
 
     def tell() -> Iterator[Mistake]:
         for start in excluded:
-            place = claimed.place(int(false[start + values - 1]), FALSE)
+            place = claimed.place(false[start + values - 1 : start + values], FALSE)
             yield place.mistake(f"every value of {claimed.atom(rows[start])} is excluded; it must have one")
 
     return rows_at_fault(claimed.predicate.name, len(excluded), tell())
@@ -93,8 +89,8 @@ def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]
 
     def tell() -> Iterator[Mistake]:
         for position in again:
-            key, (one, other) = int(keys[position]), weights[position : position + 2]
-            (_, row), *_rest = _rows_of(claimed, [key])
+            key, (one, other) = keys[position : position + 1], weights[position : position + 2]
+            row = claimed.rows(key)[0]
             first = claimed.place(key, TRUE, one), f"has the weight {shown(float(one))}"
             second = claimed.place(key, TRUE, other), f"has the weight {shown(float(other))}"
             yield _conflict(_with_value(claimed, row), first, second)
@@ -113,6 +109,6 @@ def soft_in_closed(claimed: Claimed, soft: Keys) -> Mistake:
     hint = f"say open=['{predicate.name}'] (--open {predicate.name})"
     if predicate.role is not None:
         hint = f"declare `predicate {predicate}` without `: {predicate.role}`"
-    return claimed.place(int(soft[0]), SOFT).mistake(
+    return claimed.place(soft[:1], SOFT).mistake(
         f"'{predicate.name}' is closed (what is not listed is false), so it takes no soft evidence", hint
     )

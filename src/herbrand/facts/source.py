@@ -16,13 +16,14 @@ from typing import Any
 
 import duckdb
 
-from herbrand.errors import FactsError, nearest
+from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.facts.sources.arrow import ArrowData, ArrowFile
 from herbrand.facts.sources.base import FactSource
 from herbrand.facts.sources.dialect import DialectFile
 from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBFile, DuckDBRelation
 from herbrand.facts.sources.json_lines import JsonLinesFile
 from herbrand.facts.sources.memory import PythonRows
+from herbrand.facts.sources.opening import is_compressed
 from herbrand.facts.sources.parquet import ParquetFile
 from herbrand.facts.sources.text import TextFile
 
@@ -31,7 +32,10 @@ Reader = Callable[[str, Path], FactSource]
 TABLE_READERS: Mapping[str, Reader] = {
     ".csv": TextFile,
     ".tsv": lambda predicate, path: TextFile(predicate, path, "\t"),
+    ".tab": lambda predicate, path: TextFile(predicate, path, "\t"),
+    ".psv": lambda predicate, path: TextFile(predicate, path, "|"),
     ".parquet": ParquetFile,
+    ".pq": ParquetFile,
     ".jsonl": JsonLinesFile,
     ".ndjson": JsonLinesFile,
     ".json": JsonLinesFile,
@@ -41,10 +45,27 @@ TABLE_READERS: Mapping[str, Reader] = {
 }
 """What reads a file of one table, by its ending; called with the predicate's name and the path."""
 
-COMPRESSED = ".gz"
-COMPRESSIBLE = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
-UNREADABLE = (".xlsx", ".xls", ".ods", ".zip", ".sqlite", ".sqlite3")
-"""Tables that are not read, and must not be overlooked in a folder either."""
+COMPRESSIBLE = (".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".json")
+"""Text that may be compressed; what opens it, :mod:`herbrand.facts.sources.opening` knows."""
+_THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai", ".ev")
+_TEXTS = (".md", ".rst", ".tex", ".bib", ".html", ".htm", ".css", ".pdf", ".doc", ".docx", ".odt", ".log")
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico")
+_PROGRAMS = (".py", ".pyc", ".ipynb", ".r", ".jl", ".js", ".ts", ".sql", ".sh", ".bat")
+_SETTINGS = (".yaml", ".yml", ".toml", ".ini", ".cfg", ".lock", ".license", ".safetensors", ".pt")
+NO_TABLES = frozenset(_THEORIES + _TEXTS + _PICTURES + _PROGRAMS + _SETTINGS)
+"""Endings of theories, texts, pictures and programs: in a folder of facts they are passed over."""
+ABOUT = (
+    "readme",
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "changelog",
+    "makefile",
+    "dockerfile",
+    "authors",
+)
+"""Files so named, with any ending, tell of the folder."""
 
 
 def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
@@ -108,8 +129,15 @@ def _of_path(text: str) -> tuple[FactSource, ...]:
 
 
 def _of_folder(folder: Path) -> tuple[FactSource, ...]:
-    """One source a file, in the order of their names; what begins with a dot or an underscore is left out."""
-    files = sorted(p for p in folder.iterdir() if p.name[0] not in "._" and _holds_facts(p))
+    """One source a file, in the order of their names; what begins with a dot or an underscore is left out.
+
+    Raises for every file that may hold facts and cannot be read: none is passed over in silence.
+    """
+    entries = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+    files = [path for path in entries if _is_readable(path)]
+    unread = [path for path in entries if path not in files and not _is_no_table(path)]
+    if unread:
+        raise FactsError(list(map(_unread, unread)))
     if not files:
         hint = f"tables end in {', '.join(TABLE_READERS)}"
         raise FactsError(f"the folder '{folder}' holds no table", hint=hint)
@@ -117,9 +145,43 @@ def _of_folder(folder: Path) -> tuple[FactSource, ...]:
     return tuple(map(_of_file, files))
 
 
-def _holds_facts(path: Path) -> bool:
+def _is_readable(path: Path) -> bool:
     ending = _ending(path)[0]
-    return ending in TABLE_READERS or ending in FILE_READERS or ending in UNREADABLE
+    return path.is_file() and (ending in TABLE_READERS or ending in FILE_READERS)
+
+
+def _is_no_table(path: Path) -> bool:
+    """Whether it is a theory, a text or a picture, or a folder without tables."""
+    if path.is_dir():
+        looks_like_table = _ending(path)[0] in TABLE_READERS
+        return not looks_like_table and not any(map(_is_readable, path.iterdir()))
+    return path.suffix.lower() in NO_TABLES or path.name.split(".")[0].lower() in ABOUT
+
+
+def _unread(path: Path) -> Mistake:
+    """What stands in a folder of facts and is not read."""
+    aside = "or move it elsewhere; what begins with '_' is passed over"
+    if path.is_dir():
+        return Mistake(f"'{path}' is a folder in a folder of facts", hint=f"give it by --facts too, {aside}")
+    return Mistake(_unknown(path), hint=f"{_readable(path)}, {aside}")
+
+
+def _unknown(path: Path) -> str:
+    return f"'{path}' has no ending that tells how to read it"
+
+
+def _readable(path: Path) -> str:
+    """How a file of unknown ending can be made one that is read."""
+    if _plain_ending(path) in TABLE_READERS or _plain_ending(path) in FILE_READERS:
+        return "decompress it"
+    if path.suffix.lower() in (".txt", ".dat", ".data", ""):
+        return "rename it, .csv for commas between cells, .tsv for tabs, .psv for |"
+    return "convert it to CSV or Parquet"
+
+
+def _plain_ending(path: Path) -> str:
+    """The ending before that of a compressed file."""
+    return path.with_suffix("").suffix.lower() if is_compressed(path) else ""
 
 
 def _refuse_equal_names(files: Sequence[Path]) -> None:
@@ -143,7 +205,7 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
     if ending in TABLE_READERS:
         return TABLE_READERS[ending](predicate or name, path)
     endings = ", ".join([*TABLE_READERS, *FILE_READERS])
-    raise FactsError(f"'{path}' has no ending that tells how to read it", hint=f"known are {endings}")
+    raise FactsError(_unknown(path), hint=f"{_readable(path)}; known are {endings}")
 
 
 def _missing(path: Path) -> str:
@@ -157,7 +219,7 @@ def _similar(path: Path) -> str:
 def _ending(path: Path) -> tuple[str, str]:
     """The ending that tells the format, and the name before it."""
     whole = Path(path.name)
-    if whole.suffix == COMPRESSED and whole.with_suffix("").suffix.lower() in COMPRESSIBLE:
+    if _plain_ending(whole) in COMPRESSIBLE:
         whole = whole.with_suffix("")
     return whole.suffix.lower(), whole.stem
 

@@ -96,8 +96,12 @@ class Store:
         """The result of a query, kept; its columns must be named ``c0``, ``c1``, ..."""
         name = self._new_name("stage")
         self._run(f"CREATE TABLE {name} AS {query}", parameters, progress)
-        count = self.connection.execute(f"SELECT count(*) FROM {name}").fetchone()
-        return Staged(name, count[0] if count else 0)
+        ((count,),) = self.rows(f"SELECT count(*) FROM {name}")
+        return Staged(name, count)
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a small result: DuckDB 2 refuses other work while one is not fetched to its end."""
+        return self.connection.execute(query, list(parameters)).fetchall()
 
     def register(self, data: object) -> str:
         """The name under which a query finds Arrow data."""

@@ -9,7 +9,7 @@ the contraction and not that of the groundings. Templates with quantifiers insid
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,8 @@ def _contracted(
     operands += _unequal_constants(conjunction, sizes)
     pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
+    if not set(output) <= {axis for axes, _ in operands for axis in axes}:
+        _refuse_large([sizes[name] for name in output], memory)
     result = contract(contraction, [relation for _, relation in operands], memory)
     rows, counts = _nonzero(result, memory)
     bindings = Bindings({name: rows[:, i] for i, name in enumerate(output)}, np.arange(len(rows)))
@@ -101,16 +103,20 @@ def _nonzero(result: Relation, memory: int) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(result, Sparse) and result.default == 0.0:
         kept = np.flatnonzero(result.values.numpy())
         return result.indices[kept], np.rint(result.values.numpy()[kept])
-    entries = math.prod(result.shape)
-    if entries * BYTES_AN_ENTRY > memory:
-        raise BudgetError(
-            f"counting groundings needs a table of {entries:,} entries, about "
-            f"{readable(entries * BYTES_AN_ENTRY)}, and {readable(memory)} are allowed",
-            hint="train on fewer predicates (--target PRED), or allow more by --memory",
-        )
+    _refuse_large(result.shape, memory)
     values = result.to_dense().numpy().reshape(-1)
     kept = np.flatnonzero(values)
     rows = (
         np.stack(np.unravel_index(kept, result.shape), axis=1) if result.shape else np.empty((len(kept), 0))
     )
     return rows.astype(np.int64), np.rint(values[kept])
+
+
+def _refuse_large(shape: Sequence[int], memory: int) -> None:
+    entries = math.prod(shape)
+    if entries * BYTES_AN_ENTRY > memory:
+        raise BudgetError(
+            f"counting groundings needs a table of {entries:,} entries, about "
+            f"{readable(entries * BYTES_AN_ENTRY)}, and {readable(memory)} are allowed",
+            hint="train on fewer predicates (--target PRED), or allow more by --memory",
+        )

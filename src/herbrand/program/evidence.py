@@ -1,7 +1,7 @@
 """What is known of the ground atoms: looked up for many atoms at once.
 
-A ground atom is a predicate and a code, its argument indices as one mixed-radix number. ``known`` gives the
-value of each code, or :data:`LATENT`.
+A ground atom is a predicate and a code, the key of its argument indices (:mod:`herbrand.row_keys`). ``known``
+gives the value of each code, or :data:`LATENT`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.errors import BudgetError, FactsError
+from herbrand.errors import FactsError
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
 from herbrand.program.program import Program
+from herbrand.row_keys import Keys, key_columns, places_among, row_keys
 
 LATENT = -1
 
@@ -25,7 +26,7 @@ class Known:
     """The settled atoms of one predicate: sorted codes, their values, and what all other atoms are."""
 
     sizes: tuple[int, ...]
-    codes: np.ndarray
+    codes: Keys
     values: np.ndarray
     default: int
 
@@ -33,13 +34,12 @@ class Known:
     def atom_count(self) -> int:
         return math.prod(self.sizes)
 
-    def lookup(self, codes: np.ndarray) -> np.ndarray:
+    def lookup(self, codes: Keys) -> np.ndarray:
         """The value of each atom, ``LATENT`` where nothing settles it."""
         found = np.full(len(codes), self.default, dtype=np.int64)
-        if len(self.codes):
-            at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-            hit = self.codes[at] == codes
-            found[hit] = self.values[at[hit]]
+        at = places_among(self.codes, codes)
+        hit = at >= 0
+        found[hit] = self.values[at[hit]]
         return found
 
     @property
@@ -137,23 +137,11 @@ class Evidence:
         return [show_atom(predicate, row) for row in zip(*columns, strict=True)]
 
 
-def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """One number for each row of indices."""
-    if math.prod(sizes) >= 2**63:
-        raise BudgetError(
-            f"a predicate over {' × '.join(f'{size:,}' for size in sizes)} constants has too many atoms"
-        )
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for position, size in enumerate(sizes):
-        codes *= size
-        codes += rows[:, position]
-    return codes
+def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> Keys:
+    """One key for each row of indices."""
+    return row_keys(list(rows.T), sizes, len(rows))
 
 
-def arguments_of(codes: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+def arguments_of(codes: Keys, sizes: Sequence[int]) -> list[np.ndarray]:
     """The inverse of :func:`codes_of`, a column for each argument."""
-    columns = []
-    for size in reversed(sizes):
-        codes, column = np.divmod(codes, size)
-        columns.append(column)
-    return columns[::-1]
+    return list(key_columns(codes, sizes))

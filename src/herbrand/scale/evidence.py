@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,8 +10,9 @@ import pyarrow as pa
 
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError
-from herbrand.program.evidence import LATENT, Evidence, Known, codes_of
+from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
 from herbrand.program.program import Program
+from herbrand.row_keys import Keys, fit
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.loading import PredicateTables
 
@@ -22,7 +22,7 @@ ASKED = "asked"
 
 @dataclass(frozen=True, eq=False)
 class StoredKnown(Known):
-    """How many atoms are settled; which, only the database knows: ``query`` asks it for code and value."""
+    """How many atoms are settled; which, only the database knows: ``query`` gives arguments and values."""
 
     settled: int = 0
     database: Database | None = None
@@ -39,8 +39,11 @@ class StoredKnown(Known):
         found = np.full(len(codes), self.default, dtype=np.int64)
         if len(codes) and self.settled:
             assert self.database is not None
-            self.database.put(ASKED, pa.table({"place": np.arange(len(codes)), "code": codes}))
-            matched = f"SELECT a.place, k.value FROM {ASKED} a JOIN ({self.query}) k ON k.code = a.code"
+            names = [f"a{place}" for place in range(len(self.sizes))]
+            columns = dict(zip(names, arguments_of(codes, self.sizes), strict=True))
+            self.database.put(ASKED, pa.table({"place": np.arange(len(codes)), **columns}))
+            same = " AND ".join(f"k.{name} = a.{name}" for name in names) or "TRUE"
+            matched = f"SELECT a.place, k.value FROM {ASKED} a JOIN ({self.query}) k ON {same}"
             rows = self.database.arrow(matched)
             self.database.drop(ASKED)
             found[rows["place"].to_numpy()] = rows["value"].to_numpy()
@@ -63,20 +66,20 @@ class StoredEvidence(Evidence):
         return [f"a{place}" for place in range(len(self.sizes(predicate)))]
 
     def known_query(self, predicate: str) -> str:
-        """``code`` and ``value`` of the atoms of a predicate that the facts list."""
+        """The arguments, ``code`` and ``value`` of the atoms of a predicate that the facts list."""
         tables, columns = self.tables(predicate), self.columns(predicate)
-        code = mixed(columns, self.sizes(predicate))
+        chosen = ", ".join([*columns, f"{mixed(columns, self.sizes(predicate))} AS code"])
         if self.is_valued(predicate):
-            return f"SELECT {code} AS code, a{len(columns)} AS value FROM {tables.true}"
+            return f"SELECT {chosen}, a{len(columns)} AS value FROM {tables.true}"
         return (
-            f"SELECT {code} AS code, 1 AS value FROM {tables.true} UNION ALL "
-            f"SELECT {code} AS code, 0 AS value FROM {tables.false}"
+            f"SELECT {chosen}, 1 AS value FROM {tables.true} UNION ALL "
+            f"SELECT {chosen}, 0 AS value FROM {tables.false}"
         )
 
     def _known(self, predicate: str) -> Known:
         sizes, (true, false, _) = self.sizes(predicate), self.tables(predicate).counts
         world = self.program.table(predicate).world
-        asked = self.database, self.known_query(predicate) if math.prod(sizes) < 2**63 else ""
+        asked = self.database, self.known_query(predicate)
         if not self.is_valued(predicate):
             if world == "closed":
                 return StoredKnown(sizes, NONE, NONE, 0, true, *asked)
@@ -91,14 +94,25 @@ class StoredEvidence(Evidence):
 
 
 def mixed(arguments: Sequence[str], sizes: Sequence[int]) -> str:
-    """Numbers below these sizes as one mixed-radix number, in SQL; raises where 64 bits cannot hold it.
+    """Numbers below these sizes as one key, in SQL: in mixed radix, or a text where 64 bits are too few.
 
     >>> mixed(["a0", "a1"], [3, 5])
     '(CAST(a0 AS BIGINT)) * 5 + CAST(a1 AS BIGINT)'
+    >>> mixed(["a0", "a1"], [2**32, 2**32])
+    "CONCAT_WS(',', a0, a1)"
     """
-    codes_of(np.empty((0, len(sizes)), np.int64), sizes)
+    if not fit(sizes):
+        return f"CONCAT_WS(',', {', '.join(arguments)})"
     code = "CAST(0 AS BIGINT)"
     for place, (argument, size) in enumerate(zip(arguments, sizes, strict=True)):
         own = f"CAST({argument} AS BIGINT)"
         code = f"({code}) * {size} + {own}" if place else own
     return code
+
+
+def keys_of_mixed(mixtures: Sequence[int | str], sizes: Sequence[int]) -> Keys:
+    """What a database gave for :func:`mixed`, as row keys."""
+    if fit(sizes):
+        return np.array(mixtures, np.int64)
+    rows = [[int(part) for part in str(mixture).split(",")] for mixture in mixtures]
+    return codes_of(np.array(rows, np.int64).reshape(len(rows), len(sizes)), sizes)

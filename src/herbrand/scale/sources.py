@@ -45,10 +45,10 @@ class TablesThere(FactSource):
     name: str
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        found = store.connection.execute(
+        found = store.rows(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "
             "AND table_catalog = current_database() ORDER BY table_name"
-        ).fetchall()
+        )
         return [
             stored_table(store, name, f"{self.name}, table {name}", f"main.{quoted(name)}")
             for (name,) in found
@@ -77,8 +77,8 @@ def _stamp(source: FactSource) -> str:
 def _size(table: OpenTable) -> int:
     if table.size or not isinstance(table, StoredTable):
         return table.size
-    found = table.store.connection.execute(f"SELECT COUNT(*) FROM {table.relation}").fetchone()
-    return found[0] if found else 0
+    ((count,),) = table.store.rows(f"SELECT COUNT(*) FROM {table.relation}")
+    return count
 
 
 def refuse_connections(sources: Sequence[FactSource]) -> None:

@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 from herbrand.engines.proof import accumulated
 from herbrand.engines.proof.accumulated import Accumulated
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Real, Truth
-from herbrand.engines.proof.keys import (
-    LARGEST_KEY,
-    composite_keys,
-    fits,
-    group_keys,
-    row_pointers,
-    run_starts,
-)
+from herbrand.engines.proof.keys import row_pointers, run_starts
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.table import ROW, Table
-from herbrand.errors import BudgetError
 
 quick = settings(deadline=None, max_examples=40)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -33,47 +25,6 @@ def random_rows(rng: np.random.Generator, sizes: list[int], count: int) -> list[
 
 def as_tuples(columns: list[np.ndarray], count: int) -> list[tuple[int, ...]]:
     return list(zip(*(c.tolist() for c in columns), strict=True)) if columns else [()] * count
-
-
-@quick
-@given(seeds)
-def test_keys_are_in_the_order_of_rows(rng: np.random.Generator) -> None:
-    sizes = rng.integers(1, 5, rng.integers(1, 4)).tolist()
-    columns = random_rows(rng, sizes, 20)
-    rows, keys = as_tuples(columns, 20), composite_keys(columns, sizes).tolist()
-    for one, its in zip(rows, keys, strict=True):
-        for other, others in zip(rows, keys, strict=True):
-            assert (its < others) == (one < other) and (its == others) == (one == other)
-    assert max(keys) < int(np.prod(sizes)) and min(keys) >= 0
-
-
-@quick
-@given(seeds)
-def test_keys_of_rows_that_no_64_bits_number(rng: np.random.Generator) -> None:
-    """Three columns of 2^31 constants: equal rows are one key, in their order, below the bound."""
-    count = int(rng.integers(1, 12))
-    columns = [rng.choice([0, 1, HUGE - 2, HUGE - 1], count) for _ in range(3)]
-    keys, bound = group_keys(columns, [HUGE] * 3, count)
-    rows = as_tuples(columns, count)
-    order = sorted(set(rows))
-    assert [order.index(row) for row in rows] == np.unique(keys, return_inverse=True)[1].tolist()
-    assert keys.min() >= 0 and keys.max() < bound
-
-
-def test_keys_at_their_limits() -> None:
-    assert fits([]) and fits([0, 5]) and fits([2**31, 2**30]) and not fits([2**31, 2**31])
-    assert LARGEST_KEY == 2**31 * 2**31
-    with pytest.raises(BudgetError) as refused:
-        composite_keys([np.zeros(1, int)] * 3, [HUGE] * 3)
-    assert str(refused.value) == (
-        "rows over 2,147,483,648 × 2,147,483,648 × 2,147,483,648 constants "
-        "cannot be told apart by 64-bit numbers"
-    )
-    keys, bound = group_keys([], [], 3)
-    assert keys.tolist() == [0, 0, 0] and bound == 1
-    assert composite_keys([np.array([HUGE - 1]), np.array([HUGE // 2 - 1])], [HUGE, HUGE // 2]).tolist() == [
-        HUGE * HUGE // 2 - 1
-    ]
 
 
 @quick
@@ -109,6 +60,17 @@ def test_questions_are_numbered_as_they_are_first_asked(rng: np.random.Generator
     every = [np.array(column) for column in zip(*np.ndindex(*sizes), strict=True)]
     wanted = [known.get(row, -1) for row in as_tuples(every, 0)]
     assert asked.places(every).tolist() == wanted
+
+
+def test_questions_over_more_constants_than_64_bits_number() -> None:
+    """The same row is the same question, whatever is asked beside it."""
+    asked = Questions([HUGE] * 3)
+    last = np.array([HUGE - 1])
+    assert asked.add([last, last, last]).tolist() == [0]
+    other = [np.array([0, HUGE - 1])] * 3
+    assert asked.places(other).tolist() == [-1, 0]
+    assert asked.add(other).tolist() == [1]
+    assert asked.places(other).tolist() == [1, 0]
 
 
 def test_a_question_without_inputs_is_asked_once() -> None:
@@ -187,6 +149,17 @@ def test_rows_that_grow(rng: np.random.Generator, arithmetic: Arithmetic, dense_
                 row: value for row, value in plain.rows.items() if value
             }
             assert rows == sorted(rows) and len(grown) == len(rows)
+
+
+def test_rows_that_outgrow_64_bits_while_they_are_kept() -> None:
+    """The number of questions grows: their keys become others, the rows stay."""
+    sizes = [1, HUGE, 2**30]
+    grown, names = Accumulated((ROW, "x", "y"), sizes, Real(), 10**9), (ROW, "x", "y")
+    for number in (0, 5, 0):
+        columns = (np.array([number]), np.array([HUGE - 1]), np.array([3]))
+        assert len(grown.add(Table(names, columns, np.ones(1)))) == 1
+    assert [column.tolist() for column in grown.table.columns] == [[0, 5], [HUGE - 1] * 2, [3, 3]]
+    assert grown.table.values.tolist() == [2.0, 1.0]
 
 
 def test_what_an_increment_leaves_as_it_is_has_settled() -> None:

@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from herbrand.facts.domain import Domain
 from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.show import show_formula
@@ -81,8 +83,8 @@ class Atoms:
         """The atom as a formula."""
         place = bisect_right(self.starts, atom) - 1
         domains, code = self.domains[place], atom - self.starts[place]
-        indices = arguments_of(code, [len(domain) for domain in domains])  # type: ignore[arg-type]
-        constants = (Constant(d.value(int(i))) for d, i in zip(domains, indices, strict=True))
+        indices = arguments_of(np.array([code]), [len(domain) for domain in domains])
+        constants = (Constant(d.value(int(i[0]))) for d, i in zip(domains, indices, strict=True))
         return Atom(self.predicates[place], tuple(constants))
 
     def text(self, atom: int) -> str:

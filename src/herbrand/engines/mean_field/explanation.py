@@ -36,6 +36,8 @@ from herbrand.program.question import Question
 from herbrand.program.rewrites.expand_values import value_variables
 from herbrand.program.template import Argument, Literal, Template, literals_of, substituted
 
+Code = int | bytes
+"""One key of an atom's arguments."""
 MOST_REASONS = 1000
 """Groundings that are listed; what all others say is the remainder."""
 
@@ -63,7 +65,7 @@ def explained(
     )
 
 
-def _asked(problem: Problem, question: Question) -> tuple[str, int]:
+def _asked(problem: Problem, question: Question) -> tuple[str, Code]:
     """The one ground atom of a question."""
     if len(question.atoms) != 1 or question.formulas:
         raise UnsupportedError("an explanation is of one atom", hint='such as smokes("anna")')
@@ -71,7 +73,7 @@ def _asked(problem: Problem, question: Question) -> tuple[str, int]:
     if pattern.latent or any(isinstance(argument, str) for argument in pattern.arguments):
         raise UnsupportedError("an explanation is of one ground atom", hint="put constants for its variables")
     row = np.array([pattern.arguments], dtype=np.int64).reshape(1, len(pattern.arguments))
-    return pattern.predicate, int(codes_of(row, problem.evidence.sizes(pattern.predicate))[0])
+    return pattern.predicate, codes_of(row, problem.evidence.sizes(pattern.predicate))[0].item()
 
 
 def _settled(problem: Problem, predicate: str, text: str, asked: int, value: int, engine: str) -> Explanation:
@@ -95,7 +97,7 @@ class _Case:
     problem: Problem
     marginals: Mapping[str, Tensor]
     predicate: str
-    code: int
+    code: Code
     value: int
 
     def __post_init__(self) -> None:
@@ -154,7 +156,7 @@ class _Case:
         """What soft evidence says."""
         return math.fsum(self._opinion(name, code, flipped) for name, code, flipped in self.members)
 
-    def _opinion(self, name: str, code: int, flipped: bool) -> float:
+    def _opinion(self, name: str, code: Code, flipped: bool) -> float:
         unary = self.problem.unknowns.unary.get(name)
         if unary is None:
             return 0.0
@@ -167,7 +169,7 @@ class _Case:
         return float(row[self.value] - row[self.other])
 
     @cached_property
-    def members(self) -> list[tuple[str, int, bool]]:
+    def members(self) -> list[tuple[str, Code, bool]]:
         """The atom and those that are one with it, and whether each has the opposite value of this one."""
         numbers = np.flatnonzero(self.leaders.leader == self.number)
         found = []
@@ -175,7 +177,7 @@ class _Case:
             first = self.atoms.start[name]
             for number in numbers[(numbers >= first) & (numbers < first + len(codes))].tolist():
                 flipped = bool(self.leaders.opposite[number]) ^ self.flipped
-                found.append((name, int(codes[number - first]), flipped))
+                found.append((name, codes[number - first].item(), flipped))
         return found
 
     def contributions(self) -> dict[Key, float]:
@@ -196,7 +198,7 @@ class _Case:
                     yield from self._of_literal(template, literal, code, seen)
 
     def _of_literal(
-        self, template: Template, literal: Literal, code: int, seen: set[tuple[int, ...]]
+        self, template: Template, literal: Literal, code: Code, seen: set[tuple[int, ...]]
     ) -> Iterator[tuple[Key, float]]:
         """The groundings in which a literal is about the atom."""
         bound = self._bound(template, literal, code)
@@ -215,7 +217,7 @@ class _Case:
                 yield self._key(template, binding), change * float(worths[row])
 
     def _bound(
-        self, template: Template, literal: Literal, code: int
+        self, template: Template, literal: Literal, code: Code
     ) -> tuple[Template, dict[str, int]] | None:
         """The template with the variables of the literal put to the atom's constants."""
         constants = [

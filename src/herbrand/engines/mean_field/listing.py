@@ -58,7 +58,7 @@ def _singled_out(
     others = list(product.operands)
     others.remove(reading)
     if not any(set(operand.axes) & set(axes) for operand in others):
-        return np.empty(0, np.int64)
+        return codes_of(np.empty((0, len(axes)), np.int64), evidence.sizes(reading.source))
     if any(isinstance(operand, Quantified) for operand in others):
         return None
     known = [x for x in others if isinstance(x, Observed) and is_relation(x.literal, evidence)]

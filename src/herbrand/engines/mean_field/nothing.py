@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from herbrand.contraction import Relation, Sparse
-from herbrand.contraction.relation import row_keys
+from herbrand.contraction.relation import positions
 
 ALMOST_ONE = {torch.float64: 1 - 1e-15, torch.float32: 1 - 1e-7}
 """Keeps log(1 - p) finite, so that a product with a factor of 0 still has derivatives."""
@@ -25,7 +25,7 @@ def none_of(table: Relation, kept: int) -> Tensor:
         return 1 - table.to_dense()
     if isinstance(table, Sparse) and not isinstance(table.default, Tensor) and table.default == 0:
         shape = table.shape[:kept]
-        rows = torch.from_numpy(row_keys(table.indices[:, :kept], shape))
+        rows = torch.from_numpy(positions(table.indices[:, :kept], shape))
         logs = table.values.new_zeros(math.prod(shape)).index_add(0, rows, _log_of_none(table.values))
         return logs.exp().view(shape)
     logs = _log_of_none(table.to_dense())

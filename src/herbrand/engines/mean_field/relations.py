@@ -6,9 +6,10 @@ import numpy as np
 import torch
 
 from herbrand.contraction import Contraction, Dense, Relation, Sparse, Support, contract
-from herbrand.contraction.relation import converted, row_keys
+from herbrand.contraction.relation import converted
 from herbrand.engines.mean_field.products import Observed, Together, is_relation
 from herbrand.program.evidence import Evidence
+from herbrand.row_keys import row_keys
 
 CPU = torch.device("cpu")
 
@@ -77,5 +78,5 @@ class KnownRelations:
         shape = tuple(sizes[column] for column in columns)
         kept = np.ascontiguousarray((rows if keep.all() else rows[keep])[:, columns], dtype=np.int64)
         if columns != sorted(columns) or len(columns) < rows.shape[1]:
-            kept = kept[np.argsort(row_keys(kept, shape), kind="stable")] if columns else kept
+            kept = kept[np.argsort(row_keys(list(kept.T), shape), kind="stable")] if columns else kept
         return kept, shape

@@ -24,6 +24,7 @@ from torch import Tensor
 from herbrand.contraction import Dense, Relation, Sparse, Support
 from herbrand.program.evidence import arguments_of
 from herbrand.program.template import FALSE, TRUE, Argument
+from herbrand.row_keys import Keys, places_among
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -271,8 +272,8 @@ class ListedTable:
 
     predicate: str
     sizes: tuple[int, ...]
-    codes: np.ndarray
-    known: np.ndarray = field(default_factory=lambda: NONE)
+    codes: Keys
+    known: Keys = field(default_factory=lambda: NONE)
     known_values: np.ndarray = field(default_factory=lambda: NONE)
 
     @property
@@ -288,9 +289,9 @@ class ListedTable:
         return len(self.codes)
 
     @cached_property
-    def others(self) -> int:
-        """How many atoms the last entry stands for."""
-        return math.prod(self.sizes) - len(self.codes)
+    def others(self) -> float:
+        """How many atoms the last entry stands for; torch takes no whole number of more than 64 bits."""
+        return float(math.prod(self.sizes) - len(self.codes))
 
     @property
     def fixed(self) -> np.ndarray:
@@ -301,10 +302,9 @@ class ListedTable:
         columns = arguments_of(self.codes, self.sizes)
         return Support(np.stack(columns, axis=1), self.sizes)
 
-    def positions(self, codes: np.ndarray) -> np.ndarray:
-        at = np.searchsorted(self.codes, codes)
-        listed = np.append(self.codes, -1)[at] == codes
-        return np.where(listed, at, len(self.codes))
+    def positions(self, codes: Keys) -> np.ndarray:
+        at = places_among(self.codes, codes)
+        return np.where(at < 0, len(self.codes), at)
 
     def counts(self) -> np.ndarray | None:
         counts = np.ones(len(self.codes) + 1)

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from herbrand.engines.proof.arithmetic import Arithmetic
-from herbrand.engines.proof.keys import composite_keys
 from herbrand.engines.proof.table import Table, grouped
+from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
 DENSE_BYTES = 2**28
 FLOAT = 8
 
 
 class Accumulated:
-    """Distinct rows under 64-bit keys: every possible row has a place where these are few, else a sorted
+    """Distinct rows under their keys: every possible row has a place where these are few, else a sorted
     list has those that are there. The first column may outgrow its size."""
 
     def __init__(
@@ -35,7 +35,8 @@ class Accumulated:
         self._limit = min(DENSE_BYTES, memory // 8)
         self._width = int(np.prod([max(1, size) for size in sizes[1:]], dtype=np.float64))
         self._dense: np.ndarray | None = None
-        self._keys, self._values = np.empty(0, np.int64), np.empty(0)
+        self._keys: Keys = row_keys([np.empty(0, np.int64) for _ in sizes], sizes)
+        self._values = np.empty(0)
         self._table: Table | None = None
         self._grow(max(1, sizes[0]))
 
@@ -48,7 +49,7 @@ class Accumulated:
             return table
         self._grow(int(table.columns[0].max()) + 1)
         new = grouped(table, self.names, self._sizes, self._arithmetic)
-        keys = composite_keys(new.columns, self._sizes)
+        keys = row_keys(new.columns, self._sizes)
         old = self._known(keys)
         after = np.maximum(old, new.values) if self._arithmetic.best else old + new.values
         moved = np.flatnonzero(after != old)
@@ -64,15 +65,11 @@ class Accumulated:
         if self._table is None:
             keys = self._keys if self._dense is None else np.flatnonzero(self._dense)
             values = self._values if self._dense is None else self._dense[keys]
-            columns: list[np.ndarray] = []
-            for size in reversed(self._sizes[1:]):
-                keys, column = np.divmod(keys, max(1, size))
-                columns.append(column)
-            self._table = Table(self.names, (keys, *columns[::-1]), values)
+            self._table = Table(self.names, tuple(key_columns(keys, self._sizes)), values)
         return self._table
 
     def _grow(self, rows: int) -> None:
-        self._sizes[0] = max(self._sizes[0], rows)
+        before, self._sizes[0] = list(self._sizes), max(self._sizes[0], rows)
         places = self._sizes[0] * self._width
         if self._dense is not None and places <= len(self._dense):
             return
@@ -85,22 +82,21 @@ class Accumulated:
             self._keys = np.flatnonzero(self._dense)
             self._values = self._dense[self._keys]
             self._dense = None
+        if fit(before) and not fit(self._sizes):  # from here on keys are of the other kind
+            self._keys = row_keys(key_columns(self._keys, before), self._sizes)
 
-    def _known(self, keys: np.ndarray) -> np.ndarray:
+    def _known(self, keys: Keys) -> np.ndarray:
         """The value of each row, 0 for one that is not there."""
         if self._dense is not None:
             return self._dense[keys]
-        if not len(self._keys):
-            return np.zeros(len(keys))
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._values[at], 0.0)
+        return np.append(self._values, 0.0)[places_among(self._keys, keys)]
 
-    def _put(self, keys: np.ndarray, values: np.ndarray) -> None:
+    def _put(self, keys: Keys, values: np.ndarray) -> None:
         if self._dense is not None:
             self._dense[keys] = values
             return
-        at = np.minimum(np.searchsorted(self._keys, keys), max(0, len(self._keys) - 1))
-        known = self._keys[at] == keys if len(self._keys) else np.zeros(len(keys), bool)
+        at = places_among(self._keys, keys)
+        known = at >= 0
         self._values[at[known]] = values[known]
         if not known.all():
             merged = np.concatenate([self._keys, keys[~known]])

@@ -18,12 +18,12 @@ import numpy as np
 from herbrand.engines.proof.rules import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
-from herbrand.facts.keys import RowKeys
 from herbrand.facts.table import FactTable
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import FactRows
+from herbrand.row_keys import row_keys
 
 Row = tuple[int, ...]
 ROUNDING = 1e-9
@@ -169,7 +169,7 @@ class _Reading:
         stated = np.concatenate([self.table.true, self.table.false])
         every = np.concatenate([stated, rows])
         sizes = [len(self.facts.domains[kind]) for kind in self.predicate.column_types]
-        keys = RowKeys.of(list(every.T), sizes, len(every)).values
+        keys = row_keys(list(every.T), sizes, len(every))
         return ~np.isin(keys[len(stated) :], keys[: len(stated)])
 
     def _evidence(self, row: Row, holds: float, contradicted: bool = False) -> Evidence:

@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.proof.keys import group_keys, row_pointers
+from herbrand.engines.proof.keys import row_pointers
 from herbrand.engines.proof.table import Table
+from herbrand.row_keys import Keys, places_among, row_keys
 
 
 class Questions:
@@ -26,7 +27,7 @@ class Questions:
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = list(sizes)
         self.columns: list[np.ndarray] = [np.empty(0, np.int64) for _ in sizes]
-        self._keys = np.empty(0, np.int64)
+        self._keys = row_keys(self.columns, self._sizes)
         self._numbers = np.empty(0, np.int64)
 
     def __len__(self) -> int:
@@ -35,7 +36,7 @@ class Questions:
     def add(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Numbers for the rows that are new; gives these numbers, one for each distinct new row."""
         count = len(columns[0]) if columns else 1
-        keys = group_keys(columns, self._sizes, count)[0]
+        keys = row_keys(columns, self._sizes, count)
         distinct, where = np.unique(keys, return_index=True)
         new = np.flatnonzero(self._found(distinct) < 0)
         numbers = np.arange(len(self), len(self) + len(new))
@@ -52,13 +53,11 @@ class Questions:
     def places(self, columns: Sequence[np.ndarray], count: int | None = None) -> np.ndarray:
         """The number of each row; -1 for one that was not asked."""
         count = len(columns[0]) if columns else (1 if count is None else count)
-        return self._found(group_keys(columns, self._sizes, count)[0])
+        return self._found(row_keys(columns, self._sizes, count))
 
-    def _found(self, keys: np.ndarray) -> np.ndarray:
-        if not len(self._keys):
-            return np.full(len(keys), -1)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._numbers[at], -1)
+    def _found(self, keys: Keys) -> np.ndarray:
+        at = places_among(self._keys, keys)
+        return np.where(at < 0, -1, np.append(self._numbers, -1)[at])
 
 
 @dataclass(frozen=True, eq=False)

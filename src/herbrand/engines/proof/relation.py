@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.proof.keys import composite_keys, group_keys, row_pointers
+from herbrand.engines.proof.keys import row_pointers
 from herbrand.facts.table import FactTable
+from herbrand.row_keys import Keys, row_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,8 @@ class Relation:
         possible = table.probabilities > 0
         known = np.concatenate([rows, table.false])
         if possible.any() and len(known):
-            every = np.concatenate([known, table.soft])
-            keys, _ = group_keys(list(every.T), sizes, len(every))
-            possible &= ~np.isin(keys[len(known) :], keys[: len(known)])
+            soft, stated = (row_keys(list(part.T), sizes, len(part)) for part in (table.soft, known))
+            possible &= ~np.isin(soft, stated)
         if possible.any():
             certain = np.ones(len(rows)) if weights is None else weights
             rows = np.concatenate([rows, table.soft[possible]])
@@ -69,7 +69,7 @@ class Index:
     bound: tuple[int, ...]
     order: np.ndarray | None
     pointers: np.ndarray
-    keys: np.ndarray | None
+    keys: Keys | None
     _kept: dict[object, np.ndarray | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -81,7 +81,7 @@ class Index:
         if len(bound) == 1:
             order = None if in_order else np.argsort(columns[0], kind="stable")
             return cls(relation, bound, order, row_pointers(columns[0], relation.sizes[bound[0]]), None)
-        keys = composite_keys(columns, [relation.sizes[place] for place in bound])
+        keys = row_keys(columns, [relation.sizes[place] for place in bound])
         order = None if in_order else np.argsort(keys, kind="stable")
         keys = keys if order is None else keys[order]
         return cls(relation, bound, order, np.empty(0, np.int64), keys)
@@ -101,7 +101,7 @@ class Index:
         if self.keys is None:
             first = self.pointers[columns[0]]
             return first, self.pointers[columns[0] + 1] - first
-        wanted = composite_keys(columns, [self.relation.sizes[place] for place in self.bound])
+        wanted = row_keys(columns, [self.relation.sizes[place] for place in self.bound])
         first = np.searchsorted(self.keys, wanted, side="left")
         return first, np.searchsorted(self.keys, wanted, side="right") - first
 

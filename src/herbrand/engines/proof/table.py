@@ -11,6 +11,7 @@ one live variable, chosen when most of its entries are filled anyway.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,8 @@ import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
-from herbrand.engines.proof.keys import group_keys, run_starts
+from herbrand.engines.proof.keys import run_starts
+from herbrand.row_keys import Keys, row_keys
 
 ROW = ""
 DENSE_SHARE = 0.02
@@ -140,7 +142,7 @@ def empty(names: Sequence[str], arithmetic: Arithmetic) -> Table:
 def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
     """Rows that agree on the live columns as one, values added up; sorted by these columns."""
     columns = [table.column(name) for name in live]
-    keys, bound = group_keys(columns, sizes, len(table))
+    keys, bound = row_keys(columns, sizes, len(table)), math.prod(max(1, size) for size in sizes)
     if bound <= FEW_KEYS * len(keys) and arithmetic.compiled and not arithmetic.best and columns:
         return _by_counting(live, columns, keys, bound, table.values, arithmetic)
     order = None if _ascends(keys) else np.argsort(keys, kind="stable")
@@ -162,7 +164,7 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
 def _by_counting(
     live: tuple[str, ...],
     columns: Sequence[np.ndarray],
-    keys: np.ndarray,
+    keys: Keys,
     bound: int,
     values: Values,
     arithmetic: Arithmetic,
@@ -175,7 +177,7 @@ def _by_counting(
     return Table(live, tuple(c[last[found]] for c in columns), arithmetic.take(sums, found))
 
 
-def _ascends(keys: np.ndarray) -> bool:
+def _ascends(keys: Keys) -> bool:
     return bool((keys[1:] >= keys[:-1]).all())
 
 

@@ -69,10 +69,11 @@ class DuckDBConnection(FactSource):
     name: str = "the DuckDB connection"
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        database, schema = self.connection.sql("SELECT current_database(), current_schema()").fetchall()[0]
-        tables = sorted(
-            {*_tables(self.connection, database, schema), *_tables(self.connection, "temp", "main")}
-        )
+        try:
+            here = self.connection.sql("SELECT current_database(), current_schema()").fetchall()[0]
+            tables = sorted({*_tables(self.connection, *here), *_tables(self.connection, "temp", "main")})
+        except duckdb.Error as error:  # such as a result of the user's that is not fetched to its end
+            raise unreadable(self.name, error) from None
         if not tables:
             raise FactsError(f"{self.name} has no table")
         # not `connection.table`: whether it takes a quoted name differs between versions of duckdb
@@ -100,7 +101,10 @@ class StreamedTable(StoredTable):
         self._streamed = streamed
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        self.relation = self.store.register(self._streamed.to_arrow_reader(_BATCH))
+        try:
+            self.relation = self.store.register(self._streamed.to_arrow_reader(_BATCH))
+        except duckdb.Error as error:
+            raise unreadable(self.name, error) from None
         try:
             return super().interned(types, marked=marked, progress=progress)
         finally:

@@ -8,14 +8,13 @@ DuckDB reads them; what it refuses is read again line by line, to say which line
 
 from __future__ import annotations
 
-import gzip
 import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -25,6 +24,7 @@ from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import ABSENT, Column, Interned
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
 from herbrand.facts.sources.python_values import python_array, python_columns, wrong_constants
 from herbrand.facts.sources.stored import literal, part
 from herbrand.facts.sources.text import EmptyTable
@@ -54,7 +54,7 @@ class JsonLinesFile(FactSource):
         """The lines that hold anything; raises at the first that holds no row."""
         number = 0
         try:
-            with self._text() as text:
+            with open_text(self.path) as text:
                 for number, line in enumerate(text, start=1):
                     if line.strip():
                         yield number, self._row(number, line)
@@ -64,7 +64,7 @@ class JsonLinesFile(FactSource):
             raise FactsError(
                 place.mistake(f"byte 0x{bad:02x} is not UTF-8 text", "save the file as UTF-8")
             ) from None
-        except (OSError, EOFError) as error:
+        except BROKEN as error:
             raise FactsError(f"{self.name} cannot be read: {error}") from None
 
     def _row(self, number: int, line: str) -> Any:
@@ -79,11 +79,6 @@ class JsonLinesFile(FactSource):
         if not isinstance(row, dict | list):
             raise FactsError(place.mistake("neither a JSON object nor an array", _ONE_A_LINE))
         return row
-
-    def _text(self) -> TextIO:
-        if self.path.suffix == ".gz":
-            return cast(TextIO, gzip.open(self.path, "rt", encoding="utf-8-sig"))
-        return self.path.open(encoding="utf-8-sig")
 
 
 _ONE_A_LINE = "JSON lines hold one object or array a line, for one row"
@@ -114,6 +109,8 @@ class JsonTable(OpenTable):
         return Place(self.name, self._numbers[row])
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        if not read_by_duckdb(self.file.path):
+            return self._interned_slowly(types, marked)
         try:
             staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))
         except duckdb.Error:
@@ -141,10 +138,7 @@ class JsonTable(OpenTable):
     def _has_odd_lines(self, staged: Staged) -> bool:
         """Whether a line has other keys than the first; a key that is missing leaves a null."""
         missing = " OR ".join(["width IS DISTINCT FROM ?", *(f"c{i} IS NULL" for i in range(self.width))])
-        found = self.store.connection.execute(
-            f"SELECT 1 FROM {staged.name} WHERE {missing} LIMIT 1", [self.width]
-        )
-        return found.fetchone() is not None
+        return bool(self.store.rows(f"SELECT 1 FROM {staged.name} WHERE {missing} LIMIT 1", [self.width]))
 
     def _refuse_odd_lines(self) -> None:
         """Raises for lines with other keys than the first; does nothing where all have the same."""

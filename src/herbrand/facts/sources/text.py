@@ -12,7 +12,6 @@ False
 from __future__ import annotations
 
 import csv
-import gzip
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TextIO, cast
 
 import duckdb
 import pyarrow as pa
@@ -29,6 +27,7 @@ from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import MARKS, EmptyTable, FactSource, OpenTable, Reading
+from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
 from herbrand.facts.sources.stored import literal, part
 from herbrand.facts.store import Progress, Store
 
@@ -38,7 +37,7 @@ Record = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class TextFile(FactSource):
-    """A table in a text file, perhaps compressed by gzip."""
+    """A table in a text file, perhaps compressed."""
 
     predicate: str
     path: Path
@@ -61,7 +60,7 @@ class TextFile(FactSource):
         """The records that hold anything, by Python's csv module."""
         line = 1
         try:
-            with self._text() as text, _long_cells():
+            with open_text(self.path, newline="") as text, _long_cells():
                 reader = csv.reader(text, delimiter=self.delimiter, strict=True)
                 for cells in reader:
                     if cells:
@@ -78,13 +77,8 @@ class TextFile(FactSource):
                     f"byte 0x{bad:02x} is not UTF-8 text", "save the file as UTF-8"
                 )
             ) from None
-        except (OSError, EOFError) as error:
+        except BROKEN as error:
             raise FactsError(f"{self.name} cannot be read: {error}") from None
-
-    def _text(self) -> TextIO:
-        if self.path.suffix == ".gz":
-            return cast(TextIO, gzip.open(self.path, "rt", encoding="utf-8-sig", newline=""))
-        return self.path.open(encoding="utf-8-sig", newline="")
 
 
 _QUOTES = 'a cell in quotes ends at the next quote; a quote inside it is written ""'
@@ -127,7 +121,8 @@ class TextTable(OpenTable):
         return self._lines[record]
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        if self.header and self.first_line > 1:  # DuckDB would take the blank line above for the header
+        skewed = self.header and self.first_line > 1  # DuckDB would take the blank line above for the header
+        if skewed or not read_by_duckdb(self.file.path):
             return self._interned_slowly(types, marked)
         try:
             staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))

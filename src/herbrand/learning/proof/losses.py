@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.engines.proof.keys import composite_keys
 from herbrand.engines.proof.table import Table
 from herbrand.errors import UnsupportedError
 from herbrand.learning.proof.questions import Questions
+from herbrand.row_keys import row_keys
 
 NO_ANSWER = -10.0
 """What TensorLog's softmax scores "no answer"."""
@@ -41,10 +41,10 @@ class Scored:
     @classmethod
     def of(cls, table: Table, asked: Questions) -> Scored:
         sizes = [max(1, len(asked)), *asked.sizes]
-        keys = composite_keys([np.asarray(column, np.int64) for column in table.columns], sizes)
+        keys = row_keys([np.asarray(column, np.int64) for column in table.columns], sizes)
         order = np.argsort(keys, kind="stable")
         numbers = np.repeat(np.arange(len(asked)), np.diff(asked.pointers))
-        wanted = composite_keys([numbers, *asked.answers.T], sizes)
+        wanted = row_keys([numbers, *asked.answers.T], sizes)
         at = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(keys) - 1))
         proved = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), bool)
         missing = np.bincount(numbers[~proved], asked.shares[~proved], len(asked))

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.proof.keys import group_keys
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
 from herbrand.language.signature import Signature
+from herbrand.row_keys import row_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Questions:
         given = [place for place in range(arity) if place not in places]
         sizes = [len(facts.domains[name]) for name in signature.predicates[predicate].types]
         rows = np.asarray(table.true, np.int64)
-        keys = group_keys([rows[:, p] for p in given], [sizes[p] for p in given], len(rows))[0]
+        keys = row_keys([rows[:, p] for p in given], [sizes[p] for p in given], len(rows))
         order = np.argsort(keys, kind="stable")
         rows, keys = rows[order], keys[order]
         starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(rows)])

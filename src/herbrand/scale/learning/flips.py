@@ -21,7 +21,7 @@ from herbrand.errors import BudgetError
 from herbrand.learning.parameters import Parameters
 from herbrand.learning.pseudo_likelihood import refuse_contradiction
 from herbrand.program.template import Argument, Conjunction, Template
-from herbrand.scale.evidence import mixed
+from herbrand.scale.evidence import keys_of_mixed, mixed
 from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.operands import REAL
 
@@ -158,7 +158,7 @@ def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -
     now, then = _among("x.label", flip.allowed), _among(f"({value})", flip.allowed)
     if number is None:
         broken = database.rows(f"SELECT x.code FROM ({labelled}) x WHERE {now} LIMIT 1")
-        codes = np.array([code for (code,) in broken], np.int64)
+        codes = keys_of_mixed([code for (code,) in broken], example.evidence.sizes(flip.predicate))
         refuse_contradiction(example, flip.template, flip.predicate, codes)
         chosen = f"x.code, n.i AS alternative, {FIXED} AS place, {IMPOSSIBLE} AS d"
         return f"SELECT {chosen} FROM {source} WHERE {then}"

@@ -1,0 +1,66 @@
+"""Rows as keys: the same order whether 64 bits number them or not, the same rows back."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from herbrand.row_keys import LARGEST_KEY, fit, key_columns, places_among, row_keys, unique_rows
+
+sizes_of = st.sampled_from(
+    [(), (1,), (3,), (3, 2), (2**20,) * 3, (2**31,) * 2, (2**31 - 1,) * 3, (2**62, 3), (5, 0, 2), (256,) * 9]
+)
+
+
+@st.composite
+def tables(draw, count=12):
+    """Sizes of columns, and rows of the values at their edges."""
+    sizes = draw(sizes_of)
+    edges = [st.sampled_from([n for n in (0, 1, size // 2, size - 1) if n < size]) for size in sizes if size]
+    rows = draw(st.lists(st.tuples(*edges), max_size=count)) if len(edges) == len(sizes) else []
+    return sizes, rows
+
+
+def as_columns(rows, sizes):
+    return [np.array([row[place] for row in rows], np.int64) for place in range(len(sizes))]
+
+
+@given(tables())
+def test_keys_sort_as_rows_do_and_give_them_back(table):
+    sizes, rows = table
+    keys = row_keys(as_columns(rows, sizes), sizes, len(rows))
+    assert len(keys) == len(rows)
+    back = zip(*key_columns(np.unique(keys), sizes), strict=True) if sizes else [()] * len(np.unique(keys))
+    assert [tuple(map(int, row)) for row in back] == sorted(set(rows))
+    for one, its in zip(rows, keys, strict=True):
+        for other, others in zip(rows, keys, strict=True):
+            assert (one == other) == bool(its == others)
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_keys_made_apart_are_found_among_each_other(table, random):
+    sizes, rows = table
+    known = [row for row in rows if random.random() < 0.5]
+    own = np.unique(row_keys(as_columns(known, sizes), sizes, len(known)))
+    places = places_among(own, row_keys(as_columns(rows, sizes), sizes, len(rows)))
+    order = sorted(set(known))
+    assert places.tolist() == [order.index(row) if row in order else -1 for row in rows]
+
+
+@given(tables())
+def test_unique_rows(table):
+    sizes, rows = table
+    every = np.array(rows, np.int64).reshape(len(rows), len(sizes))
+    unique, places = unique_rows(every, sizes)
+    assert [tuple(row) for row in unique.tolist()] == sorted(set(rows))
+    assert (unique[places] == every).all()
+
+
+def test_at_the_limit():
+    assert fit([]) and fit([0, 5]) and fit([2**62, 1]) and not fit([2**62, 2])
+    sizes = [7, LARGEST_KEY // 7]
+    assert fit(sizes)
+    largest = row_keys([np.array([size - 1]) for size in sizes], sizes)
+    assert largest.tolist() == [7 * (LARGEST_KEY // 7) - 1]
+    assert row_keys([], [], 3).tolist() == [0, 0, 0]
