@@ -26,12 +26,15 @@ from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    And,
     Bound,
     BoundRows,
     FactRows,
+    Hard,
     Rule,
     Statement,
     Theory,
+    Truth,
     Value,
     WeightedFormula,
 )
@@ -232,10 +235,17 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mista
     """Names the first statement of a kind that the command has no use for."""
     first, more = statements[0], sum(map(_size, statements)) - 1
     others = f" (and {more:,} more of its kind)" if more else ""
+    hint = f"leave such statements out by --ignore {kind}"
+    if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):
+        where = (
+            (first.where[0] if len(first.where) == 1 else And(first.where)) if first.where else Truth(True)
+        )
+        certain = Bound(first.formula, where, 1, 1)
+        hint += f", or state as a bound what is certain: {next(show_statement(certain))}"
     return Mistake(
         f"{command} cannot use this statement{others}: {next(show_statement(first))}",
         first.row_span(0) if isinstance(first, BoundRows) else first.span,
-        f"leave such statements out by --ignore {kind}",
+        hint,
     )
 
 

@@ -7,7 +7,9 @@ itself still does with more statements, and none of the set that is found could 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from herbrand.engines.credal.blame import blamed
 from herbrand.engines.credal.interval import Clock, is_consistent
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
@@ -34,7 +36,7 @@ def contradiction(network: Network, part: Part, clock: Clock) -> ContradictionEr
         )
 
     needed = smallest(sorted(by_statement), inconsistent)
-    return told(network, [by_statement[number] for number in needed])
+    return told(network, [by_statement[number] for number in needed], part.markov)
 
 
 def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], bool]) -> list[int]:
@@ -58,8 +60,11 @@ def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], 
             block, start = max(1, min(block, len(kept)) // 2), 0
 
 
-def told(network: Network, sources: Sequence[Sequence[Source]]) -> ContradictionError:
-    """The error for statements that cannot hold together, each given by its ground sentences."""
+def told(network: Network, sources: Sequence[Sequence[Source]], markov: bool) -> ContradictionError:
+    """The error for statements that cannot hold together, each given by its ground sentences.
+
+    ``markov``: with the independences of the network, which may be part of the reason.
+    """
     count = len(sources)
     together = "this statement" if count == 1 else f"these {count} statements together"
     mistakes = []
@@ -72,6 +77,10 @@ def told(network: Network, sources: Sequence[Sequence[Source]]) -> Contradiction
         mistakes.append(
             Mistake(message if said.span else f"{message}: {text}", said.span, _instance(network, statements))
         )
+    reason = blamed(network, [source for statements in sources for source in statements]) if markov else ""
+    if reason:
+        last = mistakes[-1]
+        mistakes[-1] = replace(last, hint="\n  ".join(filter(None, (last.hint, reason))))
     return ContradictionError(mistakes)
 
 

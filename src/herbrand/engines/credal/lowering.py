@@ -274,7 +274,9 @@ class Lowering:
             raise UnsupportedError(
                 f"bound knows no many-valued atoms whose value is open, and {name} is many-valued",
                 span=span,
-                hint=f"declare {name} as observed, or say it by a predicate for each value",
+                hint=f"declare {name} as observed, or state a predicate for each value, and that "
+                "exactly one holds, with a sure condition so that they depend on each other: "
+                "P((one and not other) or (other and not one) | true) = 1",
             )
         value_type = self.program.signature.predicates[name].value_type
         assert value_type is not None

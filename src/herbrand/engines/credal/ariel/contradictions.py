@@ -17,9 +17,15 @@ from herbrand.errors import ContradictionError
 
 
 def explained(
-    incidence: Incidence, found: FoundContradictionError, contradicts: Callable[[Network], bool]
+    incidence: Incidence,
+    found: FoundContradictionError,
+    contradicts: Callable[[Network], bool],
+    markov: bool,
 ) -> ContradictionError:
-    """The error that names statements that cannot hold together, none of which could be left out."""
+    """The error that names statements that cannot hold together, none of which could be left out.
+
+    ``markov``: with the independences of the network.
+    """
     network = incidence.network
     region: list[int] = []
     for region in growing(incidence, found.sentences.tolist(), found.atoms.tolist()):
@@ -33,4 +39,5 @@ def explained(
         sorted(by_statement),
         lambda kept: contradicts(kept_only(network, [s for number in kept for s in by_statement[number]])),
     )
-    return told(network, [[incidence.source(s) for s in by_statement[number]] for number in needed])
+    sources = [[incidence.source(s) for s in by_statement[number]] for number in needed]
+    return told(network, sources, markov)

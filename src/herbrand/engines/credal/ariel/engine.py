@@ -233,7 +233,7 @@ class Run:
 
     def _refusal(self, found: FoundContradictionError) -> ContradictionError:
         if self.engine.sound:
-            return contradiction_in(self.incidence, found, self._contradicts)
+            return contradiction_in(self.incidence, found, self._contradicts, self.links is not None)
         shown = self.network.sentence_text(*self.incidence.source(int(found.sentences[0])))
         return ContradictionError(
             Mistake(
