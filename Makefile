@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers test-oldest test-scale clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz test-oldest test-scale clean
 
 setup: $(READY)
 
@@ -49,6 +49,10 @@ test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
 	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2
+
+# Damaged theories, tables and options on all commands: make fuzz CASES=20000 FIRST=0
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(or $(CASES),20000) --first $(or $(FIRST),0)
 
 # Beyond memory, and two executors of Spark: needs Java 17 and downloads 400 MB.
 test-scale: $(READY)

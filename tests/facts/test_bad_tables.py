@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import struct
 from pathlib import Path
 
 import duckdb
@@ -196,3 +197,15 @@ def test_types_that_are_constants_after_all(tmp_path):
         assert constants(loaded, "friends") == [("x", "u"), ("y", "v")]
         assert constants(loaded, "born") == [("x", 1.5), ("y", 2)]
         assert constants(loaded, "active") == [("x", 1990), ("y", 1991)]
+
+
+def test_offsets_of_a_damaged_arrow_file(tmp_path):
+    """Reading a cell at a wild offset would end the process."""
+    path = tmp_path / "smokes.arrow"
+    table = pa.table({"a": ["ab", "cd"]})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    whole, wild = path.read_bytes(), struct.pack("<3i", 0, 2, 2**30)
+    assert whole.count(struct.pack("<3i", 0, 2, 4)) == 1
+    path.write_bytes(whole.replace(struct.pack("<3i", 0, 2, 4), wild))
+    assert message(path).startswith("smokes.arrow is no Arrow IPC file: ")

@@ -110,7 +110,11 @@ class ArrowFile(FactSource):
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         try:
-            return [ArrowTable(self.predicate, self.name, self._table())]
+            table = self._table()
+            table.validate(
+                full=True
+            )  # offsets of a damaged file point anywhere: reading them ends the process
+            return [ArrowTable(self.predicate, self.name, table)]
         except (pa.ArrowException, OSError) as error:
             reason = str(error).split("\n")[0]
             raise FactsError(f"{self.name} is no Arrow IPC file: {reason}") from None
