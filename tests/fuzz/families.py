@@ -168,11 +168,16 @@ FAMILIES: Mapping[str, Family] = {
         [
             *(
                 f"learn THEORY FACTS --iterations 5 --method {name}"
-                for name in ("pseudo-likelihood", "layers --latent cancer", "distillation --latent cancer")
+                for name in ("pseudo-likelihood", "layers --latent cancer")
             ),
             "learn THEORY FACTS --iterations 5 -o learned.hb",
             "check THEORY FACTS",
         ],
+        {"cancer": CANCER, "smokes": SMOKERS},
+    ),
+    "distilled": Family(
+        {"hb": {"theory.hb": LEARNED.replace("?[x]", "0.5").replace("?", "1.5")}},
+        ["learn THEORY FACTS --iterations 5 --method distillation --latent cancer"],
         {"cancer": CANCER, "smokes": SMOKERS},
     ),
     "bounds": Family(
@@ -212,6 +217,11 @@ FAMILIES: Mapping[str, Family] = {
             'explain THEORY FACTS \'reach("a", "b")\'',
             "convert THEORY --to ppr",
         ],
+        {"link": LINKS},
+    ),
+    "derived": Family(
+        {"hb": {"theory.hb": RULES.replace(" @ 0.5", "")}},
+        ['infer THEORY FACTS --query \'reach("a", "b")\'', "infer THEORY FACTS --query reach"],
         {"link": LINKS},
     ),
     "tensorlog": Family(
