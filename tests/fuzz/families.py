@@ -213,7 +213,6 @@ FAMILIES: Mapping[str, Family] = {
             "query THEORY FACTS 'near(x, \"c\")' --depth 3",
             "query THEORY FACTS 'reach(x, y)' --normalize softmax --top 3",
             "query THEORY FACTS 'reach(\"a\", y)' --on duckdb:world.duckdb",
-            'infer THEORY FACTS --query \'reach("a", "b")\'',
             'explain THEORY FACTS \'reach("a", "b")\'',
             "convert THEORY --to ppr",
         ],
