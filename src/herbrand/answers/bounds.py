@@ -130,8 +130,8 @@ class Bounds(Sheet):
         return pa.table(
             {
                 "query": pa.array(list(self.queries), pa.string()),
-                "lower": pa.array(self.lower, pa.float64()),
-                "upper": pa.array(self.upper, pa.float64()),
+                "lower": pa.array(self.lower, pa.float64(), from_pandas=True),  # NaN is null
+                "upper": pa.array(self.upper, pa.float64(), from_pandas=True),
                 "certified": pa.array(self.certified.tolist(), pa.bool_()),
                 "gap": pa.array(self._gaps(), pa.float64()),
             }

@@ -104,6 +104,8 @@ def test_one_impossible_condition_loses_no_other_answer() -> None:
     found = model.bound(["P(b | a)", "P(b)"], engine="ariel")
     refused, answered = found.rows()
     assert np.isnan(refused.lower) and not refused.certified and refused.to_dict()["lower"] is None
+    assert found.to_arrow()["upper"].to_pylist()[0] is None
+    assert "what is given is impossible" in str(found)
     assert (answered.lower, answered.upper) == pytest.approx((0.4, 0.5), abs=1e-9) and answered.certified
     assert not found.status.converged and "is 0, so it cannot be given" in found.status.advice
 
