@@ -353,7 +353,7 @@ class Model:
     ) -> _Settled:
         """The chosen engine at rest."""
         if note is not None:
-            for text in _worth_knowing(program):
+            for text in (*_worth_knowing(program), *self._known_by_rules(question)):
                 note(text)
         chosen = choose(name, settings, program, question)
         if note is not None and name == "auto":
@@ -364,6 +364,16 @@ class Model:
         except BudgetError as error:
             raise with_alternatives(error, engine, settings, program, question) from None
         return _Settled(engine, *found)
+
+    def _known_by_rules(self, question: Question) -> Iterator[str]:
+        """Why a predicate that is asked for by its name has no latent atom."""
+        derived = {rule.head.predicate for rule in self._knowledge.rules}
+        for pattern in question.atoms:
+            if pattern.latent and pattern.predicate in derived:
+                yield (
+                    f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
+                    "listed, and all others are false"
+                )
 
     def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
         """Progress of an iteration, told as loading is told."""

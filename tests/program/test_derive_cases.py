@@ -165,3 +165,22 @@ def test_a_derivation_too_wide_for_memory_is_refused() -> None:
     model = hb.Model(hb.parse(text + "p(x, y) :- not k(x), not k(y)\n"))
     with pytest.raises(BudgetError, match="grounding needs 8,997,000 rows"):
         derive.derived(model.theory.rules, model.signature, model.stated_program.facts, 1e6)
+
+
+@pytest.mark.parametrize("engine", ["auto", "exact", "lifted", "bp", "mean-field", "gibbs"])
+def test_a_derived_predicate_by_its_name(engine: str) -> None:
+    """Its atoms are known: those that hold are listed, as each of them is if it is asked for alone."""
+    rules = "cousin(x, y) :- parent(z, x), parent(z, y), x != y\nlone(x) :- parent(x, x)"
+    declared = (
+        "predicate parent(p, p): observed\npredicate cousin(p, p)\npredicate lone(p)\npredicate tall(p)"
+    )
+    model = hb.Model(hb.parse(f"{declared}\n1: tall(x)\n{rules}"), {"parent": [("a", "b"), ("a", "c")]})
+    notes: list[str] = []
+    found = {
+        row.atom: row.probability for row in model.infer("cousin", engine=engine, note=notes.append).rows()
+    }
+    assert found == {'cousin("b", "c")': 1.0, 'cousin("c", "b")': 1.0}
+    assert any(note.startswith("rules derive cousin, so each of its atoms is known") for note in notes)
+    for atom in found:
+        assert model.infer(atom, engine=engine)[atom] == 1.0
+    assert not list(model.infer("lone", engine=engine).rows())

@@ -83,9 +83,13 @@ def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterat
 
 
 def _codes(evidence: Evidence, pattern: AtomPattern) -> np.ndarray:
-    """The atoms that fit a pattern."""
+    """The atoms that fit a pattern. Of a predicate whose atoms are all known, such as a derived one, the name
+    alone asks for those that hold."""
     if pattern.latent:
-        return evidence.known(pattern.predicate).latent_codes()
+        known = evidence.known(pattern.predicate)
+        if known.latent_count() or evidence.is_valued(pattern.predicate):
+            return known.latent_codes()
+        return known.codes[known.values == 1]
     types = evidence.program.signature.predicates[pattern.predicate].types
     typed = {a: t for a, t in zip(pattern.arguments, types, strict=True) if isinstance(a, str)}
     free = Conjunction(tuple(typed.items()))
