@@ -227,13 +227,16 @@ CLAUSES = {
     ),
     "either": ("0.5: s(x) xor f(x, x)", ["s(x) or f(x, x)", "not s(x) or not f(x, x)"]),
     "what always holds": ("0.5: s(x) or not s(x) or f(x, x)", []),
-    "a denied disjunction": ("1.125: not (s(x) or f(x, y))", ["not s(x)", "not f(x, y)"]),
+    "a denied disjunction": (
+        "1.125: not (s(x) or f(x, y))",
+        ["not s(x) or (f(x, y) and not f(x, y))", "not f(x, y)"],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CLAUSES)
 def test_clauses_weighed_apart_are_the_clauses_written_out(name: str) -> None:
-    """Each over the variables that it names; one parameter, whose slope is the sum of theirs."""
+    """Each over the variables of the formula; one parameter, whose slope is the sum of theirs."""
     text, clauses = CLAUSES[name]
     body, _, where = text.partition(" where ")
     weight = body.partition(":")[0]

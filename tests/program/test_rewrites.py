@@ -98,11 +98,12 @@ class TestClauses:
         same = And((Atom("a"), Atom("b")))
         assert {show_formula(one) for one in clauses(Or((same,) * 60))} == {"a", "b", "a or b"}
 
-    def test_each_keeps_the_weight_and_tells_where_it_is_from(self) -> None:
+    def test_each_has_the_weight_of_its_formula(self) -> None:
         text = "predicate a\npredicate b\npredicate c\n2.0: a and b\nhard: a or c\n0.5: b => c"
-        program, origins = with_independent_clauses(hb.Model(hb.parse(text)).program)
-        assert [weight.value for weight in program.weights] == [2.0, 2.0, 0.5]
-        assert origins == (0, 0, 1)
+        program = with_independent_clauses(hb.Model(hb.parse(text)).program)
+        assert [weight.value for weight in program.weights] == [2.0, 0.5]
+        weighted = [template for template in program.templates if template.conjunction.literals]
+        assert {(one.weight, one.formula) for one in weighted} == {(0, 0), (0, 1), (None, 2), (1, 3)}
 
 
 DOMAINS = {"t": ("c1", "c2"), "colour": ("r", "g", "b")}

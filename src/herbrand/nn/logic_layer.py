@@ -73,9 +73,8 @@ class LogicLayer(nn.Module):
         program = model if isinstance(model, Program) else model.program
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program
-        self._origins = tuple(range(len(program.weights)))
         if clauses == "independent":
-            program, self._origins = with_independent_clauses(program)
+            program = with_independent_clauses(program)
         self.problem = prepared(program, memory, listing=False, clip=clip)
         self.weights = nn.ParameterList(
             nn.Parameter(
@@ -120,12 +119,11 @@ class LogicLayer(nn.Module):
         """
         marginals = {name: marginals[name] for name in self.shapes}
         if self.problem.clip is None:
-            return self._said(marginals, [self.weights[origin] for origin in self._origins])
+            return self._said(marginals, list(self.weights))
         found = clipped(
             self.problem.unknowns,
             lambda weights: self._said(marginals, weights),
             list(self.weights),
-            self._origins,
             self.problem.clip,
         )
         return found or {name: torch.zeros_like(m) for name, m in marginals.items()}
@@ -149,7 +147,7 @@ class LogicLayer(nn.Module):
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """The expected log-weight [batch] of worlds drawn atom by atom from the marginals."""
-        return self._expected(marginals, [self.weights[origin] for origin in self._origins])
+        return self._expected(marginals, list(self.weights))
 
     def _expected(self, marginals: Mapping[str, Tensor], weights: Sequence[Tensor | float]) -> Tensor:
         name = next(iter(self.shapes), None)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.errors import LanguageError
@@ -54,9 +54,18 @@ MOST_WEIGHT = 1e9
 """Beside a larger weight exact probabilities would be off by more than 1e-7, and then by anything."""
 
 
-def lower(theory: Theory, signature: Signature, facts: Facts) -> Program:
-    """The program that a theory means over these facts; bounds and rules are left to their own engines."""
-    lowering = _Lowering(signature, facts)
+def lower(
+    theory: Theory,
+    signature: Signature,
+    facts: Facts,
+    parts: Callable[[Formula], Iterable[Formula]] | None = None,
+) -> Program:
+    """The program that a theory means over these facts; bounds and rules are left to their own engines.
+
+    ``parts``: what to count of each weighted formula in its place; every part counts once for each grounding
+    of the formula, also where it lacks some of its variables.
+    """
+    lowering = _Lowering(signature, facts, parts)
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
@@ -104,6 +113,7 @@ class _Lowering:
 
     signature: Signature
     facts: Facts
+    parts: Callable[[Formula], Iterable[Formula]] | None = None
 
     def __post_init__(self) -> None:
         self.weights: list[Weight] = []
@@ -117,12 +127,14 @@ class _Lowering:
         by = statement.weight.by if isinstance(statement.weight, Learned) else ()
         constants = self.facts.domains
         for case in expanded(formula, statement.where, by, types, self.signature, constants):
-            scope = _Scope(self, types, case.where, number, self.formulas)
-            self.formulas += 1
-            arguments = tuple(
-                scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True)
-            )
-            self.templates += scope.templates(case.formula, weight, arguments)
+            whole = self.parts is None or weight is None
+            for part in (case.formula,) if whole else self.parts(case.formula):
+                scope = _Scope(self, types, case.where, number, self.formulas)
+                self.formulas += 1
+                arguments = tuple(
+                    scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True)
+                )
+                self.templates += scope.templates(part, case.formula, weight, arguments)
 
     def _weight(self, statement: WeightedFormula, types: Mapping[str, str]) -> int | None:
         weight = statement.weight
@@ -163,10 +175,17 @@ class _Scope:
     formula: int = 0
 
     def templates(
-        self, formula: Formula, weight: int | None, weight_arguments: tuple[Argument, ...]
+        self,
+        formula: Formula,
+        whole: Formula,
+        weight: int | None,
+        weight_arguments: tuple[Argument, ...],
     ) -> Iterator[Template]:
-        """Pieces that sum to ``weight`` times the formula: itself, or 1 minus the cases of its negation."""
-        variables = tuple((name, self.types[name]) for name in self._free(formula))
+        """Pieces that sum to ``weight`` times the formula, for each grounding of the ``whole`` it is part of.
+
+        They are the cases of the formula, or 1 minus the cases of its negation.
+        """
+        variables = tuple((name, self.types[name]) for name in self._free(whole))
 
         def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
             for case in found:

@@ -37,19 +37,13 @@ def refuse_clip(clip: float | None, program: Program) -> None:
         )
 
 
-def clipped(
-    unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float], origins: Sequence[int], clip: float
-) -> Tables:
-    """The sum over statements of weight times clipped message, atoms that are one taken together.
-
-    ``origins`` tells for each weight that ``speak`` takes which of ``weights`` it is.
-    """
+def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float], clip: float) -> Tables:
+    """The sum over statements of weight times clipped message, atoms that are one taken together."""
     total: Tables = {}
-    for origin in dict.fromkeys(origins):
-        weight = weights[origin]
+    for number, weight in enumerate(weights):
         if is_silent(weight):
             continue
-        said = unknowns.heard(speak([float(one == origin) for one in origins]))
+        said = unknowns.heard(speak([float(one == number) for one in range(len(weights))]))
         for name, table in unknowns.tables.items():
             worth = weight.to(said[name]) if isinstance(weight, Tensor) else weight
             found = worth * table.limited(said[name], clip)

@@ -102,7 +102,6 @@ class Problem:
             self.unknowns,
             lambda weights: self.messages(marginals, weights)[1],
             self.weights,
-            range(len(self.weights)),
             self.clip,
         )
         return said or self.messages(marginals, self.weights)[1]

@@ -14,13 +14,10 @@ from herbrand.language.syntax import (
     And,
     Comparison,
     Formula,
-    Hard,
     Not,
     Or,
-    Statement,
     Theory,
     Truth,
-    WeightedFormula,
     Xor,
 )
 from herbrand.program.lower import lower
@@ -32,23 +29,13 @@ MOST_CLAUSES = 10_000
 Clause = frozenset[tuple[Formula, bool]]
 
 
-def with_independent_clauses(program: Program) -> tuple[Program, tuple[int, ...]]:
-    """The program with clauses for formulas, and for each of its weights which one it was before."""
-    statements: list[Statement] = []
-    origins: list[int] = []
-    weight = 0
-    for statement in program.statements:
-        if not isinstance(statement, WeightedFormula):
-            statements.append(statement)
-            continue
-        if isinstance(statement.weight, Hard):
-            statements.append(statement)
-            continue
-        for clause in clauses(statement.formula):
-            statements.append(WeightedFormula(statement.weight, clause, statement.where, span=statement.span))
-            origins.append(weight)
-        weight += 1
-    return lower(Theory(tuple(statements)), program.signature, program.facts), tuple(origins)
+def with_independent_clauses(program: Program) -> Program:
+    """The program with clauses for formulas: each counts once for each grounding of its formula.
+
+    Weights stay those of the formulas; a clause without some of the formula's variables counts as often as
+    the others.
+    """
+    return lower(Theory(program.statements), program.signature, program.facts, clauses)
 
 
 def clauses(formula: Formula) -> Iterator[Formula]:
