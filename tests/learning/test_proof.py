@@ -273,3 +273,15 @@ def test_from_the_command_line(tmp_path: Path, herbrand: Callable[..., Outcome])
     assert json.loads(answers.out)["answers"][0]["weight"] == told["weights"][1]["weight"]
     refused = herbrand("learn", path, "--method", "proof", "--loss", "margins")
     assert refused.status == 1 and "margin" in refused.err
+
+
+def test_right_answers_are_not_written_back() -> None:
+    """As facts of the theory they would add 1 to their own answers."""
+    rules = "p(x, y) :- e(x, y) @ ?\np(x, y) :- e(x, z), e(z, y) @ ?\n"
+    facts = 'e("a", "b")\ne("b", "c")\n'
+    stated = hb.parse(rules + facts + 'p("a", "b")\np("b", "c")')
+    tables = hb.Model(hb.parse(rules + facts), {"p": [("a", "b"), ("b", "c")]})
+    found, other = (model.learn(method="proof", l2=0.1) for model in (hb.Model(stated), tables))
+    assert found.text == other.text and 'e("a", "b")' in found.text and 'p("a", "b")' not in found.text
+    (answer,) = hb.Model(found.theory).query('p("a", "b")').rows()
+    assert answer.weight == pytest.approx(found.weights[0].weight)

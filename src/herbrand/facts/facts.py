@@ -36,6 +36,10 @@ class Facts:
         object.__setattr__(self, "domains", MappingProxyType(dict(self.domains)))
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
+    def __reduce__(self) -> tuple[type[Facts], tuple[dict[str, Domain], dict[str, FactTable]]]:
+        """What pickle makes it of again: read-only views of dictionaries cannot be pickled."""
+        return Facts, (dict(self.domains), dict(self.tables))
+
     def domain(self, type_name: str) -> Domain:
         return _named(self.domains, type_name, "type")
 

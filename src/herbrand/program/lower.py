@@ -127,8 +127,8 @@ class _Lowering:
         by = statement.weight.by if isinstance(statement.weight, Learned) else ()
         constants = self.facts.domains
         for case in expanded(formula, statement.where, by, types, self.signature, constants):
-            whole = self.parts is None or weight is None
-            for part in (case.formula,) if whole else self.parts(case.formula):
+            split = None if weight is None else self.parts
+            for part in (case.formula,) if split is None else split(case.formula):
                 scope = _Scope(self, types, case.where, number, self.formulas)
                 self.formulas += 1
                 arguments = tuple(

@@ -20,6 +20,10 @@ class Workspace(threading.local):
     def __init__(self) -> None:
         self._spaces: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        """A copy starts with arrays of its own."""
+        return Workspace, ()
+
     def of(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         """Marks [width] and their base [1]."""
         if width not in self._spaces:

@@ -72,7 +72,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         "weights": len(weights),
     }
     status = Status(status.converged, status.iterations, time.perf_counter() - began, status.advice)
-    return Learning("proof", _written(theory, weights), status, tuple(_listed(weights)), metrics)
+    return Learning("proof", _written(theory, weights, targets), status, tuple(_listed(weights)), metrics)
 
 
 def _targets(theory: Theory, signature: Signature, facts: Facts, aim: Aim) -> tuple[str, ...]:
@@ -148,14 +148,19 @@ def _listed(weights: RuleWeights) -> Iterator[LearnedWeight]:
             yield LearnedWeight(show_atom(name, row), {}, weight)
 
 
-def _written(theory: Theory, weights: RuleWeights) -> Theory:
-    """Numbers in place of the rules' question marks, and every learned fact with its weight."""
+def _written(theory: Theory, weights: RuleWeights, targets: Sequence[str]) -> Theory:
+    """Numbers in place of the rules' question marks, and every learned fact with its weight.
+
+    The targets' facts are left out: they are the right answers that were learned from, hidden while the rules
+    were trained, and each would add a proof of itself to what the rules answer.
+    """
+    left_out = {*weights.predicates, *targets}
     numbers = iter([weight for _, weight in weights.rule_weights()])
     kept: list[Statement] = []
     for statement in theory.statements:
         if isinstance(statement, Rule) and isinstance(statement.weight, Learned):
             kept.append(replace(statement, weight=next(numbers)))
-        elif not (isinstance(statement, FactRows) and statement.predicate in weights.predicates):
+        elif not (isinstance(statement, FactRows) and statement.predicate in left_out):
             kept.append(statement)
     for name, tensor in weights.facts().items():
         kept.append(FactRows(name, weights.rows(name), len(tensor), "weighted", tuple(tensor.tolist())))
