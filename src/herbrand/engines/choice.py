@@ -18,7 +18,7 @@ from herbrand.errors import BudgetError, HerbrandError, Mistake
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
-AT_ONCE = 1e6
+AT_ONCE = 1e7
 """Operations: nobody waits for them, so that no other engine need be asked."""
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""

@@ -24,7 +24,8 @@ from herbrand.engines.belief.engine import State as GroundState
 from herbrand.engines.belief.refuted import contradiction
 from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings, Support
-from herbrand.engines.lifted.problem import Problem, Solution
+from herbrand.engines.lifted.costs import clamps
+from herbrand.engines.lifted.problem import Problem, Solution, problem_of
 from herbrand.engines.lifted.shares import Shares
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
@@ -43,6 +44,8 @@ SCHEDULE = Schedule.sequential
 STARTS = 2
 ROUNDS_A_START = 300
 EXPECTED_ROUNDS = 50
+MOST_ESTIMATED = 1e7
+"""Operations: where counting takes more, an estimate is told from shapes, and nothing is counted for it."""
 AT_REST = 1e-10
 """Regions without cycles are exact once they agree; until then they go on."""
 
@@ -124,6 +127,9 @@ class Regions:
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
+            dear = self._dear(program, question)
+            if dear is not None:
+                return dear
             state = self.start(program, question)
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
@@ -140,9 +146,25 @@ class Regions:
         )
         if any(part.propagation.counts.layout is None for part in state.parts):
             detail += "; formulas too large for that take some constants at a time"
-        operations = EXPECTED_ROUNDS * self.starts * sum(size.operations for size in sizes)
+        operations = sum(
+            size.making * (1 + read) + EXPECTED_ROUNDS * self._starts(part) * size.operations
+            for part, size, read in zip(state.parts, sizes, _clamps(state, question), strict=True)
+        )
         memory = sum(size.bytes for size in sizes)
-        return Support(True, "", operations, memory, state, _guarantee(state), detail)
+        return Support(True, "", operations, memory, state, self._guarantee(state), detail)
+
+    def _dear(self, program: Program, question: Question) -> Support | None:
+        """What counting costs, where that alone is too much to be done for an estimate."""
+        refuse_what_is_no_marginal(question, self.name)
+        if not self.lift:
+            return None
+        try:
+            cost = self._construction.counting(problem_of(program, Evidence(program)))
+        except NotLiftableError:
+            return None
+        if cost.operations <= MOST_ESTIMATED:
+            return None
+        return Support(True, "", cost.operations, cost.bytes, detail="regions are made when it runs")
 
     def start(self, program: Program, question: Question) -> State:
         refuse_what_is_no_marginal(question, self.name)
@@ -192,7 +214,7 @@ class Regions:
             told = status.advice or _fell_back(state.reason)
             return replace(self._ground.read(state.ground, replace(status, advice=told)), engine=self.name)
         solution = self._solution(state)
-        exact = _guarantee(state) is Guarantee.EXACT and status.converged
+        exact = self._guarantee(state) is Guarantee.EXACT and status.converged
         return Marginals(
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
@@ -213,7 +235,7 @@ class Regions:
         solution = self._solution(state)
         best = [self._best(runs) for runs in state.runs]
         believed = [Beliefs(run.propagation, run.messages) for run in best]
-        guarantee = _guarantee(state) if status.converged else Guarantee.APPROXIMATION
+        guarantee = self._guarantee(state) if status.converged else Guarantee.APPROXIMATION
         return explained(asked, solution, believed, guarantee, self.name)
 
     def _begun(self, part: Part) -> tuple[Run, ...]:
@@ -254,6 +276,11 @@ class Regions:
             return min(runs, key=lambda run: run.moved)
         return max(at_rest, key=lambda run: run.propagation.free_energy(run.messages))
 
+    def _guarantee(self, state: State) -> Guarantee:
+        """Of the regions that the answer is read from, which may be gentler ones than the first."""
+        acyclic = all(self._best(runs).propagation.graph.acyclic for runs in state.runs)
+        return Guarantee.EXACT if acyclic else Guarantee.APPROXIMATION
+
     def _without(self, state: State, part: int) -> State:
         """Without a part that messages have found impossible."""
         assert state.problem is not None
@@ -289,9 +316,12 @@ class Regions:
             )
 
 
-def _guarantee(state: State) -> Guarantee:
-    acyclic = all(part.propagation.graph.acyclic for part in state.parts)
-    return Guarantee.EXACT if acyclic else Guarantee.APPROXIMATION
+def _clamps(state: State, question: Question) -> list[int]:
+    """For each part how many times counts are listed again to read what is asked."""
+    assert state.problem is not None
+    signature = state.problem.evidence.program.signature
+    asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
+    return [clamps(part.summation, asked) for part in state.parts]
 
 
 def _structure(name: str) -> dict[str, bool]:

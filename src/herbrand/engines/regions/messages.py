@@ -23,6 +23,9 @@ from herbrand.engines.regions.wide import WideCluster
 Ways = Sequence[np.ndarray | None]
 """Along each axis of a table how it is carried to more elements; none, where no axis is."""
 
+DIGITS = 1e-4
+"""Logarithms beyond 1 / this are compared by their digits: sums of such numbers are rounded."""
+
 Messages = tuple[np.ndarray, ...]
 """Of each edge, over the child's table, in log space; the largest entry is 0."""
 
@@ -133,7 +136,7 @@ class Propagation:
         return normalised(rows)
 
     def round(self, messages: Messages, damping: float) -> tuple[Messages, float]:
-        """All messages anew at once, and by how much parents and children disagreed in a probability."""
+        """All messages anew at once, and by how much parents and children disagreed (:func:`apart`)."""
         moved, fresh = 0.0, []
         for (parent, child), message in zip(self.graph.edges, messages, strict=True):
             told = self.told(parent, self.graph.regions[child], messages)
@@ -207,5 +210,13 @@ def corrected(
     possible = (told > -np.inf) & (here > -np.inf)
     new = np.full(message.shape, -np.inf)
     new[possible] = message[possible] + (1 - damping) * (told[possible] - here[possible])
-    gap = float(np.abs(np.exp(told) - np.exp(here)).max())
-    return new - new.max(initial=-np.inf) if possible.any() else new, gap
+    return new - new.max(initial=-np.inf) if possible.any() else new, apart(told, here)
+
+
+def apart(told: np.ndarray, here: np.ndarray) -> float:
+    """The largest difference in a probability or, what says more, in the logarithm of one, as far as digits
+    go: counts that are improbable to both may become the likely ones once other regions are heard, so that
+    two regions that agree but for them are not at rest. ``nan`` where nothing is possible."""
+    possible = (told > -np.inf) & (here > -np.inf)
+    logs = np.abs(told[possible] - here[possible]) / np.maximum(1.0, DIGITS * np.abs(told[possible]))
+    return float(np.maximum(np.abs(np.exp(told) - np.exp(here)).max(), logs.max(initial=0.0)))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from herbrand.contraction.memory import budget, readable
-from herbrand.engines.lifted.costs import axes_of, largest_table
+from herbrand.engines.lifted.costs import Cost, axes_of, largest_table
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.terms import NotLiftableError
@@ -41,11 +41,13 @@ class TooLargeError(NotLiftableError):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One summation and its regions; ``gentler`` ones are for where these do not come to rest."""
+    """One summation and its regions; ``gentler`` ones are for where these do not come to rest. ``making``:
+    what it costs to list the counts of its variables, with the ways to have each."""
 
     summation: Summation
     propagation: Propagation
     gentler: tuple[Propagation, ...]
+    making: Cost
 
     def believed(self, run: Run) -> Believed | BelievedApart:
         """What stands for the summation where probabilities are looked up."""
@@ -83,12 +85,24 @@ class Construction:
             except NotLiftableError:
                 raise reason from None
 
+    def counting(self, problem: Problem) -> Cost:
+        """What counting alone costs, told from shapes before any count is listed; or
+        :class:`TooLargeError`."""
+        costs = [self._affordable(s)[1] for s in problem.summations if not s.impossible]
+        return Cost(sum(cost.operations for cost in costs), sum(cost.bytes for cost in costs))
+
+    def _affordable(self, summation: Summation) -> tuple[float, Cost]:
+        """The entries of the largest table of a formula and the cost of counting, or
+        :class:`TooLargeError`."""
+        rows, cost = axes_of(summation)
+        largest = largest_table(summation, rows, COST if self.cost is None else self.cost)
+        self._refuse(largest, cost.bytes)
+        return largest, cost
+
     def _counted(self, summation: Summation) -> Part:
         """The regions of a summation, or :class:`TooLargeError`."""
-        rows, cost = axes_of(summation)
+        largest, cost = self._affordable(summation)
         allowed = COST if self.cost is None else self.cost
-        largest = largest_table(summation, rows, allowed)
-        self._refuse(largest, cost.bytes)
         graph = count_graph(summation, allowed)
         formulas = one_a_formula(graph)
         together = sum(map(graph.made, formulas))
@@ -97,7 +111,7 @@ class Construction:
         ladder = [(clusters, True), (formulas, True), (clusters, False)]
         if graph.wide:  # such clusters tell of one variable at a time
             ladder = [(clusters, False), (formulas, False)]
-        return self._laddered(summation, graph, ladder)
+        return self._laddered(summation, graph, ladder, cost)
 
     def _grounded(self, summation: Summation) -> Part:
         """The regions of a summation that take some constants at a time where all are too many."""
@@ -108,15 +122,20 @@ class Construction:
         self._refuse(0, together * BYTES_A_NUMBER * TABLES_AT_ONCE)
         most = self._most(0, len(formulas))
         clusters = merged(graph, formulas, most) if self.merge else formulas
-        part = self._laddered(summation, graph, [(clusters, True)])
+        making = Cost(together, together * BYTES_A_NUMBER)
+        part = self._laddered(summation, graph, [(clusters, True)], making)
         if part.propagation.graph.acyclic:
             return part
         # What copies share of several variables at once counts so often, with either sign, that messages
         # about it run away: only single variables are shared.
-        return self._laddered(summation, graph, [(clusters, False), (formulas, False)])
+        return self._laddered(summation, graph, [(clusters, False), (formulas, False)], making)
 
     def _laddered(
-        self, summation: Summation, counts: CountGraph, ladder: Sequence[tuple[Sequence[Region], bool]]
+        self,
+        summation: Summation,
+        counts: CountGraph,
+        ladder: Sequence[tuple[Sequence[Region], bool]],
+        making: Cost,
     ) -> Part:
         """Regions of these clusters, that share all they have in common or each variable by itself; the first
         ones are tried first."""
@@ -126,7 +145,7 @@ class Construction:
             Propagation(counts, region_graph(outer, counts.elements, counts.parts, singles, deep))
             for outer, deep in steps
         )
-        return Part(summation, first, tuple(gentler))
+        return Part(summation, first, tuple(gentler), making)
 
     def _most(self, largest: float, clusters: int) -> float:
         """How large a merged cluster may be, so that memory holds as many."""
@@ -148,19 +167,22 @@ class Construction:
 
 @dataclass(frozen=True)
 class Size:
-    """Of a part: the largest table, the operations of a round, and the bytes of all tables."""
+    """Of a part: the largest table, the operations of counting and of a round, and the bytes of it all."""
 
     entries: float
+    making: float
     operations: float
     bytes: float
 
 
 def size_of(part: Part) -> Size:
+    """What its plan costs: counts are listed once, tables are made of them, and messages go between these."""
     graph = part.propagation.graph
     entries = [part.propagation.entries(number) for number in range(len(graph.regions))]
     told = sum(
         (entries[parent] + entries[child]) * (1 + len(graph.entering[parent]))
         for parent, child in graph.edges
     )
-    most = max(entries, default=0)
-    return Size(most, told + most, 2 * BYTES_A_NUMBER * sum(entries))
+    most, every = max(entries, default=0), sum(entries)
+    needed = part.making.bytes + 2 * BYTES_A_NUMBER * every
+    return Size(most, part.making.operations + every, told + most, needed)

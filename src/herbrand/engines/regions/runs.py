@@ -53,10 +53,10 @@ def first_messages(propagation: Propagation, dice: np.random.Generator | None) -
 
 
 def begun(propagation: Propagation, damping: float | None, dice: np.random.Generator | None) -> Run:
-    """A run from first messages. Without cycles nothing need be damped; on two levels damping only slows down
-    what comes to rest anyway, and is raised where it does not."""
+    """A run from first messages. On two levels damping only slows down what comes to rest anyway, and is
+    raised where it does not; on more, undamped messages may swing for ever, be clusters a tree or not."""
     if damping is None:
-        damping = 0.0 if propagation.graph.acyclic or propagation.graph.flat else DAMPING
+        damping = 0.0 if propagation.graph.flat else DAMPING
     return Run(propagation, first_messages(propagation, dice), damping)
 
 
