@@ -307,10 +307,9 @@ class Model:
         ``apart``: what is given conditions, and is not among the facts."""
         key = (engine, given, apart and bool(given))
         if key not in self._queried:
-            signature, facts, evidence = self._knowledge.facts_apart(given)
-            if not apart and given:
-                signature, facts = self._knowledge.facts(given)
-            self._queried[key] = engine.of(self._knowledge.rules, signature, facts, evidence)
+            knowledge = self._knowledge
+            facts = knowledge.facts_apart(given) if key[-1] else knowledge.facts(given)
+            self._queried[key] = engine.of(knowledge.rules, *facts, knowledge.evidence(given))
         return self._queried[key]
 
     def learn(

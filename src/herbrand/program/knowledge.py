@@ -148,10 +148,10 @@ class Knowledge:
         rows, signature = self._with(given)
         return self._loaded(rows, signature, open=self.open, closed=self.closed)
 
-    def facts_apart(self, given: Sequence[str]) -> tuple[Signature, Facts, tuple[FactRows, ...]]:
-        """The same with what is ``given`` as true or false apart, over domains that have its constants."""
+    def facts_apart(self, given: Sequence[str]) -> tuple[Signature, Facts]:
+        """The same without what is ``given`` as true or false, over domains that have its constants."""
         rows, signature = self._with(given)
-        evidence = tuple(row for row in rows if row.kind in ("true", "false"))
+        evidence = self.evidence(given)
         mentioned = {name: list(values) for name, values in signature.mentioned.items()}
         for row in evidence:
             for name, column in zip(
@@ -159,8 +159,12 @@ class Knowledge:
             ):
                 mentioned.setdefault(name, []).extend(column)
         others = [row for row in rows if row not in evidence]
-        loaded = self._loaded(others, signature, open=self.open, closed=self.closed, mentioned=mentioned)
-        return *loaded, evidence
+        return self._loaded(others, signature, open=self.open, closed=self.closed, mentioned=mentioned)
+
+    @staticmethod
+    def evidence(given: Sequence[str]) -> tuple[FactRows, ...]:
+        """What is given as true or false."""
+        return tuple(row for row in map(parse_literal, given) if row.kind in ("true", "false"))
 
     def open_facts(self, more: Sequence[FactSource] = ()) -> tuple[Signature, Facts]:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""

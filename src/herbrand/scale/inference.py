@@ -36,6 +36,7 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.settings import settings_from as learning_settings
+from herbrand.program.knowledge import Knowledge
 from herbrand.program.lower import lower
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
 from herbrand.program.question import named_predicates, queried_predicates, read_question
@@ -144,8 +145,7 @@ class StoredModel:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.memory) as database:
             signature, facts = self._facts(database, frozenset(), given, False)
-            evidence = tuple(row for row in map(parse_literal, given) if row.kind in ("true", "false"))
-            rules = StoredRules.of(self.theory.rules, signature, facts, evidence)
+            rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
             return rules.ask(goal, request) if isinstance(goal, str) else rules.ask_all(list(goal), request)
 
     def bound(

@@ -37,9 +37,6 @@ def probabilities(program: GroundProgram, roots: Sequence[Node]) -> list[float]:
     functions.make([*observed, *roots])
     evidence = [functions.of_evidence(part) for part in program.observed]
     parts = _connected(diagrams, [part for part in evidence if part.function != TRUE])
-    for part in parts:
-        if part.function == FALSE:
-            raise _contradiction(diagrams, part.members)
     return [_conditional(diagrams, functions.known[root], parts, variables.chances) for root in roots]
 
 
@@ -156,26 +153,30 @@ class _Functions:
         return found
 
 
-def _connected(diagrams: Diagrams, evidence: Sequence[_Known]) -> list[_Part]:
-    """The evidence in parts that share no variable, so that what is far away from a query cancels."""
-    parts: list[_Part] = []
+def _connected(diagrams: Diagrams, evidence: Sequence[_Known]) -> dict[int, _Part]:
+    """The part of each variable: evidence in parts that share none, so that what is far away from a query
+    cancels. Raises where a part holds in no world."""
+    part_of: dict[int, _Part] = {}
     for known in evidence:
-        function, variables, members = known.function, diagrams.variables(known.function), (known,)
-        near = [part for part in parts if part.variables & variables]
-        for part in near:
+        variables = diagrams.variables(known.function)
+        near = {id(part_of[v]): part_of[v] for v in variables if v in part_of}
+        function, members = known.function, (known,)
+        for part in near.values():
             function = diagrams.both(part.function, function)
             variables, members = variables | part.variables, (*part.members, *members)
-        parts = [part for part in parts if part not in near]
-        parts.append(_Part(function, variables, members))
-    return parts
+        if function == FALSE:
+            raise _contradiction(diagrams, members)
+        part_of.update(dict.fromkeys(variables, _Part(function, variables, members)))
+    return part_of
 
 
-def _conditional(diagrams: Diagrams, root: int, parts: Sequence[_Part], chances: Sequence[float]) -> float:
-    asked = diagrams.variables(root)
+def _conditional(
+    diagrams: Diagrams, root: int, part_of: Mapping[int, _Part], chances: Sequence[float]
+) -> float:
+    parts = {id(part_of[v]): part_of[v] for v in sorted(diagrams.variables(root)) if v in part_of}
     evidence = TRUE
-    for part in parts:
-        if part.variables & asked:
-            evidence = diagrams.both(evidence, part.function)
+    for part in parts.values():
+        evidence = diagrams.both(evidence, part.function)
     total = diagrams.probability(evidence, chances)
     if total < LEAST:
         raise UnsupportedError(
@@ -195,7 +196,10 @@ def _contradiction(diagrams: Diagrams, members: Sequence[_Known]) -> Contradicti
         if function == FALSE:
             left.remove(known)
     shown = " and ".join(known.text for known in left)
-    return ContradictionError(
-        f"the evidence has probability 0: {shown}",
-        hint="a fact of what rules derive is evidence, and the rules must allow it",
-    )
+    hint = "give other evidence"
+    if len(left) == 1:
+        hint = (
+            "a fact of what rules derive is evidence, so some proof must be possible; what needs none is a "
+            "fact of a predicate of its own, from which a rule derives"
+        )
+    return ContradictionError(f"the evidence has probability 0: {shown}", hint=hint)

@@ -196,9 +196,15 @@ class Proof:
     def _refuse_evidence(self, clause: Clause, request: Request) -> None:
         """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
         refuse_given(self.given, self.program, request.algebra)
-        for name in self.program.reached([clause]):
-            if self.program.is_derived(name) and len(self.program.facts.tables[name].false):
+        if self._stated_false:
+            for name in self._stated_false & self.program.reached([clause]):
                 self._refuse_denied(name, request)
+
+    @cached_property
+    def _stated_false(self) -> set[str]:
+        """The derived predicates with false facts."""
+        tables = self.program.facts.tables
+        return {name for name in self.program.clauses if len(tables[name].false)}
 
     def _refuse_denied(self, name: str, request: Request) -> None:
         """Raise where something has a proof that is stated to be false."""
