@@ -67,7 +67,7 @@ def test_representations() -> None:
     assert repr(answer) == 'exact marginals\natom    probability\np("a")       0.7311'
     assert answer._repr_html_().count("<tr>") == len(answer) + 1
     frame = answer.to_pandas()
-    assert list(frame.columns) == ["atom", "predicate", "arguments", "probability", "value"]
+    assert list(frame.columns) == ["atom", "predicate", "argument_1", "probability", "value"]
     assert answer.to_polars().height == 1
     assert answer.to_dict()["marginals"][0]["atom"] == 'p("a")'
     with pytest.raises(KeyError, match="is not among the answers"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from herbrand.answers.bounds import Bounds
@@ -26,6 +27,7 @@ from herbrand.engines.registry import query_engine
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.drawing import drawn
+from herbrand.language.files import Paths, read
 from herbrand.language.parse import is_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -64,6 +66,7 @@ class _Settled:
 class Model:
     """What a theory means over given facts. Facts are read when first needed, and once.
 
+    ``theory``: a theory, or the paths of theory files.
     ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate.
     ``open`` and ``closed`` override the world assumption of predicates; ``header`` says whether text tables
     have one. ``on``: a database that holds the facts and runs ``infer``, such as ``duckdb:world.duckdb``.
@@ -71,7 +74,7 @@ class Model:
 
     def __init__(
         self,
-        theory: Theory,
+        theory: Theory | Paths,
         facts: Any = None,
         *,
         open: Texts = (),
@@ -82,7 +85,13 @@ class Model:
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
         self._knowledge = Knowledge(
-            theory, facts, open=open, closed=closed, header=header, ignored=ignore, progress=progress
+            _theory_of(theory),
+            facts,
+            open=open,
+            closed=closed,
+            header=header,
+            ignored=ignore,
+            progress=progress,
         )
         self._on = on
         self._progress = progress
@@ -406,6 +415,18 @@ class Model:
     def _program(self, given: Sequence[str] = (), queried: Collection[str] = ()) -> Program:
         self._refuse_on()
         return self._knowledge.program(given, queried)
+
+
+def _theory_of(theory: Any) -> Theory:
+    if isinstance(theory, Theory):
+        return theory
+    several = theory if isinstance(theory, list | tuple) else [theory]
+    if not several or not all(isinstance(path, str | PathLike) for path in several):
+        raise UnsupportedError(
+            f"a model is made of a theory or of theory files, not of {type(theory).__name__}",
+            hint="hb.parse(text) and hb.read(file) give theories",
+        )
+    return read(several)
 
 
 def _scratch() -> Any:

@@ -88,6 +88,10 @@ class Bindings(Sheet):
             raise KeyError(f"an answer has {len(self.variables)} constants, not {len(wanted)}")
         return self._weight_of.get(wanted, 0.0)
 
+    def __contains__(self, values: Value | tuple[Value, ...]) -> bool:
+        """Whether there is an answer with these constants."""
+        return (values if isinstance(values, tuple) else (values,)) in self._weight_of
+
     @property
     def weight(self) -> float:
         """The sum of all weights; of a query without variables, its weight."""

@@ -109,6 +109,11 @@ class Bounds(Sheet):
                 return Interval(text, *ends, bool(self.certified[at]), gap)
         raise KeyError(f"{query} is not among the answers")
 
+    def __contains__(self, query: object) -> bool:
+        """Whether a query, with or without ``P( )``, is among the answers."""
+        inner = query[2:-1] if isinstance(query, str) and query.startswith("P(") else query
+        return query in self._position or inner in self._position
+
     @cached_property
     def _position(self) -> dict[str, int]:
         return {query: at for at, query in enumerate(self.queries)}

@@ -169,6 +169,9 @@ class IntervalExplanation:
     def ends(self) -> tuple[Explanation, ...]:
         return self.lower, self.upper
 
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.ends)
+
     def top(self, count: int) -> IntervalExplanation:
         """The ``count`` heaviest reasons of each end."""
         return IntervalExplanation(self.lower.top(count), self.upper.top(count))

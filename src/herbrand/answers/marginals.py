@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from herbrand.answers.argument_columns import argument_columns, argument_kinds, constant_array, kind_of
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
@@ -106,9 +107,17 @@ class AtomTable(Sheet):
         return ((0.0, p) for p in self.reported_probabilities.tolist())
 
     def to_arrow(self) -> pa.Table:
-        """Columns atom and probability."""
-        texts = [row.text for row in self.rows()]
-        return pa.table({"atom": pa.array(texts, pa.string()), "probability": self.reported_probabilities})
+        """Columns atom, argument_1 and so on, probability; of a many-valued predicate value too."""
+        rows = list(self.rows())
+        columns: dict[str, Any] = {"atom": pa.array([row.text for row in rows], pa.string())}
+        columns |= argument_columns([row.arguments for row in rows], argument_kinds([self.columns]))
+        columns["probability"] = self.reported_probabilities
+        if self.values is not None:
+            columns["value"] = constant_array([row.value for row in rows], kind_of(self.values))
+        return pa.table(columns)
+
+    def __contains__(self, arguments: Value | tuple[Value, ...]) -> bool:
+        return (arguments if isinstance(arguments, tuple) else (arguments,)) in self._position
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +186,10 @@ class Marginals(Sheet):
             return self._by_text[name]
         raise KeyError(f"{name} is not among the answers")
 
+    def __contains__(self, name: object) -> bool:
+        """Whether there are rows of a predicate, of an atom or of a queried formula."""
+        return any(table.predicate == name and len(table) for table in self.tables) or name in self._by_text
+
     @cached_property
     def _by_text(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -203,7 +216,9 @@ class Marginals(Sheet):
         chosen: dict[int, list[int]] = {}
         for _, table, index in kept:
             chosen.setdefault(table, []).append(index)
-        tables = tuple(table.only(np.array(chosen[t])) for t, table in enumerate(self.tables) if t in chosen)
+        tables = tuple(
+            table.only(np.array(chosen.get(t, []), np.int64)) for t, table in enumerate(self.tables)
+        )
         formulas = tuple(self.formulas[i] for i in chosen.get(len(self.tables), []))
         return replace(self, tables=tables, formulas=formulas, heaviest_first=top is not None)
 
@@ -227,19 +242,17 @@ class Marginals(Sheet):
         return told | {"marginals": [row.to_dict() for row in self.rows()]}
 
     def to_arrow(self) -> pa.Table:
-        """Columns atom, predicate, arguments (as text), probability, value (as text)."""
+        """Columns atom, predicate, argument_1 and so on, probability, value."""
         rows = list(self.rows())
+        arguments = argument_kinds([table.columns for table in self.tables])
+        values = kind_of(chain.from_iterable(table.values or () for table in self.tables))
         return pa.table(
             {
                 "atom": pa.array([row.atom for row in rows], pa.string()),
                 "predicate": pa.array([row.predicate for row in rows], pa.string()),
-                "arguments": pa.array(
-                    [[str(a) for a in row.arguments] for row in rows], pa.list_(pa.string())
-                ),
+                **argument_columns([row.arguments for row in rows], arguments),
                 "probability": pa.array([row.probability for row in rows], pa.float64()),
-                "value": pa.array(
-                    [None if row.value is None else str(row.value) for row in rows], pa.string()
-                ),
+                "value": constant_array([row.value for row in rows], values),
             }
         )
 

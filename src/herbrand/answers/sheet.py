@@ -23,7 +23,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from herbrand.answers.columns import aligned
 
@@ -62,6 +62,13 @@ class Sheet:
 
     @abstractmethod
     def __len__(self) -> int: ...
+
+    def rows(self) -> Iterator[Any]:
+        """Each row as a value: as it is shown, where there is nothing better."""
+        return self.cells()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.rows()
 
     def spans(self) -> Iterator[tuple[float, float]] | None:
         """For each row where its bar begins and ends, from 0 to 1; ``None`` draws none."""

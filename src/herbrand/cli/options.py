@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -72,6 +73,15 @@ Query = Annotated[
 EngineName = Annotated[str, typer.Option("--engine", metavar="NAME", help="Which engine runs it.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Equal seeds give equal results.")]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How results are written.")]
+ChosenFormat = Annotated[
+    Format | None, typer.Option("--format", help="How results are written; else the ending of -o decides.")
+]
+_BY_ENDING = {
+    ".json": Format.json,
+    ".csv": Format.csv,
+    ".parquet": Format.parquet,
+    ".pq": Format.parquet,
+}
 
 
 def writable(path: str | None) -> str | None:
@@ -187,5 +197,11 @@ class Stepped(Limited):
 class Written:
     """Where a result goes, and how."""
 
-    format: OutputFormat = Format.table
+    format: ChosenFormat = None
     output: Output = None
+
+    @property
+    def chosen(self) -> Format:
+        """What is asked for, or what the ending of the file says; else a table."""
+        ending = "" if self.output is None else Path(self.output).suffix.lower()
+        return self.format or _BY_ENDING.get(ending, Format.table)

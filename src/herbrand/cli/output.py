@@ -52,7 +52,7 @@ def write_result(
     to_arrow: Callable[[], pa.Table],
 ) -> None:
     """A result in the chosen format, to a file or to standard output."""
-    format, output = written.format, written.output
+    format, output = written.chosen, written.output
     match format:
         case Format.json:
             write_text(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False) + "\n", output)
@@ -83,16 +83,7 @@ def _encoder(format: Format, table: pa.Table) -> Callable[[IO[bytes]], object]:
     if format is Format.csv:
         import pyarrow.csv  # only here
 
-        flat = (
-            table.set_column(
-                table.schema.get_field_index("arguments"),
-                "arguments",
-                [[" ".join(row.as_py()) for row in table["arguments"]]],
-            )
-            if "arguments" in table.schema.names
-            else table
-        )
-        return lambda file: pyarrow.csv.write_csv(flat, file)
+        return lambda file: pyarrow.csv.write_csv(table, file)
     import pyarrow.parquet
 
     return lambda file: pyarrow.parquet.write_table(table, file)
