@@ -127,6 +127,65 @@ def check_conjunctions(count: int) -> None:
         holds(found, "x0 or x1", (max(a, c), min(Fraction(1), b + d)))
 
 
+FORMULAS = [
+    "{a}",
+    "not {a}",
+    "{a} and {b}",
+    "{a} or {b}",
+    "{a} and not {b}",
+    "{a} xor {b}",
+    "{a} and {b} or {c}",
+]
+
+
+def check_hidden_products(count: int) -> None:
+    """Sentences of any shape that independent atoms of any size satisfy: these lie within every interval."""
+    for rng, scale, other in cases(count):
+        atoms = [f"x{i}" for i in range(rng.randint(2, 4))]
+        chance = {
+            atom: Fraction(f"{rng.uniform(0.1, 0.9) * rng.choice([scale, other]):.3g}") for atom in atoms
+        }
+
+        def probability(*parts: str, chance: dict[str, Fraction] = chance) -> Fraction:
+            total = Fraction(0)
+            for case in product((False, True), repeat=len(chance)):
+                truths = dict(zip(chance, case, strict=True))
+                if all(eval(part.replace("xor", "!="), {}, truths) for part in parts):
+                    mass = Fraction(1)
+                    for atom, true in truths.items():
+                        mass *= chance[atom] if true else 1 - chance[atom]
+                    total += mass
+            return total
+
+        def drawn(rng: random.Random = rng, atoms: list[str] = atoms) -> tuple[str, str | None]:
+            names = {key: rng.choice(atoms) for key in "abc"}
+            event, given = (rng.choice(FORMULAS).format(**names) for _ in range(2))
+            return f"({event})", f"({given})" if rng.random() < 0.5 else None
+
+        def stated(event: str, given: str | None) -> Fraction | None:
+            known = Fraction(1) if given is None else probability(given)
+            return probability(event, *([given] if given else [])) / known if known else None
+
+        lines = [f"P({atom}) >= 0" for atom in atoms]
+        for event, given in [drawn() for _ in range(rng.randint(2, 5))]:
+            if (value := stated(event, given)) is not None:
+                low, high = value * rng.choice([1, 1, Fraction(1, 2), 0]), value * rng.choice([1, 1, 2])
+                # as decimals, the lower one below and the upper one above
+                ends = below(below(float(low))), min(1.0, above(above(float(high))))
+                lines.append(f"P({event}{f' | {given}' if given else ''}) in [{ends[0]!r}, {ends[1]!r}]")
+        queries = [*((atom, None) for atom in atoms), *(drawn() for _ in range(3))]
+        asked = [f"P({event} | {given})" if given else f"P({event})" for event, given in queries]
+        model = hb.Model(hb.parse("\n".join(lines)))
+        for (event, given), query in zip(queries, asked, strict=True):
+            if (value := stated(event, given)) is not None:
+                row = next(iter(model.bound(query, engine="ariel").rows()))
+                assert Fraction(row.lower) <= value <= Fraction(row.upper), (lines, query, row, float(value))
+
+
+def test_hidden_products_lie_inside() -> None:
+    check_hidden_products(40)
+
+
 def test_tables_hold_their_closed_forms() -> None:
     check_tables(150)
 
@@ -144,6 +203,7 @@ def test_many_closed_forms_are_held() -> None:
     check_tables(3000)
     check_rare_evidence(1500)
     check_conjunctions(800)
+    check_hidden_products(1500)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -237,3 +237,12 @@ def test_certain_features_settle_the_class_or_contradict_each_other() -> None:
     assert star.posterior({0: True, 1: True}) == (0.0, 1.0)  # impossible with the class and without it
     assert star.term((0, False)) == pytest.approx((math.log(0.6), math.log(0.7)))
     assert star.term((0, True)) == (math.inf, math.inf)
+
+
+def test_an_end_without_limit_takes_nothing_from_the_other() -> None:
+    """A feature that may be impossible where the class fails: only the upper end is lost."""
+    star = Star((0.2, 0.4), {0: (0.3, 0.4)}, {0: (0.0, 0.1)})
+    low, high = star.posterior({0: True}) or (0.0, 0.0)
+    assert low == pytest.approx(0.2 * 0.3 / (0.2 * 0.3 + 0.8 * 0.1)) and high == 1.0
+    low, high = Star((0.2, 0.4), {0: (0.0, 0.4)}, {0: (0.1, 0.2)}).posterior({0: True}) or (1.0, 1.0)
+    assert low == 0.0 and high == pytest.approx(0.4 * 0.4 / (0.4 * 0.4 + 0.6 * 0.1))

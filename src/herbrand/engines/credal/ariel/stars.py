@@ -57,7 +57,7 @@ class Star:
                 return None
             ends = found
         low, high = ends[0] + rest[0], ends[1] + rest[1]
-        return chances_of(lowered(low, low, *ends, *rest), raised(high, high, *ends, *rest))
+        return chances_of(lowered(low, low, ends[0], rest[0]), raised(high, high, ends[1], rest[1]))
 
     def term(self, literal: Literal) -> Interval:
         """The interval of the log-likelihood ratio of an observation."""
