@@ -220,3 +220,18 @@ def test_a_linear_program_that_has_no_point_with_its_condition_says_so(
     monkeypatch.setattr(interval, "_solved", seems)
     with pytest.raises(interval.ImpossibleConditionError):
         ends_of(part, query, Clock(most=20))
+
+
+def test_features_as_evidence_are_answered_by_messages() -> None:
+    """Four ordinary features together are rarer than 1e-12; formulas are bounded by their literals."""
+    rows = [f"P(f{i} | y) in [0.001, 0.002]\nP(f{i} | not y) in [0.0001, 0.0002]" for i in range(4)]
+    model = hb.Model(hb.parse("P(y) in [0.01, 0.02]\n" + "\n".join(rows)))
+    given = "f1 and f2 and f3"
+    one, either, both = model.bound(
+        [f"P(y | f0 and {given})", f"P(y or f0 | {given})", f"P(y and not f0 | {given})"], engine="ariel"
+    ).rows()
+    low, high = 0.01 / 0.99 * 5**4, 0.02 / 0.98 * 20**4
+    assert (one.lower, one.upper) == pytest.approx((low / (1 + low), high / (1 + high)), rel=1e-9)
+    low, high = 0.01 / 0.99 * 5**3, 0.02 / 0.98 * 20**3
+    assert low / (1 + low) - 1e-9 <= either.lower and either.upper < 1
+    assert both.upper <= high / (1 + high) + 1e-9 and both.lower >= low / (1 + low) - 0.003

@@ -49,7 +49,7 @@ def test_a_conjunction_of_literals_is_bounded_by_its_atoms() -> None:
     assert made.interval(both, ()) == pytest.approx((0.5, 0.9), abs=1e-6)
     with_not = GroundFormula(("and", 0, ("not", 1)), (0, 2))
     assert made.interval(with_not, ()) == pytest.approx((0.4, 0.9), abs=1e-6)
-    assert made._literal(GroundFormula(("or", 0, 1), (0, 1))) == ANY
+    assert made._conjunction(GroundFormula(("or", 0, 1), (0, 1)), made.belief) == ANY
     assert made.interval(GroundFormula(("or", 0, 1), (0, 1)), ()) == pytest.approx((0.8, 1.0), abs=1e-6)
     tied = answering(text, [0.7, 0.8, 0.0], [0.9, 1.0, 0.3])
     assert tied.interval(both, ()) == pytest.approx((0.56, 0.9), abs=1e-6)
@@ -169,7 +169,7 @@ def test_a_smallest_set_is_named_whatever_else_is_near() -> None:
 
     atom = network.atoms.texts().index("c")
     found = FoundContradictionError(np.array([texts.index("P(c) <= 0.3")]), np.array([atom]))
-    told = str(contradiction_in(index, found, contradicts))
+    told = str(contradiction_in(index, found, contradicts, markov=True))
     assert "these 4 statements together" in told
     assert "P(d | c)" not in told and "P(e | a)" not in told
     with pytest.raises(ContradictionError, match="these 4 statements together"):

@@ -14,7 +14,7 @@ P(e) > 0. Every way below gives outer bounds, so all that apply are taken togeth
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,13 +26,14 @@ from herbrand.engines.credal.ariel.independence import Links, Separations, cells
 from herbrand.engines.credal.ariel.outward import UNIT, above, below, complement
 from herbrand.engines.credal.ariel.stars import Rule, Star
 from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds, lowered, raised
-from herbrand.engines.credal.shape import GroundFormula, literals_of, truth_table
+from herbrand.engines.credal.shape import GroundFormula, conjunction, literals_of, negation, truth_table
 
 CONNECTED_UP_TO = 7
 """An auxiliary factor takes in atoms that connect the named ones while it has at most so many."""
 SEVERAL = 5
 """With so many observed atoms an auxiliary factor is left out where another way answers."""
 MOST_WALKED = 2_000
+MOST_LITERALS = 4
 ANY: Interval = (0.0, 1.0)
 
 
@@ -58,12 +59,14 @@ class Answering:
             sure = float(event.shape == ("true",))
             return sure, sure
         if not given:
-            return self._meet(self._auxiliary(event, given), self._literal(event))
+            return self._meet(self._auxiliary(event, given), self._conjunction(event, self.belief))
         evidence, others = _literals(given)
         self._refuse_impossible(evidence)
         literal = literals_of(event.shape)
-        if others or literal is None or len(literal) != 1:
+        if others:
             return self._auxiliary(event, given)
+        if literal is None or len(literal) != 1:
+            return self._meet(self._auxiliary(event, given), self._by_literals(event, given))
         atom, truth = event.atoms[0], literal[0]
         if atom in evidence:
             if len(evidence) < SEVERAL:
@@ -80,12 +83,25 @@ class Answering:
         low, high = max(low for low, _ in found), min(high for _, high in found)
         return min(low, high), max(low, high)
 
-    def _literal(self, event: GroundFormula) -> Interval:
+    def _by_literals(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
+        """Bounds on a conjunction or disjunction of a few literals given something, from those of each."""
+        if not 1 < len(event.atoms) <= MOST_LITERALS:
+            return ANY
+
+        def belief(atom: int) -> Interval:
+            return self.interval(GroundFormula(0, (atom,)), given)
+
+        if isinstance(event.shape, tuple) and event.shape[0] == "or":
+            fails = conjunction([negation(part) for part in event.shape[1:]])
+            return complement(self._conjunction(GroundFormula(fails, event.atoms), belief))
+        return self._conjunction(event, belief)
+
+    def _conjunction(self, event: GroundFormula, belief: Callable[[int], Interval]) -> Interval:
         """Bounds on a conjunction of literals from those of its atoms; on anything else none."""
         literals = literals_of(event.shape)
         if literals is None:
             return ANY
-        beliefs = [self.belief(event.atoms[column]) for column in literals]
+        beliefs = [belief(event.atoms[column]) for column in literals]
         ends = [b if t else complement(b) for b, t in zip(beliefs, literals.values(), strict=True)]
         missing = [complement((low, low))[1] for low, _ in ends if low < 1.0]
         least = 1.0 - math.fsum(missing) - 2 * UNIT if missing else 1.0
