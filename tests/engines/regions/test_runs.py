@@ -21,7 +21,15 @@ from herbrand.engines.regions.engine import ROUNDS_A_START, Regions, State
 from herbrand.engines.regions.graph import choices
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.parts import Part
-from herbrand.engines.regions.runs import DAMPING, PATIENCE, Run, begun, first_messages, stepped
+from herbrand.engines.regions.runs import (
+    DAMPING,
+    PATIENCE,
+    Run,
+    begun,
+    drawn_leanings,
+    first_messages,
+    stepped,
+)
 from herbrand.engines.schedule import Schedule
 from herbrand.program.question import Question
 from tests.engines.regions.test_engine import largest_difference, loop
@@ -70,7 +78,7 @@ def cycle() -> Propagation:
 def test_damping_is_raised_where_the_residual_has_not_halved(residuals: list[float], first: float) -> None:
     """Round by round beside a plain loop: so many undamped rounds' worth of patience, then a look."""
     propagation = scripted(cycle(), residuals)
-    state = begun(propagation, first, None)
+    state = begun(propagation, first)
     damping, mark, waited = first, math.inf, 0
     for residual in residuals:
         state = stepped(state, Schedule.sequential, free=True)
@@ -85,7 +93,7 @@ def test_damping_is_raised_where_the_residual_has_not_halved(residuals: list[flo
 
 def test_damping_that_was_asked_for_is_kept() -> None:
     propagation = scripted(cycle(), [1.0])
-    state = begun(propagation, 0.3, None)
+    state = begun(propagation, 0.3)
     for _ in range(300):
         state = stepped(state, Schedule.parallel, free=False)
     assert state.damping == 0.3 and state.rounds == 300
@@ -93,7 +101,7 @@ def test_damping_that_was_asked_for_is_kept() -> None:
 
 def test_damping_never_stops_a_run() -> None:
     propagation = scripted(cycle(), [1.0])
-    state = begun(propagation, None, None)
+    state = begun(propagation, None)
     seen = set()
     for _ in range(6000):
         state = stepped(state, Schedule.sequential, free=True)
@@ -114,13 +122,13 @@ def test_patience_as_a_value() -> None:
 def test_nothing_is_damped_that_needs_none() -> None:
     """Without cycles, or on two levels; three levels with cycles start half-way."""
     tree = part_of(loop(2), Regions()).propagation
-    assert tree.graph.acyclic and begun(tree, None, None).damping == 0.0
+    assert tree.graph.acyclic and begun(tree, None).damping == 0.0
     flat = cycle()
-    assert flat.graph.flat and not flat.graph.acyclic and begun(flat, None, None).damping == 0.0
-    assert begun(tree, 0.7, None).damping == begun(flat, 0.7, None).damping == 0.7
+    assert flat.graph.flat and not flat.graph.acyclic and begun(flat, None).damping == 0.0
+    assert begun(tree, 0.7).damping == begun(flat, 0.7).damping == 0.7
     deep = part_of(ring(3), Regions(cost=64, starts=1)).propagation
     assert not deep.graph.flat and not deep.graph.acyclic
-    assert begun(deep, None, None).damping == DAMPING
+    assert begun(deep, None).damping == DAMPING
 
 
 def ring(size: int, more: str = "") -> hb.Model:
@@ -151,7 +159,7 @@ def test_starts_lean_every_element_of_a_variable_alike(seed: int, structure: str
     """All messages into a region together say of each of its elements how it leans, whoever else takes it."""
     propagation = structured(structure)
     graph, counts = propagation.graph, propagation.counts
-    found = first_messages(propagation, np.random.default_rng(seed))
+    found = first_messages(propagation, drawn_leanings(propagation, np.random.default_rng(seed)))
     dice = np.random.default_rng(seed)
     lean = [dice.uniform(-4.0, 4.0, v.all_profiles) for v in counts.variables]
     total = [np.zeros(counts.shape(region)) for region in graph.regions]
@@ -181,7 +189,9 @@ def test_regions_without_cycles_forget_how_they_began(schedule: Schedule) -> Non
         assert one.graph.acyclic
         ends = []
         for seed in (None, 1, 2):
-            state = begun(one, None, None if seed is None else np.random.default_rng(seed))
+            state = begun(
+                one, None, None if seed is None else drawn_leanings(one, np.random.default_rng(seed))
+            )
             for _ in range(30):
                 state = stepped(state, schedule, free=True)
             assert state.moved < 1e-12
@@ -200,7 +210,7 @@ def restless(engine: Regions, model: hb.Model, numbers: Sequence[float], gentler
     state = engine.start(model.program, Question())
     (part,) = state.parts
     fake = replace(part, propagation=scripted(part.propagation, numbers), gentler=tuple(gentler))
-    return replace(state, parts=(fake,), runs=(engine._begun(fake),))
+    return replace(state, parts=(fake,), runs=(engine._begun(fake),), loopy=None)
 
 
 def test_gentler_regions_are_tried_where_the_first_do_not_rest() -> None:
@@ -247,7 +257,7 @@ def test_of_runs_at_rest_the_largest_free_energy_is_believed() -> None:
     propagation = part_of(model, engine).propagation
     runs = []
     for seed in range(4):
-        messages = first_messages(propagation, np.random.default_rng(seed))
+        messages = first_messages(propagation, drawn_leanings(propagation, np.random.default_rng(seed)))
         runs.append(Run(propagation, messages, 0.0, moved=1e-12))
     energies = [propagation.free_energy(one.messages) for one in runs]
     assert engine._best(tuple(runs)) is runs[energies.index(max(energies))]

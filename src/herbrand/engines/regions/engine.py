@@ -31,8 +31,9 @@ from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
+from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.parts import Construction, Part, size_of
-from herbrand.engines.regions.runs import Run, begun, stepped
+from herbrand.engines.regions.runs import Run, begun, drawn_leanings, stepped
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError, nearest
 from herbrand.program.evidence import Evidence
@@ -59,6 +60,12 @@ STRUCTURES: dict[str, dict[str, bool]] = {
 """What the user may name: formulas merged into clusters; one a cluster that tells of joint counts, or of one
 constant at a time; clusters that may take some constants at a time; or one ground formula a region."""
 
+SAME_MODE = 0.5
+"""Lower bounds nearer than this may be of one mode, or of two that weigh much the same."""
+
+OUTDONE = (
+    "they are in a mode whose lower bound on the log-partition is larger than that of any start of regions"
+)
 AS_ASKED = "each region is one ground formula (--structure ground)"
 
 
@@ -72,6 +79,7 @@ class State:
     runs: tuple[tuple[Run, ...], ...] = ()
     ground: GroundState | None = None
     reason: str = ""
+    loopy: Loopy | None = None
 
 
 @dataclass(frozen=True)
@@ -179,7 +187,11 @@ class Regions:
         if not parts:
             raise contradiction(program, budget(self.memory), self.name)
         self._refuse_too_many_atoms(evidence, question)
-        return State(question, problem, parts, tuple(self._begun(part) for part in parts))
+        loopy = None
+        if self.starts > 1 and not all(part.propagation.graph.acyclic for part in parts):
+            loopy = Loopy.of(program, question, self._ground)
+        runs = tuple(self._begun(part, loopy) for part in parts)
+        return State(question, problem, parts, runs, loopy=loopy)
 
     def step(self, state: State) -> State:
         """A round of the first start that is not done yet; when all are, of the best that is not at rest."""
@@ -190,12 +202,12 @@ class Regions:
         runs = state.runs[part]
         if number == len(runs):
             gentler = state.parts[part].gentler[number - self._starts(state.parts[part])]
-            runs = (*runs, begun(gentler, self.damping, None))
+            runs = (*runs, begun(gentler, self.damping))
         run = stepped(runs[number], Schedule(self.schedule or SCHEDULE), self.damping is None)
         if math.isnan(run.moved):
             return self._without(state, part)
         runs = (*runs[:number], run, *runs[number + 1 :])
-        return replace(state, runs=(*state.runs[:part], runs, *state.runs[part + 1 :]))
+        return self._outdone(replace(state, runs=(*state.runs[:part], runs, *state.runs[part + 1 :])))
 
     def residual(self, state: State) -> float:
         """How far the best runs are from rest; infinity while there are starts left to try."""
@@ -238,14 +250,28 @@ class Regions:
         guarantee = self._guarantee(state) if status.converged else Guarantee.APPROXIMATION
         return explained(asked, solution, believed, guarantee, self.name)
 
-    def _begun(self, part: Part) -> tuple[Run, ...]:
-        """Runs from different messages; where the end does not depend on them one is enough."""
-        dice = np.random.default_rng(self.seed)
-        starts = range(self._starts(part))
-        return tuple(begun(part.propagation, self.damping, dice if number else None) for number in starts)
+    def _begun(self, part: Part, loopy: Loopy | None = None) -> tuple[Run, ...]:
+        """Runs from different messages, the last from what messages between ground atoms came to rest at;
+        where the end does not depend on them one is enough."""
+        dice, propagation = np.random.default_rng(self.seed), part.propagation
+        leanings = [drawn_leanings(propagation, dice) for _ in range(self._starts(part) - 1)]
+        if loopy is not None and leanings:
+            leanings[-1] = loopy.leanings(part)
+        return tuple(begun(propagation, self.damping, lean) for lean in (None, *leanings))
 
     def _starts(self, part: Part) -> int:
         return 1 if part.propagation.graph.acyclic else self.starts
+
+    def _outdone(self, state: State) -> State:
+        """With the messages of belief propagation instead, where these are known to be in a better mode than
+        all that regions have come to rest in."""
+        pairs = list(zip(state.parts, state.runs, strict=True))
+        if state.loopy is None or len(pairs) > 1 or self._waiting(*pairs[0]) is not None:
+            return state
+        ((part, runs),) = pairs
+        if state.loopy.bound(part) <= self._best(runs).bound + SAME_MODE:
+            return state
+        return State(state.question, ground=state.loopy.state, reason=OUTDONE)
 
     def _next(self, state: State) -> tuple[int, int]:
         """The part and the number of the run to go on with."""
@@ -270,11 +296,16 @@ class Regions:
         return run.moved <= (min(self.tolerance, AT_REST) if exact else self.tolerance)
 
     def _best(self, runs: tuple[Run, ...]) -> Run:
-        """Of those at rest the one with the largest free energy; else the one nearest to rest."""
+        """Of those at rest in the mode of the largest lower bound the one with the largest free energy; else
+        the one nearest to rest."""
         at_rest = [run for run in runs if self._at_rest(run)]
         if not at_rest:
             return min(runs, key=lambda run: run.moved)
-        return max(at_rest, key=lambda run: run.propagation.free_energy(run.messages))
+        if len(at_rest) == 1:
+            return at_rest[0]
+        largest = max(run.bound for run in at_rest)
+        same = [run for run in at_rest if run.bound >= largest - SAME_MODE]
+        return max(same, key=lambda run: run.propagation.free_energy(run.messages))
 
     def _guarantee(self, state: State) -> Guarantee:
         """Of the regions that the answer is read from, which may be gentler ones than the first."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from herbrand.engines.damping import Patience
+from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.graph import choices
+from herbrand.engines.regions.lower_bound import lower_bound
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.tables import along, times
 from herbrand.engines.schedule import Schedule
@@ -32,13 +36,30 @@ class Run:
     mark: float = math.inf
     since: int = 0
 
+    @cached_property
+    def bound(self) -> float:
+        """The lower bound on the log-partition that its beliefs give; minus infinity where they give none."""
+        counts, beliefs = self.propagation.counts, Beliefs(self.propagation, self.messages)
+        if counts.layout is None:
+            return -math.inf
+        found = [beliefs.of((variable,)) for variable in range(len(counts.variables))]
+        return lower_bound(counts, [belief for belief in found if belief is not None])
 
-def first_messages(propagation: Propagation, dice: np.random.Generator | None) -> Messages:
-    """Messages that say nothing; with ``dice`` each variable's elements lean to some profile."""
-    if dice is None:
+
+Leanings = Sequence[np.ndarray]
+"""For each variable what its elements lean to: log-weights of profiles."""
+
+
+def drawn_leanings(propagation: Propagation, dice: np.random.Generator) -> Leanings:
+    """Random ones."""
+    return [dice.uniform(-HIGHEST_ODDS, HIGHEST_ODDS, v.all_profiles) for v in propagation.counts.variables]
+
+
+def first_messages(propagation: Propagation, lean: Leanings | None) -> Messages:
+    """Messages that say nothing, or lean."""
+    if lean is None:
         return propagation.no_messages
     graph, counts = propagation.graph, propagation.counts
-    lean = [dice.uniform(-HIGHEST_ODDS, HIGHEST_ODDS, v.all_profiles) for v in counts.variables]
     parents = np.zeros(len(graph.regions))
     for parent, child in graph.edges:
         parents[child] += choices(graph.regions[child], graph.regions[parent], graph.elements)
@@ -52,12 +73,12 @@ def first_messages(propagation: Propagation, dice: np.random.Generator | None) -
     return tuple(found)
 
 
-def begun(propagation: Propagation, damping: float | None, dice: np.random.Generator | None) -> Run:
+def begun(propagation: Propagation, damping: float | None, lean: Leanings | None = None) -> Run:
     """A run from first messages. On two levels damping only slows down what comes to rest anyway, and is
     raised where it does not; on more, undamped messages may swing for ever, be clusters a tree or not."""
     if damping is None:
         damping = 0.0 if propagation.graph.flat else DAMPING
-    return Run(propagation, first_messages(propagation, dice), damping)
+    return Run(propagation, first_messages(propagation, lean), damping)
 
 
 def stepped(run: Run, schedule: Schedule, free: bool) -> Run:

@@ -1,0 +1,110 @@
+"""The fixed point of belief propagation on ground atoms: one of the starts of regions, and a rival to them.
+
+Takes a program; gives what its messages at rest believe of the profiles that regions count. Between ground
+atoms nothing is known of counts, so that this finds modes by other ways than regions do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.belief.engine import BeliefPropagation, State
+from herbrand.engines.belief.messages import log_beliefs
+from herbrand.engines.lifted.bunches import Bunch
+from herbrand.engines.lifted.summation import Summation
+from herbrand.engines.regions.lower_bound import lower_bound
+from herbrand.engines.regions.parts import Part
+from herbrand.engines.regions.tables import normalised, times
+from herbrand.errors import BudgetError
+from herbrand.program.evidence import LATENT
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+ROUNDS = 300
+AT_REST = 1e-8
+LEAST = -300.0
+"""Log-probabilities below this lean no farther."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loopy:
+    """Messages at rest, and the probabilities [axis, value] that they make."""
+
+    state: State
+    probabilities: np.ndarray
+
+    @classmethod
+    def of(cls, program: Program, question: Question, engine: BeliefPropagation) -> Loopy | None:
+        """``None`` where it cannot run, or has not come to rest."""
+        try:
+            state = engine.start(program, question)
+        except BudgetError:
+            return None
+        for _ in range(ROUNDS):
+            state = engine.step(state)
+            if engine.residual(state) <= AT_REST:
+                graph = state.compiled.graph
+                return cls(state, log_beliefs(graph, state.messages).probabilities(graph))
+        return None
+
+    def leanings(self, part: Part) -> list[np.ndarray]:
+        """For each variable what messages from elsewhere make its elements lean to: beliefs without the
+        elements' own weights, where these are known apart."""
+        found = []
+        for number, variable in enumerate(part.propagation.counts.variables):
+            lean = self._of_variable(part, number)
+            found.append(lean if variable.weights is None else lean - np.maximum(variable.weights, LEAST))
+        return found
+
+    def bound(self, part: Part) -> float:
+        """The lower bound on the log-partition that its beliefs give, as those of regions do."""
+        counts = part.propagation.counts
+        if counts.layout is None:
+            return -math.inf
+        beliefs = [
+            normalised(variable.all_ways + times(variable.all_counts, lean))
+            for variable, lean in zip(counts.variables, self.leanings(part), strict=True)
+        ]
+        return lower_bound(counts, beliefs)
+
+    def _of_variable(self, part: Part, number: int) -> np.ndarray:
+        """Log-probabilities of the profiles of its pools, one pool after another."""
+        layout, bunches = part.propagation.counts.layout, part.summation.bunches.all
+        pools = (bunches[number].pool,) if layout is None else layout.axes[number].pools
+        return np.concatenate([self.profiles(part.summation, pool) for pool in pools])
+
+    def profiles(self, summation: Summation, pool: int) -> np.ndarray:
+        """Mean log-probability of each profile for the elements of a pool."""
+        bunches = [bunch for bunch in summation.bunches.all if bunch.pool == pool]
+        sizes = np.array([len(bunch) for bunch in bunches], dtype=float)
+        return np.average([self._profiles(summation, bunch) for bunch in bunches], axis=0, weights=sizes)
+
+    def _profiles(self, summation: Summation, bunch: Bunch) -> np.ndarray:
+        """Own atoms of one element taken as independent, as they are between ground messages."""
+        family = summation.scene.families[summation.scene.pools[bunch.pool].family]
+        cells = np.zeros(family.cells)
+        with np.errstate(divide="ignore"):
+            for own in family.owns:
+                element = int(bunch.elements[0])
+                chances = self._chances(own.predicate, element, own.diagonal)
+                cells += np.log(chances[family.values(own)])
+        of = summation.tabulated.cells[bunch.pool]
+        found = np.full(of.profiles, LEAST)
+        kept = of.profile >= 0
+        np.logaddexp.at(found, of.profile[kept], cells[kept])
+        return np.maximum(found, LEAST)
+
+    def _chances(self, predicate: str, element: int, diagonal: bool) -> np.ndarray:
+        """The probability of each value of an element's own atom."""
+        found = self.state.compiled
+        sizes = found.evidence.sizes(predicate)
+        code = element * sizes[0] + element if diagonal else element if sizes else 0
+        codes = np.array([code], dtype=np.int64)
+        count, settled = found.program.value_count(predicate), found.evidence.known(predicate).lookup(codes)
+        if settled[0] != LATENT:
+            return np.eye(count)[settled[0]]
+        axis = found.axis_class[found.axes_of(predicate, codes)]
+        return self.probabilities[axis[0], :count]

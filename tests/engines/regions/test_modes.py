@@ -1,0 +1,83 @@
+"""Which fixed point is believed: lower bounds are bounds, and belief propagation is a start and a rival."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+import herbrand as hb
+from herbrand.engines.loop import Limits, settle
+from herbrand.engines.regions import engine as module
+from herbrand.engines.regions.engine import Regions
+from herbrand.program.question import Question
+from tests.engines.regions.monadic import theories
+from tests.engines.regions.test_engine import clauses
+from tests.oracles.worlds import Universe, exact_answers
+
+quick = settings(
+    phases=[Phase.reuse, Phase.generate],
+    deadline=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def check_bounds(case: tuple[str, Universe]) -> None:
+    """Of every start, and of belief propagation, at rest or not."""
+    theory = hb.parse(case[0])
+    log_z = exact_answers(case[1], theory.formulas)[0]
+    if log_z == -math.inf:
+        return
+    engine = Regions(merge=False)
+    state, _ = settle(engine, hb.Model(theory).program, Question(), Limits(iterations=30))
+    if state.problem is None or len(state.parts) > 1:
+        return
+    elsewhere = float(state.problem.elsewhere.detach())
+    bounds = [run.bound for run in state.runs[0]]
+    bounds += [state.loopy.bound(state.parts[0])] if state.loopy is not None else []
+    assert all(bound + elsewhere <= log_z + 1e-9 for bound in bounds), (bounds, elsewhere, log_z)
+
+
+@quick
+@given(theories(predicates=4, constants=2, facts=True, bent=True))
+def test_lower_bounds_are_below_the_log_partition(case: tuple[str, Universe]) -> None:
+    check_bounds(case)
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=500)
+@given(theories(predicates=5, constants=2, facts=True, bent=True))
+def test_lower_bounds_are_below_the_log_partition_at_length(case: tuple[str, Universe]) -> None:
+    check_bounds(case)
+
+
+def test_belief_propagation_is_one_of_the_starts() -> None:
+    program = hb.Model(hb.parse(clauses(2, 6, 0.5))).program
+    state = Regions(merge=False).start(program, Question())
+    assert state.loopy is not None and len(state.runs[0]) == 2
+    alone = Regions(merge=False, starts=1).start(program, Question())
+    assert alone.loopy is None and len(alone.runs[0]) == 1
+
+
+def test_a_bound_near_the_truth_is_that_of_its_mode() -> None:
+    """Bounds of runs that end in the exact mode are the largest."""
+    model = hb.Model(hb.parse(clauses(16, 10, 0.5)))
+    sure, loopy = model.infer(engine="lifted"), model.infer(engine="bp")
+    answer = model.infer(engine="regions", structure="counts")
+    expected = {row.atom: row.probability for row in sure.rows()}
+    assert {row.atom: row.probability for row in answer.rows()} == pytest.approx(expected, abs=1e-6)
+    assert {row.atom: row.probability for row in loopy.rows()} != pytest.approx(expected, abs=0.2)
+
+
+def test_where_messages_between_atoms_are_better_they_answer_and_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module.Loopy, "bound", lambda self, part: math.inf)
+    model = hb.Model(hb.parse(clauses(2, 6, 0.5)))
+    answer = model.infer(engine="regions", structure="counts", tolerance=1e-9)
+    loopy = model.infer(engine="bp", tolerance=1e-9)
+    assert answer.engine == "regions" and "lower bound" in answer.status.advice
+    expected = {row.atom: row.probability for row in loopy.rows()}
+    assert {row.atom: row.probability for row in answer.rows()} == pytest.approx(expected, abs=1e-6)
