@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
+    "visible regular_files",
     "errors",
+    "scratch_folders",
     "whole_files option_values row_keys",
     "language contraction tensor_files",
     "facts",
@@ -33,7 +35,7 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
 
 LAZY = {
-    *("polars", "pandas", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "gymnasium"),
+    *("polars", "pandas", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "gymnasium"),
     *("pyspark.sql", "pyspark.sql.pandas.types"),
     *("rich.console", "rich.markup", "rich.progress", "rich.table"),
 }

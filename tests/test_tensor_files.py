@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
+import herbrand as hb
 from herbrand.errors import HerbrandError
 from herbrand.tensor_files import read_tensors, save_tensors
 
@@ -86,6 +88,14 @@ def _not_json(path: Path) -> None:
     save_file({"w": torch.ones(2)}, path, {"herbrand": "{"})
 
 
+def _nested(path: Path) -> None:
+    save_file({"w": torch.ones(2)}, path, {"herbrand": "[" * 100_000})
+
+
+def _a_list(path: Path) -> None:
+    save_file({"w": torch.ones(2)}, path, {"herbrand": "[1, 2]"})
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
@@ -94,6 +104,8 @@ def _not_json(path: Path) -> None:
         (_half, "Error while deserializing header"),
         (_foreign, "it does not say what it holds"),
         (_not_json, "Expecting property name"),
+        (_nested, "maximum recursion depth exceeded"),
+        (_a_list, "what it says of itself is no JSON object"),
     ],
 )
 def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, make, reason: str) -> None:
@@ -116,3 +128,57 @@ def test_what_json_cannot_say_is_our_own_mistake(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         save_tensors(tmp_path / "state", {}, {"set": {1}})
     assert not list(tmp_path.iterdir())
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    save_file({"w": torch.ones(2)}, tmp_path / "state", {"herbrand": "{}", "herbrand-format": "2"})
+    with pytest.raises(HerbrandError, match="saved by another version of herbrand: its format is 2, not 1"):
+        read_tensors(tmp_path / "state")
+
+
+THEORY = """
+type person = {"a", "b", "c"}
+predicate smokes(person)
+predicate friends(person, person)
+friends("a", "b") smokes("a")
+?: smokes(x) and friends(x, y) => smokes(y)
+""".replace('") smokes', '")\nsmokes')
+PROOFS = """
+predicate e(t, t): learned
+predicate p(t, t)
+e("a", "b")
+p("a", "b")
+p(x, y) :- e(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ("pseudo-likelihood", {}),
+        ("distillation", {"latent": ["smokes"], "size": 4, "layers": 1}),
+        ("proof", {"target": ["p"]}),
+    ],
+)
+def test_states_that_were_changed_are_refused(tmp_path: Path, method: str, told: dict[str, Any]) -> None:
+    """Each entry missing, each entry of another kind, each tensor of another shape: a plain error or none."""
+    text = PROOFS if method == "proof" else THEORY.replace("?:", "0.5:" if method == "distillation" else "?:")
+    path = tmp_path / "state"
+
+    def learn(**more: Any) -> None:
+        hb.Model(hb.parse(text)).learn(method, iterations=3, **told, **more)
+
+    learn(save=str(path))
+    held, about = read_tensors(path)
+    changed = [({n: t for n, t in held.items() if n != name}, about) for name in held]
+    changed += [({**held, name: torch.ones(7, 7)}, about) for name in held]
+    changed += [(held, {n: v for n, v in about.items() if n != name}) for name in about]
+    changed += [(held, {**about, name: value}) for name in about for value in ("x", None, [[[]]], {}, -1)]
+    refused = 0
+    for tensors_now, about_now in changed:
+        save_tensors(path, tensors_now, about_now)
+        try:
+            learn(resume=str(path))
+        except HerbrandError as error:
+            refused += str(path) in str(error)
+    assert refused > len(changed) / 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from herbrand.errors import HerbrandError
+from herbrand.visible import visible
 from herbrand.whole_files import refuse_unwritable, written_whole
 from tests.conftest import Outcome
 
@@ -111,7 +112,7 @@ def test_where_nothing_can_be_written(tmp_path: Path, name: str, folders: bool, 
     path = f"{tmp_path}/{name}"
     with pytest.raises(HerbrandError) as caught:
         write(path, b"new", folders)
-    assert str(caught.value) == f"{path}: {reason}"
+    assert str(caught.value) == visible(f"{path}: {reason}")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
     assert (tmp_path / "file").read_bytes() == b"old"
 
@@ -131,7 +132,7 @@ def test_commands_write_whole_files(
     first = output.read_bytes()
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     stopped = herbrand(*command, "--given", "rain")
-    assert stopped.status == 130 and stopped.err.endswith("interrupted; no file was written\n")
+    assert stopped.status == 130 and stopped.err.endswith("interrupted; no file is left half-written\n")
     assert output.read_bytes() == first and list(output.parent.iterdir()) == [output]
 
 

@@ -22,6 +22,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from herbrand.visible import visible_lines
+
 MOST_SHOWN = 20
 MOST_LISTED = 1000
 WIDEST_LINE = 120
@@ -110,12 +112,12 @@ class Mistake:
     related: tuple[tuple[str, Span], ...] = ()
 
     def __str__(self) -> str:
-        lines = [self.message if self.span is None else f"{self.span.place}: {self.message}"]
+        lines = [visible_lines(self.message if self.span is None else f"{self.span.place}: {self.message}")]
         if self.span is not None:
             lines.append(self.span.underlined())
-        lines += [f"  {note}: {span.place}" for note, span in self.related]
+        lines += [visible_lines(f"  {note}: {span.place}") for note, span in self.related]
         if self.hint:
-            lines.append(f"  {self.hint}")
+            lines.append(visible_lines(f"  {self.hint}"))
         return "\n".join(lines)
 
 

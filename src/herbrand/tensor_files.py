@@ -13,7 +13,8 @@ The format is safetensors, never pickle, and a save that is interrupted leaves t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,20 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from herbrand.errors import HerbrandError
+from herbrand.regular_files import irregular
 from herbrand.whole_files import written_whole
 
 ABOUT = "herbrand"
 """The entry of a file's metadata that holds ours."""
+FORMAT = "herbrand-format"
+OURS = "1"
+"""Raised when files change so that older ones cannot be read; a file that does not tell is of the first."""
 
 
 def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
     """Saves tensors, and as JSON what is to be known of them; a folder that is not there is made."""
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    data = to_bytes(plain, {ABOUT: json.dumps(dict(about), sort_keys=True)})
+    data = to_bytes(plain, {ABOUT: json.dumps(dict(about), sort_keys=True), FORMAT: OURS})
     with written_whole(path, folders=True) as file:
         file.write(data)
 
@@ -39,13 +44,53 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What :func:`save_tensors` wrote; raises where the file is missing or is something else."""
     if not Path(path).is_file():
-        raise HerbrandError(f"there is no file '{path}'")
+        kind = irregular(path)
+        raise HerbrandError(f"there is no file '{path}'" + (f": that is {kind}" if kind else ""))
     try:
         with safe_open(str(path), framework="pt") as file:
-            about = json.loads((file.metadata() or {})[ABOUT])
+            metadata = file.metadata() or {}
+            _refuse_another_format(path, metadata.get(FORMAT, OURS))
+            about = json.loads(metadata[ABOUT])
+            if not isinstance(about, dict):
+                raise ValueError("what it says of itself is no JSON object")
             return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         reason = "it does not say what it holds" if isinstance(error, KeyError) else str(error)
         raise HerbrandError(
             f"'{path}' is not a file of ours: {reason}", hint="expected what herbrand saved"
         ) from None
+
+
+def _refuse_another_format(path: str | Path, found: str) -> None:
+    if found != OURS:
+        raise HerbrandError(
+            f"'{path}' was saved by another version of herbrand: its format is {found}, not {OURS}",
+            hint="read it with the version that wrote it, or train anew",
+        )
+
+
+@contextmanager
+def restoring(path: str | Path) -> Iterator[None]:
+    """While a state is put back from a file: what is missing or of another kind is the file's fault."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
+        reason = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error).split("\n")[0]
+        raise HerbrandError(
+            f"'{path}' does not hold what was saved: {reason}",
+            hint="it was changed since, or saved by another version: train anew",
+        ) from None
+
+
+def whole_number(value: object) -> int:
+    """A count that was saved; raises ``ValueError`` for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("a count is no whole number")
+    return value
+
+
+def alike(tensor: Tensor, other: Tensor) -> Tensor:
+    """The tensor; raises ``ValueError`` unless it has the shape and the kind of numbers of the other."""
+    if tensor.shape != other.shape or tensor.dtype != other.dtype:
+        raise ValueError(f"a tensor of shape {tuple(tensor.shape)} stands for one of {tuple(other.shape)}")
+    return tensor

@@ -1,5 +1,8 @@
 """Files that are written whole or not at all: under another name first, then moved into place.
 
+Until then it is ``.NAME.*.herbrand`` in the same folder; what a killed process left there is removed when a
+file of that name is written next.
+
 >>> import pathlib, tempfile
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "answer.txt"
 >>> with written_whole(path) as file:
@@ -10,16 +13,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from herbrand.errors import HerbrandError
+from herbrand.scratch_folders import is_abandoned, take
 
-ANYBODY = 0o666
+UNFINISHED = ".herbrand"
 
 
 def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
@@ -31,7 +36,7 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
     try:
         if place.is_dir():
             raise HerbrandError(f"cannot write '{path}': it is a folder", hint="name a file in it")
-        if not folders and not place.resolve().parent.exists():
+        if not folders and not Path(os.path.realpath(place)).parent.exists():
             raise HerbrandError(
                 f"cannot write '{path}': there is no folder '{place.parent}'",
                 hint="make it, or name a file in another folder",
@@ -49,7 +54,7 @@ def written_whole(path: str | Path, folders: bool = False) -> Iterator[IO[bytes]
     """
     refuse_unwritable(path, folders)
     try:
-        place = Path(path).resolve()
+        place = Path(os.path.realpath(path))
         if folders:
             place.parent.mkdir(parents=True, exist_ok=True)
         with _opened(place) as file:
@@ -67,18 +72,26 @@ def _opened(place: Path) -> Iterator[IO[bytes]]:
         with place.open("wb") as file:
             yield file
         return
-    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name[:100]}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    begins = f".{place.name[:100]}."
+    _remove_abandoned(place.parent, begins)
+    temporary = place.parent / f"{begins}{secrets.token_hex(8)}{UNFINISHED}"
+    try:  # begun before the file is there, so that no interruption can leave it
+        with temporary.open("xb") as file:
+            take(file.fileno())
             yield file
-        os.chmod(temporary, ANYBODY & ~_umask())
-        os.replace(temporary, place)
+            file.flush()
+            os.fsync(file.fileno())  # else a crash could leave the new name and none of the data
+            os.replace(temporary, place)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError):  # the first error tells more
+            temporary.unlink()
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _remove_abandoned(folder: Path, begins: str) -> None:
+    """Remove what killed processes have left of files of this name; a process holds its own locked."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            named = entry.name.startswith(begins) and entry.name.endswith(UNFINISHED)
+            if named and is_abandoned(entry.path):
+                os.unlink(entry.path)

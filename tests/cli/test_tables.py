@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 
 from herbrand.answers.columns import aligned, width
 from herbrand.cli.tables import MOST_FITTED, Table, lines
+from herbrand.visible import visible
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=8)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1), st.sets(st.integers(0, 1)))
 def test_columns_stand_under_each_other(rows: list[tuple[str, str]], words: set[int]) -> None:
-    first = max(width(row[0]) for row in rows)
-    second = max(width(row[1]) for row in rows)
-    for (left, right), line in zip(rows, aligned(lambda: rows, words), strict=True):
+    seen = [(visible(left), visible(right)) for left, right in rows]
+    first = max(width(row[0]) for row in seen)
+    second = max(width(row[1]) for row in seen)
+    for (left, right), line in zip(seen, aligned(lambda: rows, words), strict=True):
         padded = [" " * (first - width(left)), " " * (second - width(right))]
         expected = left + padded[0] if 0 in words else padded[0] + left
         expected += "  " + (right + padded[1] if 1 in words else padded[1] + right)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
+from herbrand.visible import visible
+
 GAP = "  "
 Rows = Callable[[], Iterable[Sequence[str]]]
 """Gives the rows anew each time: once for the widths and once for the lines, so that none must be kept."""
@@ -17,15 +19,19 @@ Rows = Callable[[], Iterable[Sequence[str]]]
 def aligned(rows: Rows, words: Collection[int]) -> Iterator[str]:
     """A line for each row: columns of ``words`` stand to the left, all others to the right."""
     widths: list[int] = []
-    for row in rows():
+    for row in _visible(rows):
         widths += [0] * (len(row) - len(widths))
         for place, text in enumerate(row):
             if (wide := width(text)) > widths[place]:
                 widths[place] = wide
-    for row in rows():
+    for row in _visible(rows):
         yield GAP.join(
             _padded(text, widths[place], place in words) for place, text in enumerate(row)
         ).rstrip()
+
+
+def _visible(rows: Rows) -> Iterator[Sequence[str]]:
+    return (tuple(map(visible, row)) for row in rows())
 
 
 def width(text: str) -> int:

@@ -7,19 +7,31 @@ command that is asked for is built with its options, so that ``--help`` costs li
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
+import io
 import os
+import signal
 import sys
-from collections.abc import Callable, Collection
-from typing import NoReturn
+from collections.abc import Callable, Collection, Iterable, Iterator
+from types import FrameType
+from typing import IO, Any, NoReturn
 
 import typer
 
 import herbrand
+from herbrand.cli.compiling import tell_of_compiling
 from herbrand.errors import HerbrandError
+from herbrand.visible import visible_lines
 
 COMMANDS = ("check", "infer", "query", "bound", "explain", "learn", "induce", "score", "compare", "convert")
 INTERRUPTED = 130
+ENDING = {
+    getattr(signal, name): word
+    for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"))
+    if hasattr(signal, name)
+}
+"""Signals that end a command as Ctrl-C does, what is temporary removed, and the word for it."""
 COMPLETING = "_HERBRAND_COMPLETE"
 
 
@@ -83,6 +95,8 @@ def run() -> None:
             os._exit(status)
 
     atexit.register(end)
+    stop_on_signals()
+    tell_of_compiling()
     try:
         main()
         status = 0
@@ -91,10 +105,91 @@ def run() -> None:
         raise
 
 
+_stopped_by: list[int] = []
+"""The signals that came: a library that is interrupted may raise an error of its own for any of them."""
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    _stopped_by.append(number)
+    raise KeyboardInterrupt
+
+
+class _StandardError:
+    """Standard error, where nothing steers a terminal; a note that cannot be written costs no result."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(visible_lines(text))
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _StandardOutput:
+    """Standard output or its buffer; raises a plain error where it cannot be written."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        with _plain():
+            return self._stream.write(data)
+
+    def writelines(self, lines: Iterable[Any]) -> None:
+        with _plain():
+            self._stream.writelines(lines)
+
+    def flush(self) -> None:
+        with _plain():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._stream, name)
+        return _StandardOutput(found) if name == "buffer" else found
+
+
+@contextlib.contextmanager
+def _plain() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise HerbrandError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def stop_on_signals() -> None:
+    """Let signals that end a process end it as Ctrl-C does; what a shell has set aside stays so (nohup)."""
+    for number in ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
+
+
 def main() -> None:
     """Run a command; a mistake in the input is a message and status 1, never a traceback."""
+    if sys.stdout is None:  # closed: writing fails, and does not reach the next file opened
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = io.StringIO()
+    error, output = _StandardError(sys.stderr), _StandardOutput(sys.stdout)
+    with contextlib.redirect_stderr(error), contextlib.redirect_stdout(output):
+        _main()
+
+
+def _main() -> None:
     try:
-        _asked(sys.argv[1:])(standalone_mode=True)
+        try:
+            _asked(sys.argv[1:])(standalone_mode=True)
+        finally:
+            sys.stdout.flush()
     except HerbrandError as error:
         _told(str(error))
     except BrokenPipeError:
@@ -107,18 +202,24 @@ def main() -> None:
             _interrupted()
         raise
     except Exception as error:
-        if os.environ.get("HERBRAND_DEBUG"):
-            raise
-        if _lacks_memory(error):
-            _told(
-                "the machine gave no more memory; no file was written\n"
-                "  ask for less, such as --top or one --query, or give --memory what there is:"
-                " what needs more is then refused before it begins"
-            )
+        _fault(error)
+
+
+def _fault(error: Exception) -> NoReturn:
+    if os.environ.get("HERBRAND_DEBUG"):
+        raise error
+    if _stopped_by:
+        _interrupted()
+    if _lacks_memory(error):
         _told(
-            f"internal error: {type(error).__name__}: {error}\n"
-            "  this is a fault of herbrand, not of your input; HERBRAND_DEBUG=1 shows where"
+            "the machine gave no more memory; no output file was changed\n"
+            "  ask for less, such as --top or one --query, or give --memory what there is:"
+            " what needs more is then refused before it begins"
         )
+    _told(
+        f"internal error: {type(error).__name__}: {error}\n"
+        "  this is a fault of herbrand, not of your input; HERBRAND_DEBUG=1 shows where"
+    )
 
 
 def _lacks_memory(error: Exception) -> bool:
@@ -127,8 +228,9 @@ def _lacks_memory(error: Exception) -> bool:
 
 
 def _interrupted() -> NoReturn:
-    print("interrupted; no file was written", file=sys.stderr)
-    sys.exit(INTERRUPTED)
+    word = ENDING[_stopped_by[0]] if _stopped_by else "interrupted"
+    print(f"{word}; no file is left half-written", file=sys.stderr)
+    sys.exit(128 + (_stopped_by[0] if _stopped_by else signal.SIGINT))
 
 
 def _told(message: str) -> NoReturn:

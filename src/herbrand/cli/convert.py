@@ -9,7 +9,7 @@ import typer
 
 import herbrand as hb
 from herbrand.cli import options
-from herbrand.cli.output import note, write_text
+from herbrand.cli.output import note, write_text, write_texts
 
 
 def command(
@@ -24,18 +24,16 @@ def command(
     """
     said = hb.read(theory, dialect)
     text, facts = hb.written(said, to), hb.written_facts(said, to)
-    write_text(text, output)
-    if facts is not None:
-        _write_facts(*facts, output)
-
-
-def _write_facts(ending: str, text: str, output: str | None) -> None:
-    """Facts that the format keeps in a file of their own: beside the output, if that is a file."""
+    if facts is None:
+        write_text(text, output)
+        return
+    ending, listed = facts
     if output is None:
+        write_text(text, None)
         note(
             f"facts are left out: this format keeps them in {ending} files; with -o FILE they are written too"
         )
         return
     beside = str(Path(output).with_suffix(ending))
-    write_text(text, beside)
+    write_texts({output: text, beside: listed})
     note(f"facts are in {beside}")

@@ -9,7 +9,7 @@ import typer
 
 import herbrand as hb
 from herbrand.cli import options
-from herbrand.cli.output import Bar, note, write_text
+from herbrand.cli.output import Bar, note, write_json, write_text
 
 NOT_PERFECT = 3
 
@@ -68,7 +68,7 @@ def command(
     if output is not None:
         write_text(found.text, output)
     if format is options.Format.json:
-        write_text(found.to_json() + "\n", None)
+        write_json(found.to_json(), None)
     else:
         note(found.title)
         if output is None:

@@ -1,5 +1,8 @@
 """Where a command's words go: results to standard output or a file, all else to standard error.
 
+What steers a terminal is written as escapes (:mod:`herbrand.visible`) in tables, notes, errors and JSON,
+where they mean the same text. CSV and Parquet hold constants as they are.
+
 A file is written whole or not at all, so that an interrupted command leaves nothing half-written. What
 draws bars is imported when one is drawn, so that ``--help`` costs little.
 """
@@ -9,7 +12,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
@@ -17,6 +21,8 @@ import typer
 from herbrand.cli.options import Format, Written
 from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
+from herbrand.facts.place import shown
+from herbrand.visible import visible, visible_lines
 from herbrand.whole_files import written_whole
 
 if TYPE_CHECKING:
@@ -26,13 +32,15 @@ if TYPE_CHECKING:
     from herbrand.answers.status import Status
 
 NOT_CONVERGED = 3
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-][\d .,eE+-]*$"
 WAIT = 1.0
 """A progress bar appears for work over this many seconds."""
 
 
 def note(text: str) -> None:
     """Something worth knowing that is no result."""
-    print(text, file=sys.stderr)
+    print(visible_lines(text), file=sys.stderr)
 
 
 def leave_unconverged(status: Status) -> None:
@@ -55,19 +63,52 @@ def write_result(
     format, output = written.chosen, written.output
     match format:
         case Format.json:
-            write_text(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False) + "\n", output)
+            write_json(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False), output)
         case Format.table:
             _write_lines(lines(to_tables(), on_terminal=output is None and sys.stdout.isatty()), output)
         case Format.csv | Format.parquet:
-            _write_binary(_encoder(format, to_arrow()), output)
+            table = to_arrow()
+            if format is Format.csv and (cell := _formula(table)) is not None:
+                note(
+                    f"a spreadsheet would take some cells for formulas, such as {shown(cell)}: "
+                    "import columns as text, or write --format parquet"
+                )
+            _write_binary(_encoder(format, table), output)
+
+
+def _formula(table: pa.Table) -> str | None:
+    """A cell that a spreadsheet would compute; it is written as it is, for programs to read back."""
+    import pyarrow.compute  # only here
+
+    compute: Any = pyarrow.compute
+    for column in table.columns:
+        texts = compute.list_flatten(column) if pyarrow.types.is_list(column.type) else column
+        if pyarrow.types.is_string(texts.type) or pyarrow.types.is_large_string(texts.type):
+            found = texts.filter(compute.match_substring_regex(texts, FORMULA))
+            found = found.filter(compute.invert(compute.match_substring_regex(found, NUMBER)))
+            if len(found):
+                return found[0].as_py()
+    return None
+
+
+def write_json(text: str, output: str | None) -> None:
+    """A JSON object on a line."""
+    write_text(visible(text) + "\n", output)
 
 
 def write_text(text: str, output: str | None) -> None:
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     else:
-        _write_file(output, lambda file: file.write(text.encode()))
+        write_texts({output: text})
+
+
+def write_texts(texts: Mapping[str, str]) -> None:
+    """Files by their names; none takes the place of an old one before all are written."""
+    with ExitStack() as files:
+        for path, text in texts.items():
+            files.enter_context(written_whole(path)).write(text.encode())
 
 
 def _write_lines(lines: Iterable[str], output: str | None) -> None:
@@ -120,13 +161,14 @@ class Bar:
             import rich.console
             import rich.progress as bars
 
-            columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TimeRemainingColumn())
-            console = rich.console.Console(stderr=True)
+            said = bars.TextColumn("{task.description}", markup=False)
+            columns = (said, bars.BarColumn(), bars.TimeRemainingColumn())
+            console = rich.console.Console(file=sys.__stderr__)
             self._progress = bars.Progress(*columns, console=console, transient=True)
             self._task = self._progress.add_task(self._title, total=1.0)
             self._progress.start()
         assert self._task is not None
-        self._progress.update(self._task, completed=share, description=what)
+        self._progress.update(self._task, completed=share, description=visible(what))
         if share >= 1:
             self._progress.stop()
             self._progress = None

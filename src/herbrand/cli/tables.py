@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from herbrand.answers.columns import Rows, aligned
+from herbrand.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from herbrand.answers.sheet import Sheet
@@ -47,7 +48,7 @@ def lines(tables: Sequence[Table], on_terminal: bool) -> Iterator[str]:
             yield from _fitted(table)
         else:
             if table.title:
-                yield table.title
+                yield visible_lines(table.title)
             yield from aligned(table.headed, table.words)
 
 
@@ -57,13 +58,20 @@ def _fitted(table: Table) -> Iterator[str]:
     import rich.markup
     import rich.table
 
+    def plain(text: str) -> str:
+        return rich.markup.escape(visible(text))
+
     drawn = rich.table.Table(
-        title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold"
+        title=table.title and rich.markup.escape(visible_lines(table.title)),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
     )
     for place, column in enumerate(table.heads):
-        drawn.add_column(column, justify="left" if place in table.words else "right", overflow="fold")
+        drawn.add_column(plain(column), justify="left" if place in table.words else "right", overflow="fold")
     for row in table.rows():
-        drawn.add_row(*map(rich.markup.escape, row))
+        drawn.add_row(*map(plain, row))
     console = rich.console.Console(force_terminal=True)
     with console.capture() as captured:
         console.print(drawn, soft_wrap=True)

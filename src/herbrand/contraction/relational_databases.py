@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from herbrand.contraction.memory import readable
 from herbrand.contraction.relation import Dense, Relation, Sparse, has_background
 from herbrand.contraction.relational import DUCKDB, Dialect, Stored, planned, rendered
 from herbrand.errors import BudgetError, FactsError, HerbrandError, UnsupportedError
+from herbrand.scratch_folders import ScratchFolder
 
 
 class Database(ABC):
@@ -121,7 +121,7 @@ class DuckDB(Database):
         self.name = "DuckDB" if path is None else f"duckdb:{path}"
         self.memory = memory
         self._schema = schema
-        self._own_folder = tempfile.TemporaryDirectory(prefix="herbrand-") if path is None else None
+        self._own_folder = ScratchFolder() if path is None else None
         folder = spill or (f"{path}.spill" if self._own_folder is None else self._own_folder.name)
         settings: dict[str, Any] = {"temp_directory": str(folder), "preserve_insertion_order": False}
         if memory is not None:

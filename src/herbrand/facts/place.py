@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from herbrand.errors import Mistake, Span
+from herbrand.visible import visible
 
 MOST_ROWS_SHOWN = 5
 LONGEST_SHOWN = 60
@@ -42,7 +43,7 @@ def shown(value: object) -> str:
     """The constant as a theory has it, cut if it is long."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    text = visible(json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value))
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 

@@ -26,6 +26,7 @@ from herbrand.facts.sources.memory import PythonRows
 from herbrand.facts.sources.opening import is_compressed
 from herbrand.facts.sources.parquet import ParquetFile
 from herbrand.facts.sources.text import TextFile
+from herbrand.regular_files import irregular
 
 Reader = Callable[[str, Path], FactSource]
 
@@ -209,7 +210,8 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
 
 
 def _missing(path: Path) -> str:
-    return f"'{path}' is a folder, not a table" if path.is_dir() else f"there is no file '{path}'"
+    kind = irregular(path)
+    return f"there is no file '{path}'" if kind is None else f"'{path}' is {kind}, not a table"
 
 
 def _similar(path: Path) -> str:

@@ -13,7 +13,6 @@ the distinct constants of the columns of the same type: the fastest of the ways 
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ import duckdb
 import pyarrow as pa
 
 from herbrand.facts.column import ABSENT, Column, Interned, constants
+from herbrand.scratch_folders import ScratchFolder
 
 Progress = Callable[[float], None]
 _POLL_SECONDS = 0.1
@@ -81,8 +81,8 @@ class Store:
             self._folder.cleanup()
 
     @cached_property
-    def _folder(self) -> tempfile.TemporaryDirectory[str]:
-        return tempfile.TemporaryDirectory(prefix="herbrand-")
+    def _folder(self) -> ScratchFolder:
+        return ScratchFolder()
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -189,17 +189,18 @@ class Store:
         """Runs in a thread of its own where progress is asked for, so that this one can tell it."""
         if progress is None:
             return self._execute(query, parameters, fetch)
+        connection = self.connection  # opened by this thread: another could open it after an interruption
         outcome = _Outcome(lambda: self._execute(query, parameters, fetch))
-        outcome.start()
         done = 0.0
         try:
+            outcome.start()
             while outcome.is_alive():
                 outcome.join(_POLL_SECONDS)
-                done = max(done, min(1.0, self.connection.query_progress() / 100))  # -1 when it has ended
+                done = max(done, min(1.0, connection.query_progress() / 100))  # -1 when it has ended
                 progress(done)
         except BaseException:
             while outcome.is_alive():  # an interruption is lost where the query has not begun
-                self.connection.interrupt()
+                connection.interrupt()
                 outcome.join(_POLL_SECONDS)
             raise
         return outcome.result()

@@ -10,7 +10,7 @@ import torch
 
 from herbrand.errors import HerbrandError
 from herbrand.induction.target import Shape, TargetMachine
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 
 def save_machine(path: str | Path, machine: TargetMachine, about: dict[str, Any]) -> None:
@@ -23,9 +23,10 @@ def load_machine(path: str | Path) -> tuple[TargetMachine, dict[str, Any]]:
     tensors, about = read_tensors(path)
     if "shape" not in about:
         raise HerbrandError(f"'{path}' holds no machine")
-    shape = Shape.from_dict(about["shape"])
-    machine = TargetMachine(**shape.to_dict())
-    machine.load_state_dict(tensors)
+    with restoring(path):
+        shape = Shape.from_dict(about["shape"])
+        machine = TargetMachine(**shape.to_dict())
+        machine.load_state_dict(tensors)
     return machine, about
 
 

@@ -33,7 +33,7 @@ from herbrand.induction.reinforce import Reinforce, lesson
 from herbrand.induction.rollouts import Episodes, play
 from herbrand.induction.worlds.decisions import together
 from herbrand.induction.worlds.environments import games_named
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 RECENT = 3
 """Exams and training take their sizes from so many latest lessons."""
@@ -299,11 +299,12 @@ class Schooling:
         """Takes up a saved run of the same task, curriculum and seed."""
         tensors, about = read_tensors(path)
         refuse_another(path, about, self._run())
-        self._state = _State(**about["state"])
-        self._rng.bit_generator.state = json.loads(about["rng"])
-        self._take(tensors)
-        self._kept = within("kept", tensors)
-        self._pools = self._pools_in(tensors)
+        with restoring(path):
+            self._state = _State(**about["state"])
+            self._rng.bit_generator.state = json.loads(about["rng"])
+            self._take(tensors)
+            self._kept = within("kept", tensors)
+            self._pools = self._pools_in(tensors)
 
     def _held(self) -> dict[str, torch.Tensor]:
         """What is learned, and what the optimiser remembers of it."""

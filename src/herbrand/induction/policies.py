@@ -20,7 +20,7 @@ from herbrand.errors import HerbrandError
 from herbrand.induction.machine import SPREAD, LogicMachine, draw_weights
 from herbrand.induction.worlds.blocks import Towers
 from herbrand.induction.worlds.environments import GAMES, games_named
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 
 class ActionPolicy(nn.Module):
@@ -126,7 +126,8 @@ def load_policy(path: str | Path) -> tuple[ActionPolicy | TowerPolicy, dict[str,
     if about.get("task") not in GAMES:
         raise HerbrandError(f"'{path}' holds no policy", hint="expected what save_policy wrote")
     policy = policy_for(about["task"])
-    policy.load_state_dict(tensors)
+    with restoring(path):
+        policy.load_state_dict(tensors)
     return policy, about
 
 

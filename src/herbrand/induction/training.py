@@ -29,7 +29,7 @@ from herbrand.induction.failures import Failures
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.worlds.task import Sample, Task, joined
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 NEARLY = 0.999
 """The share of right tuples from which on a training may slow down."""
@@ -260,11 +260,12 @@ class Training:
         tensors, about = read_tensors(path)
         ours = {"task": self.task.name, "seed": self.seed, "plan": json.loads(json.dumps(asdict(self.plan)))}
         refuse_another(path, about, ours)
-        self._state = _State(**about["state"])
-        self._worlds.bit_generator.state = json.loads(about["worlds"])
-        self._take_up(tensors)
-        self._leader = within("leader", tensors)
-        self._failures = Failures.of(within("failures", tensors))
+        with restoring(path):
+            self._state = _State(**about["state"])
+            self._worlds.bit_generator.state = json.loads(about["worlds"])
+            self._take_up(tensors)
+            self._leader = within("leader", tensors)
+            self._failures = Failures.of(within("failures", tensors))
 
     def _learned(self) -> dict[str, torch.Tensor]:
         """Weights and what the optimiser remembers of them, by names to save them under."""

@@ -13,6 +13,7 @@ import math
 import re
 
 from herbrand.language.syntax import Value
+from herbrand.visible import visible
 
 RESERVED = frozenset(
     {"type", "predicate", "hard", "where", "exists", "forall"}
@@ -37,7 +38,7 @@ def shown_name(name: str) -> str:
 def shown_constant(value: Value) -> str:
     """The constant as a theory file has it: quoted text or a number; equal numbers are written alike."""
     if isinstance(value, str):
-        return _quoted(value)
+        return visible(_quoted(value))
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and _fits(value) else repr(float(value))
     return str(int(value))

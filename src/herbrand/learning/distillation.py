@@ -33,7 +33,7 @@ from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -239,16 +239,15 @@ def restore(state: Training, path: str) -> None:
             f"'{path}' was trained on other predicates, constants or sizes",
             hint="resume with the theory, facts and --size it was saved with",
         )
-    state.predictor.load_state_dict(kept)
-    for name, parameter in state.predictor.named_parameters():
-        state.optimizer.state[parameter] = {
-            key: tensors[f"adam.{key}.{name}"]
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"adam.{key}.{name}" in tensors
-        }
-    state.steps, state.groundings = about["steps"], about["groundings"]
-    state.lessons.restore(about["lessons"])
-    mean, best, waited = about["stopping"]
-    state.stopping = EarlyStopping(
-        state.stopping.patience, state.stopping.smoothing, float(mean), float(best), waited
-    )
+    with restoring(path):
+        state.predictor.load_state_dict(kept)
+        for name, parameter in state.predictor.named_parameters():
+            like = {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
+            state.optimizer.state[parameter] = {
+                key: alike(tensors[f"adam.{key}.{name}"], like[key])
+                for key in like
+                if f"adam.{key}.{name}" in tensors
+            }
+        state.steps, state.groundings = whole_number(about["steps"]), whole_number(about["groundings"])
+        state.lessons.restore(about["lessons"])
+        state.stopping = state.stopping.restored(about["stopping"])

@@ -21,7 +21,7 @@ import torch
 
 from herbrand.errors import UnsupportedError
 from herbrand.learning.parameters import Key
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number
 
 SAME = 1e-6
 """Values that differ by less, relatively, are of the same facts: sums of a database come in any order."""
@@ -44,9 +44,11 @@ class KeptWeights:
 def kept_weights(path: str, keys: Sequence[Key], value: Callable[[np.ndarray], float]) -> KeptWeights:
     """What was saved; raises where it is of another theory or of other facts, whose function differs."""
     tensors, about = read_tensors(path)
-    if about.get("keys") != _named(keys) or len(tensors["weights"]) != len(keys):
+    if about.get("keys") != _named(keys):
         raise _other(path)
-    found = KeptWeights(about["steps"], tensors["weights"].numpy(), about["value"])
+    with restoring(path):
+        weights = alike(tensors["weights"], torch.zeros(len(keys), dtype=torch.float64))
+        found = KeptWeights(whole_number(about["steps"]), weights.numpy(), float(about["value"]))
     if not math.isclose(value(found.weights), found.value, rel_tol=SAME, abs_tol=SAME):
         raise _other(path)
     return found

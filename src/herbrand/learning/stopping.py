@@ -10,7 +10,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from herbrand.tensor_files import whole_number
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,11 @@ class EarlyStopping:
     mean: float = math.nan
     best: float = math.inf
     waited: int = 0
+
+    def restored(self, saved: Sequence[Any]) -> EarlyStopping:
+        """This one where a training was saved: the mean, the best and how long it has waited."""
+        mean, best, waited = saved
+        return replace(self, mean=float(mean), best=float(best), waited=whole_number(waited))
 
     def after(self, value: float) -> EarlyStopping:
         """The state after one more step."""

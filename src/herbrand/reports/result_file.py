@@ -14,6 +14,7 @@ from herbrand.errors import HerbrandError, LanguageError
 from herbrand.language.parse import parse_formula, parse_theory
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Atom, Constant
+from herbrand.regular_files import irregular
 
 COLUMNS = ("atom", "predicate", "probability", "value")
 
@@ -33,7 +34,8 @@ def read_result(path: str | Path) -> list[Scored]:
     """The rows of a result file; raises where it is none."""
     path = Path(path)
     if not path.is_file():
-        raise HerbrandError(f"there is no file '{path}'")
+        kind = irregular(path)
+        raise HerbrandError(f"there is no file '{path}'" + (f": that is {kind}" if kind else ""))
     if path.suffix.lower() not in _READERS:
         endings = ", ".join(_READERS)
         raise HerbrandError(f"'{path}' has no ending that tells how to read it", hint=f"known are {endings}")

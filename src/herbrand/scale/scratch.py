@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +17,7 @@ from herbrand.learning.learned import Learning
 from herbrand.scale.inference import ENGINES, StoredModel
 from herbrand.scale.place import Place, is_enough
 from herbrand.scale.too_large import TooLarge
+from herbrand.scratch_folders import ScratchFolder
 
 WITHOUT_RESUME = "allow more by --memory, or name a database that stays, on a larger disk: --on duckdb:FILE"
 MORE = "allow more by --memory"
@@ -122,18 +122,15 @@ def queried(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...]) -> An
 @contextmanager
 def scratch(reason: TooLarge) -> Iterator[Place]:
     """A place for one call, in the folder for temporary files."""
-    folder = Path(tempfile.mkdtemp(prefix="herbrand-"))
-    try:
+    with ScratchFolder() as folder:
         free = shutil.disk_usage(folder).free
         if reason.disk > free:
             raise BudgetError(
                 f"{reason.why}; a database of them needs about {readable(reason.disk)} of disk, and "
-                f"{readable(free)} are free in '{folder.parent}'",
+                f"{readable(free)} are free in '{Path(folder).parent}'",
                 hint="name one on another disk by --on duckdb:FILE, or another folder by TMPDIR",
             )
-        yield Place("duckdb", str(folder / "scratch.duckdb"), scratch=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        yield Place("duckdb", str(Path(folder) / "scratch.duckdb"), scratch=True)
 
 
 def told(reason: TooLarge, place: Place) -> str:

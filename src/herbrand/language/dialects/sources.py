@@ -11,6 +11,7 @@ from pathlib import Path
 
 from herbrand.errors import LanguageError, Source
 from herbrand.language.parse import plain_source
+from herbrand.regular_files import irregular, is_open_pipe
 
 
 def read_source(path: str | Path) -> Source:
@@ -19,12 +20,13 @@ def read_source(path: str | Path) -> Source:
 
 
 def _bytes_of(path: Path) -> bytes:
+    kind = irregular(path)
+    if kind is not None and not is_open_pipe(path):
+        raise LanguageError(f"'{path}' is {kind}; expected a file")
     try:
         return path.read_bytes()
     except FileNotFoundError:
         raise LanguageError(f"there is no file '{path}'") from None
-    except IsADirectoryError:
-        raise LanguageError(f"'{path}' is a folder; expected a file") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LanguageError(f"'{path}' cannot be read: {reason}") from None

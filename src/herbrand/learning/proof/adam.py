@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from herbrand.tensor_files import alike
+
 KEPT, KEPT_SQUARE, TINY = 0.9, 0.999, 1e-8
 
 
@@ -54,6 +56,6 @@ class Adam:
     def restore(self, tensors: Mapping[str, Tensor], steps: int) -> None:
         """Go on from what :meth:`tensors` gave."""
         places = range(len(self.parameters))
-        self.means = [tensors[f"adam.mean.{place}"].clone() for place in places]
-        self.squares = [tensors[f"adam.square.{place}"].clone() for place in places]
+        self.means = [alike(tensors[f"adam.mean.{i}"], self.means[i]).clone() for i in places]
+        self.squares = [alike(tensors[f"adam.square.{i}"], self.squares[i]).clone() for i in places]
         self.steps = steps

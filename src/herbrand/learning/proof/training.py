@@ -27,7 +27,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.learning.steps import run_steps
 from herbrand.learning.stopping import EarlyStopping
 from herbrand.nn.rule_weights import RuleWeights
-from herbrand.tensor_files import read_tensors, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
@@ -179,11 +179,10 @@ def restore(state: Training, path: str) -> None:
             f"'{path}' was trained on other facts or rules",
             hint="resume with the theory, facts and targets it was saved with",
         )
-    state.weights.load_state_dict(kept)
-    state.adam.restore(tensors, about["steps"])
-    state.steps, state.waiting = about["steps"], tensors["waiting"].numpy()
-    state.rng.bit_generator.state = about["random"]
-    mean, best, waited = about["stopping"]
-    state.stopping = EarlyStopping(
-        state.stopping.patience, state.stopping.smoothing, float(mean), float(best), waited
-    )
+    with restoring(path):
+        state.weights.load_state_dict(kept)
+        state.steps = whole_number(about["steps"])
+        state.adam.restore(tensors, state.steps)
+        state.waiting = tensors["waiting"].numpy()
+        state.rng.bit_generator.state = about["random"]
+        state.stopping = state.stopping.restored(about["stopping"])

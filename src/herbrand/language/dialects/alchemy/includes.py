@@ -7,6 +7,7 @@ herbrand.errors.LanguageError: a text that is no file cannot include 'more.mln'
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from herbrand.errors import LanguageError
@@ -17,7 +18,7 @@ class Includes:
 
     def __init__(self, name: str, folder: Path | None) -> None:
         self.folder = folder
-        self._read = {Path(name).resolve()} if folder is not None else set()
+        self._read = {Path(os.path.realpath(name))} if folder is not None else set()
 
     def path_of(self, written: str) -> Path:
         """The file that an include names; each file can be asked for once."""
@@ -25,8 +26,8 @@ class Includes:
             raise LanguageError(f"a text that is no file cannot include '{written}'")
         if _is_absolute(written) or ".." in PurePosixPath(written.replace("\\", "/")).parts:
             raise LanguageError(_outside(written))
-        path = (self.folder / written).resolve()
-        if not path.is_relative_to(self.folder.resolve()):
+        path = Path(os.path.realpath(self.folder / written))  # resolve() raises where links go in a circle
+        if not path.is_relative_to(os.path.realpath(self.folder)):
             raise LanguageError(_outside(written))
         if path in self._read:
             raise LanguageError(f"'{written}' has already been read", hint="include each file once")

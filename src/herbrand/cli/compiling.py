@@ -1,0 +1,41 @@
+"""A note when loops are compiled: that happens once on a machine, and takes seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any
+
+from herbrand.cli.output import note
+
+EVENTS = "numba.core.event"
+OFTEN = 0.1
+COMPILING = "compiling loops for this machine, which happens once and takes up to half a minute"
+
+
+def tell_of_compiling() -> None:
+    """Note the first loop that this process compiles instead of taking it from the cache.
+
+    A thread waits for numba to be imported, as no command imports it before it needs it.
+    """
+    threading.Thread(target=_watch, daemon=True).start()
+
+
+def _watch() -> None:
+    while not hasattr(sys.modules.get(EVENTS), "trigger_event"):
+        time.sleep(OFTEN)
+    events: Any = sys.modules[EVENTS]
+
+    class Compiling(events.Listener):
+        told = False
+
+        def on_start(self, event: object) -> None:
+            if not self.told:
+                self.told = True
+                note(COMPILING)
+
+        def on_end(self, event: object) -> None:
+            """Nothing: results follow."""
+
+    events.register("numba:compile", Compiling())
