@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import pytest
 from scipy.optimize import minimize_scalar
 
 import herbrand as hb
-from herbrand.errors import ContradictionError
+from herbrand.errors import ContradictionError, UnsupportedError
 
 SYMMETRIC = """
 type person = {"a", "b", "c", "d", "e", "f", "g"}
@@ -70,3 +71,44 @@ def test_a_teacher_of_tied_atoms_teaches_finite_numbers(more: str) -> None:
     theory = hb.parse(SYMMETRIC + more + "0.8: s(x) and f(x, y)\n" + 's("a")\nnot s("b")')
     found = hb.Model(theory).learn(method="distillation", latent=["f"], iterations=5, seed=1)
     assert math.isfinite(found.metrics["loss"])
+
+
+TIES = [
+    "hard: f(x, y) => f(y, x)",
+    "hard: f(x, y) <=> g(x, y)",
+    "hard: f(x, y) xor g(x, y)",
+    "hard: f(x, y) => g(x, y)\nhard: g(x, y) => f(x, y)",
+    'hard: s(x) and f(x, "b") => f(x, "c")\nhard: f(x, "c") => f(x, "b")',
+]
+FREE = [
+    "hard: f(x, y) => g(x, y)",
+    "hard: s(x) => not f(x, x)",
+    "hard: f(x, y) or g(x, y)",
+    "hard: not f(x, x)",
+]
+WORLD = {"s": ["a"], "f": [("a", "b"), ("b", "a")], "g": [("a", "b"), ("b", "a")]}
+HEAD = (
+    SYMMETRIC.replace("hard: f(x, y) => f(y, x)\n", "predicate g(person, person)\n") + "?: s(x) and f(x, y)\n"
+)
+
+
+@pytest.mark.parametrize("place", [None, "duckdb"])
+@pytest.mark.parametrize("hard", TIES)
+def test_pseudo_likelihood_refuses_atoms_that_are_one(hard: str, place: str | None, tmp_path: Path) -> None:
+    on = None if place is None else f"duckdb:{tmp_path / 'w.duckdb'}"
+    pairs = [(one, other) for one in PEOPLE for other in PEOPLE]
+    world = dict(WORLD)
+    if "xor" in hard:
+        world["g"] = [pair for pair in pairs if pair not in WORLD["f"]]
+    if '"c"' in hard:
+        world["f"] = [("a", "b"), ("a", "c")]
+    with pytest.raises(UnsupportedError, match=r"hard statements make .* one: .*\n.*--method layers"):
+        hb.Model(hb.parse(HEAD + hard), world, on=on).learn(target=["f", "g"])
+
+
+@pytest.mark.parametrize("hard", FREE)
+def test_other_hard_statements_are_taken(hard: str) -> None:
+    world = dict(WORLD)
+    if " or " in hard:
+        world["g"] = [(one, other) for one in PEOPLE for other in PEOPLE]
+    assert hb.Model(hb.parse(HEAD + hard), world).learn(target=["f", "g"]).status.converged

@@ -25,7 +25,7 @@ from herbrand.learning.example import Aim, World, learned_statements, told_facts
 from herbrand.learning.learned import Learning, statement_text
 from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
-from herbrand.learning.sampling import Sampler, refuse_unsampled
+from herbrand.learning.sampling import Sampler, bears, refuse_unsampled
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.steps import run_steps
 from herbrand.learning.stopping import EarlyStopping
@@ -134,6 +134,16 @@ def training(program: Program, settings: LearningSettings) -> Training:
     """A predictor of a program's latent atoms before its first step, or where a saved one was left."""
     evidence = Evidence(program)
     latent = [name for name in program.signature.predicates if evidence.known(name).latent_count()]
+    if not latent:
+        raise UnsupportedError(
+            "there is no latent atom to teach a predictor of: the facts decide every atom",
+            hint="leave facts of what is --latent out, or add constants of which nothing is known",
+        )
+    if not any(bears(template, evidence) for template in program.templates):
+        raise UnsupportedError(
+            f"no statement bears on a latent atom of {', '.join(latent)}, so nothing can be taught",
+            hint="state rules about what is --latent",
+        )
     predictor = Predictor.of(program, latent, settings.size or SIZE, settings.seed)
     lessons = _lessons(program, evidence, settings)
     optimizer = torch.optim.Adam(predictor.parameters(), lr=settings.rate or RATE)

@@ -168,10 +168,10 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         value = 0.0
         for one in unrolled:  # one world after the other: no more than one is unrolled at a time
             found = one.log_likelihood(weights)
-            found.backward()
+            if found.requires_grad:  # else no weight bears on a label
+                found.backward()
             value += float(found.detach())
-        assert weights.grad is not None
-        return value, weights.grad.numpy()
+        return value, np.zeros(len(point)) if weights.grad is None else weights.grad.numpy()
 
     size = len(parameters)
     slope = Slope(value_and_gradient, lambda point: np.ones(len(point)))

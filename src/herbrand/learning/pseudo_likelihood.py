@@ -35,6 +35,7 @@ from herbrand.learning.kept_weights import KeptWeights, kept_weights
 from herbrand.learning.learned import Learning, learned_weights, statement_text
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.ties import refuse_tied
 from herbrand.learning.writing import with_weights
 from herbrand.program.evidence import LATENT
 from herbrand.program.template import Template
@@ -104,7 +105,10 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     examples = [example(theory, world, aim, settings.memory) for world in worlds]
     for one in examples:
         refuse_latent(one, "pseudo-likelihood")
-    return at_the_top(theory, pseudo_likelihood(examples, budget(settings.memory)), settings, began)
+    objective = pseudo_likelihood(examples, budget(settings.memory))
+    for one in examples:
+        refuse_tied(one, budget(settings.memory))
+    return at_the_top(theory, objective, settings, began)
 
 
 def at_the_top(
@@ -202,7 +206,9 @@ def _conditionals(
     touched = np.unique(np.concatenate([np.empty(0, np.int64), *(difference.codes for difference in own)]))
     alternatives = world.program.value_count(target) - 1
     parts = []
-    if len(touched) and alternatives:
+    if not alternatives:
+        return parts
+    if len(touched):
         differences, offsets = _stacked(own, touched, alternatives, width)
         parts.append(Conditionals.of(differences, offsets))
     untouched = world.label_count(target) - len(touched)

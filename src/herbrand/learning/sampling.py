@@ -20,7 +20,7 @@ from herbrand.program.bindings import Bindings
 from herbrand.program.counting import assignments
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.program import Program
-from herbrand.program.template import Argument, Literal, Template
+from herbrand.program.template import Argument, Literal, Template, literals_of
 
 Columns = dict[str, np.ndarray]
 
@@ -48,7 +48,7 @@ class Sampler:
     def __init__(self, evidence: Evidence, observed: float, seed: int) -> None:
         self.evidence, self.observed = evidence, observed
         self.rng = np.random.default_rng(seed)
-        self.templates = [t for t in evidence.program.templates if _bears(t, evidence)]
+        self.templates = [t for t in evidence.program.templates if bears(t, evidence)]
         self.shares = _shares(self.templates, evidence.program)
         self._pools: dict[tuple[str, tuple[int, ...]], _Pool] = {}
 
@@ -132,8 +132,10 @@ def refuse_unsampled(program: Program) -> None:
             )
 
 
-def _bears(template: Template, evidence: Evidence) -> bool:
-    return any(evidence.known(x.predicate).latent_count() for x in template.conjunction.literals)
+def bears(template: Template, evidence: Evidence) -> bool:
+    """Whether the template has groundings, and some of them may hold a latent atom."""
+    latent = any(evidence.known(x.predicate).latent_count() for x in literals_of(template.conjunction))
+    return latent and _groundings(template, evidence.program) > 0
 
 
 def _shares(templates: Sequence[Template], program: Program) -> np.ndarray:

@@ -62,6 +62,17 @@ def settled(program: Program, atoms: LatentAtoms, templates: Sequence[GroundTemp
     return Settled(work.everywhere(), work.leaders)
 
 
+def leaders_of(program: Program, atoms: LatentAtoms, templates: Sequence[GroundTemplate]) -> Leaders:
+    """Atoms that these forbidden templates make one, whatever else they say."""
+    work = _Work(program, atoms)
+    clauses = [clause for template in templates for clause in work.clauses(template)]
+    while True:
+        clauses, _ = work.propagated(clauses)
+        if not work.tie(clauses):
+            return work.leaders
+        clauses = work.rewritten(clauses)
+
+
 @dataclass
 class _Work:
     program: Program

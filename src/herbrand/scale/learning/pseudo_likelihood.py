@@ -13,6 +13,7 @@ from herbrand.language.syntax import Theory
 from herbrand.learning.learned import Learning
 from herbrand.learning.pseudo_likelihood import Part, PseudoLikelihood, at_the_top, indifferent
 from herbrand.learning.settings import LearningSettings
+from herbrand.learning.ties import refuse_possibly_tied
 from herbrand.scale.learning.conditionals import BYTES_A_CHANGE, StoredConditionals, fetched
 from herbrand.scale.learning.counted import Counted, counted, fingerprint, kept_counts
 from herbrand.scale.learning.flips import Report
@@ -36,6 +37,7 @@ def learned_there(
         counts.keep(fingerprint(example))
     at_rest = False
     try:
+        refuse_possibly_tied(example)
         found = at_the_top(theory, stored_objective(example, counts, settings.memory), settings, began)
         at_rest = found.status.converged
     finally:
@@ -55,7 +57,9 @@ def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -
     """The labelled atoms of one target against their alternatives."""
     database, alternatives = counts.database, example.program.value_count(target) - 1
     width, parts, touched = len(counts.parameters), list[Part](), 0
-    if target in counts.tables and alternatives:
+    if not alternatives:
+        return parts
+    if target in counts.tables:
         table, touched = counts.tables[target]
         rows = database.number(f"SELECT COUNT(*) FROM {table}")
         if rows * BYTES_A_CHANGE > limit:
