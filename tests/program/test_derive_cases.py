@@ -184,3 +184,19 @@ def test_a_derived_predicate_by_its_name(engine: str) -> None:
     for atom in found:
         assert model.infer(atom, engine=engine)[atom] == 1.0
     assert not list(model.infer("lone", engine=engine).rows())
+
+
+def test_what_is_given_of_derived_atoms_agrees_with_the_rules() -> None:
+    """It is evidence, and where all that is derived is certain it changes nothing or cannot be."""
+    text = (
+        "predicate e(n, n): observed\npredicate p(n, n)\npredicate b\npredicate tall(n)\n"
+        '1: tall(x) and p(x, y)\ne("a", "b")\np(x, y) :- e(x, y)\nb :- p(x, x)'
+    )
+    model = hb.Model(hb.parse(text))
+    alone = model.infer("tall")['tall("a")']
+    for given in ('p("a", "b")', 'not p("b", "a")', "not b"):
+        assert model.infer("tall", given=given)['tall("a")'] == alone
+    for given in ('not p("a", "b")', 'p("b", "a")', "b", 'p("a", "c")'):
+        with pytest.raises(ContradictionError, match="the evidence has probability 0"):
+            model.infer("tall", given=given)
+    assert model.infer("b", given='e("b", "b")')["b"] == 1.0

@@ -23,7 +23,7 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.parse import parse_literal
-from herbrand.language.show import show_statement
+from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
@@ -152,13 +152,8 @@ class Knowledge:
         """The same without what is ``given`` as true or false, over domains that have its constants."""
         rows, signature = self._with(given)
         evidence = self.evidence(given)
-        mentioned = {name: list(values) for name, values in signature.mentioned.items()}
-        for row in evidence:
-            for name, column in zip(
-                signature.predicates[row.predicate].column_types, row.columns, strict=True
-            ):
-                mentioned.setdefault(name, []).extend(column)
         others = [row for row in rows if row not in evidence]
+        mentioned = _mentioned(signature, evidence)
         return self._loaded(others, signature, open=self.open, closed=self.closed, mentioned=mentioned)
 
     @staticmethod
@@ -172,9 +167,12 @@ class Knowledge:
 
     def _lowered(self, world: _World) -> _Lowered:
         rows, signature = self._with(world.given)
+        heads = {rule.head.predicate for rule in self.rules} if world.derived else set[str]()
+        on_derived = [row for row in self.evidence(world.given) if row.predicate in heads]
         signature, facts = self._loaded(
-            rows,
+            [row for row in rows if row not in on_derived],
             signature,
+            mentioned=_mentioned(signature, on_derived),
             rule_heads=[rule.head.predicate for rule in self.theory.rules],
             queried=world.queried | self._open_without(rows),
             open=self.open,
@@ -182,7 +180,10 @@ class Knowledge:
         )
         resting = resting_on_weights(self.rules, weighted_predicates(facts))
         if world.derived and self.rules:
+            refuse_weighted("this command", [row.predicate for row in on_derived], resting)
             facts = self._derived(signature, facts, resting)
+            for row in on_derived:
+                _check_derived(row, signature, facts)
         return _Lowered(lower(self.used, signature, facts), resting)
 
     def _derived(self, signature: Signature, facts: Facts, resting: Mapping[str, str]) -> Facts:
@@ -233,6 +234,31 @@ class Knowledge:
             return frozenset()
         tables = self.program().facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
+
+
+def _mentioned(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:
+    """The constants of formulas, and those of facts that are kept apart, by type."""
+    found = {name: list(values) for name, values in signature.mentioned.items()}
+    for row in rows:
+        types = signature.predicates[row.predicate].column_types
+        for name, column in zip(types, row.columns, strict=True):
+            found.setdefault(name, []).extend(column)
+    return found
+
+
+def _check_derived(given: FactRows, signature: Signature, facts: Facts) -> None:
+    """What rules derive is certain here: raise where what is given of it does not agree."""
+    types = signature.predicates[given.predicate].column_types
+    row = [facts.domains[name].index_of(value) for name, value in zip(types, given.row(0), strict=True)]
+    holds = bool((facts.tables[given.predicate].true == row).all(axis=1).any())
+    if holds != (given.kind == "true"):
+        atom = show_atom(given.predicate, given.row(0))
+        raise ContradictionError(
+            f"the evidence has probability 0: {atom} is given as {'false' if holds else 'true'}, and the "
+            f"rules {'derive it' if holds else 'do not derive it'}",
+            span=given.span,
+            hint="give facts of what the rules derive it from",
+        )
 
 
 def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
