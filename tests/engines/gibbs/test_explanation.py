@@ -159,3 +159,13 @@ def test_explaining_leaves_the_chains_where_they_are(monkeypatch: pytest.MonkeyP
     first, again = (engine.explain(asked, Status(False, 14)) for _ in range(2))
     assert first.to_dict() == again.to_dict()
     assert (before[0] == state.values).all() and (before[1] == state.holding).all()
+
+
+@pytest.mark.parametrize("weight", [12.0, 40.0, 700.0])
+def test_an_atom_that_was_never_drawn_has_finite_log_odds(weight: float) -> None:
+    """Its draws all agree, but nothing excludes it."""
+    why = hb.Model(hb.parse(f"predicate a\npredicate b\n-{weight}: a\n0.5: b")).explain(
+        "a", engine="gibbs", seed=1
+    )
+    assert why.value == pytest.approx(-weight)
+    assert why.value == pytest.approx(why.base + why.remainder + sum(r.contribution for r in why.reasons))

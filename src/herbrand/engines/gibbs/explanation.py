@@ -46,20 +46,22 @@ def explained(
     engine: str,
 ) -> Explanation:
     """The log-odds of an atom whose estimated probability is given."""
-    with np.errstate(divide="ignore"):
-        value = float(np.log(probability) - np.log1p(-probability))
+    axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
+    shares, conditional = _averaged(compiled, asked, chains, axis, random)
+    drawn = 0 < probability < 1
+    value = math.log(probability) - math.log1p(-probability) if drawn else conditional
     if not math.isfinite(value):
         note = "every world that was drawn agrees on it"
         return Explanation(
             asked.text, "log-odds", value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),)
         )
-    axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
-    shares = _averaged(compiled, asked, chains, axis, random)
     reasons = tuple(reason_of(said, share) for said, share in shares.items() if abs(share) > ROUNDING)
     size = int(compiled.graph.sizes[axis])
     base = -math.log(max(1, size - 1))
     remainder = value - base - math.fsum(reason.contribution for reason in reasons)
     note = "contributions are averages over worlds drawn"
+    if not drawn:
+        note += ", which all agree on it: the log-odds are those of its mean conditional probability there"
     return Explanation(
         asked.text, "log-odds", value, engine, Guarantee.APPROXIMATION, reasons, base, remainder, note
     )
@@ -67,8 +69,8 @@ def explained(
 
 def _averaged(
     compiled: Compiled, asked: Asked, chains: Chains, axis: int, random: np.random.Generator
-) -> dict[tuple[Said, ...], float]:
-    """Each factor's mean share of the conditional log-odds."""
+) -> tuple[dict[tuple[Said, ...], float], float]:
+    """Each factor's mean share of the conditional log-odds, and the log-odds of the mean conditional."""
     network = chains.network
     place = int(np.flatnonzero(network.block_atoms == axis)[0])
     block = int(np.searchsorted(network.block_starts, place, side="right") - 1)
@@ -80,21 +82,36 @@ def _averaged(
     parts = _parts(compiled, asked, network, block, states)
     seen = np.zeros(len(network.graph.unary), np.int64)
     sums: dict[tuple[Said, ...], float] = defaultdict(float)
+    yes = no = -math.inf
     for values, holding in zip(chains.values.copy(), chains.holding.copy(), strict=True):
         for _ in range(WORLDS):
             sweeps(network, values, holding, random.random((1, len(network.state_counts))), seen)
             weights = weights_by_state(network, block, values.copy(), holding.copy())
-            slope = _slope(weights.sum(axis=1), holds)
+            totals = weights.sum(axis=1)
+            slope = _slope(totals, holds)
+            sides = np.logaddexp.reduce(totals[holds]), np.logaddexp.reduce(totals[~holds])
+            yes, no = (
+                float(np.logaddexp(mean, side - np.logaddexp(*sides)))
+                for mean, side in zip((yes, no), sides, strict=True)
+            )
             for key, share in zip(parts.said, slope @ parts.split(weights), strict=True):
                 sums[key] += float(share) / (WORLDS * len(chains.values))
-    return sums
+    return sums, yes - no
 
 
 def _slope(log_weights: Array, holds: Array) -> Array:
     """How the log-odds change with each state's log-weight."""
-    shares = np.exp(log_weights - log_weights.max())
-    yes, no = np.where(holds, shares, 0.0), np.where(holds, 0.0, shares)
-    return yes / max(yes.sum(), 1e-300) - no / max(no.sum(), 1e-300)
+    yes, no = _shares(np.where(holds, log_weights, -np.inf)), _shares(np.where(holds, -np.inf, log_weights))
+    return yes - no
+
+
+def _shares(log_weights: Array) -> Array:
+    """Each state's share of all; 0 where none is possible."""
+    most = log_weights.max()
+    if np.isneginf(most):
+        return np.zeros(len(log_weights))
+    shares = np.exp(log_weights - most)
+    return shares / shares.sum()
 
 
 def _finite(weights: Array) -> Array:
