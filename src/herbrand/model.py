@@ -46,6 +46,7 @@ from herbrand.program.question import (
     read_explained,
     read_question,
 )
+from herbrand.program.remarks import closed_queries
 from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Model:
         ignore: Texts = (),
         on: str | None = None,
         progress: Callable[[str, float], None] | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> None:
         self._knowledge = Knowledge(
             _theory_of(theory),
@@ -92,10 +94,18 @@ class Model:
             header=header,
             ignored=ignore,
             progress=progress,
+            note=note,
         )
         self._on = on
         self._progress = progress
         self._queried: dict[tuple[Any, tuple[str, ...], bool], Any] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What may surprise: how tables were read, predicates without facts, constants that look alike.
+
+        Known once facts are read; ``note`` is called with each as soon as that is so."""
+        return tuple(self._knowledge.notes)
 
     @property
     def theory(self) -> Theory:
@@ -361,7 +371,11 @@ class Model:
     ) -> _Settled:
         """The chosen engine at rest."""
         if note is not None:
-            for text in (*_worth_knowing(program), *self._known_by_rules(question)):
+            for text in (
+                *_worth_knowing(program),
+                *self._known_by_rules(question),
+                *self._closed(program, question),
+            ):
                 note(text)
         chosen = choose(name, settings, program, question)
         if note is not None and name == "auto":
@@ -382,6 +396,20 @@ class Model:
                     f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
                     "listed, and all others are false"
                 )
+
+    def _closed(self, program: Program, question: Question) -> Iterator[str]:
+        """Why nothing of what is asked for is uncertain, where that is so."""
+        if not question.everything:
+            asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
+            yield from closed_queries(asked, self._knowledge.used, program.facts)
+            return
+        tables = program.facts.tables
+        if tables and all(table.world == "closed" for table in tables.values()):
+            names = ", ".join(list(tables)[:4]) + (", ..." if len(tables) > 4 else "")
+            yield (
+                f"every predicate is closed, so nothing is left to infer: {names}; what has facts and is not "
+                "declared is closed, and --open PRED makes what is not stated of it uncertain"
+            )
 
     def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
         """Progress of an iteration, told as loading is told."""
@@ -420,7 +448,7 @@ class Model:
 def _theory_of(theory: Any) -> Theory:
     if isinstance(theory, Theory):
         return theory
-    several = theory if isinstance(theory, list | tuple) else [theory]
+    several: list[Any] = [*theory] if isinstance(theory, list | tuple) else [theory]  # pyright: ignore[reportUnknownVariableType]
     if not several or not all(isinstance(path, str | PathLike) for path in several):
         raise UnsupportedError(
             f"a model is made of a theory or of theory files, not of {type(theory).__name__}",

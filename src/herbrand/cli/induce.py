@@ -24,6 +24,7 @@ def command(
         typer.Argument(metavar="[THEORY]...", help="Declarations, and rules that derive more predicates."),
     ] = None,
     facts: options.Facts = None,
+    header: options.HasHeader = None,
     budget: Annotated[
         float, typer.Option("--budget", metavar="MINUTES", help="How long training and search may take.")
     ] = 5.0,
@@ -57,6 +58,7 @@ def command(
         target=target,
         worlds=worlds,
         facts=facts,
+        header=None if header is None else header is options.Header.yes,
         budget=budget,
         engine=engine,
         seed=seed,

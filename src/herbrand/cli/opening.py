@@ -11,7 +11,7 @@ import typer
 
 import herbrand as hb
 from herbrand.cli.options import Header, Opened
-from herbrand.cli.output import Bar
+from herbrand.cli.output import Bar, note
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -28,6 +28,7 @@ def open_model(opened: Opened) -> Model:
         ignore=opened.ignore or (),
         on=opened.on,
         progress=_progress(),
+        note=note,
     )
 
 

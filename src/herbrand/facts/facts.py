@@ -29,8 +29,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts:
+    """``notes``: what was assumed when the tables were read."""
+
     domains: Mapping[str, Domain]
     tables: Mapping[str, FactTable]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domains", MappingProxyType(dict(self.domains)))

@@ -39,6 +39,7 @@ __all__ = ["fact_sources", "load_facts"]
 Report = Callable[[str, float], None]
 """Told what is being done and how much of all is done, from 0 to 1."""
 
+MOST_NAMED = 4
 _READING = 0.8
 """The share of the whole that reading takes; the rest is sorting."""
 
@@ -80,7 +81,19 @@ def load_facts(
         worlds.check(signature.predicates)
     mistakes.raise_any(FactsError)
     facts = _facts(signature, claims, domains, worlds, progress)
-    return _with_kinds(signature, domains), facts
+    return _with_kinds(signature, domains), replace(facts, notes=assumed(tables))
+
+
+def assumed(tables: Sequence[OpenTable]) -> tuple[str, ...]:
+    """Which first rows were taken as data though they look like names, in one line."""
+    names = [table.name for table in tables if table.doubtful]
+    if not names:
+        return ()
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return (
+        f"the first row of {', '.join(names[:MOST_NAMED])}{more} was taken as data, though it looks like "
+        "names of columns; --header yes skips it, --header no says that it is data",
+    )
 
 
 @contextmanager

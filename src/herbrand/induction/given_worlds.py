@@ -63,6 +63,7 @@ def read_worlds(
     folder: str | Path,
     progress: Callable[[str, float], None] | None = None,
     facts: Any = None,
+    header: bool | None = None,
 ) -> GivenWorlds:
     """The worlds of a folder; the theory's facts and ``facts`` hold in each of them, and rules derive more.
 
@@ -74,7 +75,7 @@ def read_worlds(
     for number, (name, sources) in enumerate(named):
         if progress is not None:
             progress(f"reading {name}", number / len(named))
-        loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources))))
+        loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources), header)))
     _refuse_unknown(target, [known for _, known, _ in loaded])
     predicates: dict[str, int] = {}
     for _, known, facts in loaded:
@@ -105,11 +106,13 @@ def _world_folders(folder: Path) -> list[tuple[str, tuple[FactSource, ...]]]:
 
 
 def _loaded(
-    theory: Theory, signature: Signature, target: str, sources: Sequence[FactSource]
+    theory: Theory, signature: Signature, target: str, sources: Sequence[FactSource], header: bool | None
 ) -> tuple[Signature, Facts]:
     heads = [rule.head.predicate for rule in theory.rules if rule.head.predicate != target]
     closed = [p.name for p in theory.predicates if p.role is None]
-    known, facts = load_facts(theory.facts, signature, sources, rule_heads=heads, closed=closed)
+    known, facts = load_facts(
+        theory.facts, signature, sources, rule_heads=heads, closed=closed, header=header
+    )
     rules = [rule for rule in theory.rules if rule.head.predicate != target]
     return known, derived(rules, known, facts, budget()) if rules else facts
 

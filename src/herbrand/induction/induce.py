@@ -115,6 +115,7 @@ def induce(
     target: str,
     worlds: str | Path,
     facts: Any = None,
+    header: bool | None = None,
     budget: float = 5.0,
     engine: str = "nlm",
     seed: int = 0,
@@ -131,7 +132,7 @@ def induce(
     began = time.monotonic()
     until = began + 60 * budget
     theory = theory or Theory()
-    given = read_worlds(theory, target, worlds, watch, facts)
+    given = read_worlds(theory, target, worlds, watch, facts, header)
     kept, held_out = _split(given.worlds, seed)
     # half of the time is for the machine; a tenth at least remains for the search, however slow a step was
     trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch)

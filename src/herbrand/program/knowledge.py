@@ -43,6 +43,7 @@ from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights, weighted_predicates
+from herbrand.program.remarks import may_be_new, new_constants, remarks
 
 KINDS: dict[str, tuple[type[Statement], ...]] = {
     "weights": (WeightedFormula,),
@@ -85,12 +86,15 @@ class Knowledge:
         header: bool | None = None,
         ignored: str | Iterable[str] = (),
         progress: Callable[[str, float], None] | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> None:
         self.theory = theory
         self.signature: Signature = check(theory)
         self.sources: tuple[FactSource, ...] = fact_sources(facts)
         self.open, self.closed = texts(open), texts(closed)
         self.header, self.progress = header, progress
+        self.notes: dict[str, None] = {}
+        self._note = note
         self._ignored = frozenset(texts(ignored))
         self._programs: dict[_World, _Lowered] = {}
         unknown = self._ignored - set(KINDS)
@@ -213,7 +217,7 @@ class Knowledge:
         queried: Collection[str] = (),
         mentioned: Mapping[str, Sequence[Value]] | None = None,
     ) -> tuple[Signature, Facts]:
-        return load_facts(
+        signature, facts = load_facts(
             (*self.theory.facts, *rows),
             signature,
             (*self.sources, *more),
@@ -225,6 +229,19 @@ class Knowledge:
             header=self.header,
             progress=self.progress,
         )
+        self._tell((*facts.notes, *remarks(self.theory, signature, facts)))
+        if rows and self._note is not None and may_be_new(rows, facts, signature):
+            _, before = self._loaded((), self.signature, open=self.open, closed=self.closed)
+            self._tell(new_constants(rows, before, signature))
+        return signature, facts
+
+    def _tell(self, notes: Iterable[str]) -> None:
+        """Each note once, whatever is loaded again."""
+        for text in notes:
+            if text not in self.notes:
+                self.notes[text] = None
+                if self._note is not None:
+                    self._note(text)
 
     def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
         """Predicates of untold worlds that only what is given would close: evidence closes no world."""

@@ -1,0 +1,145 @@
+"""What may surprise a user of a theory and its facts, though it is no mistake: a line each, few lines.
+
+Observed predicates without facts, predicates that nothing uses, constants that differ in case, blanks or
+Unicode form alone, constants that only ``given`` evidence names, queries of predicates that are closed.
+"""
+
+# pyright: reportAttributeAccessIssue=false
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
+
+from herbrand.errors import nearest
+from herbrand.facts.domain import Domain
+from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_constant
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Bound,
+    BoundRows,
+    FactRows,
+    Formula,
+    Theory,
+    Value,
+    WeightedFormula,
+)
+from herbrand.program.question import named_predicates
+
+MOST_COMPARED = 1_000_000
+"""Constants of larger types are not compared with each other."""
+MOST_NAMED = 4
+
+
+def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
+    """Remarks on a theory over facts, whatever is asked."""
+    used = _used(theory)
+    bare = [name for name in signature.predicates if _is_bare(name, facts)]
+    derived = {rule.head.predicate for rule in theory.rules}
+    roles = {name: signature.predicates[name].role for name in bare}
+    empty = [name for name in bare if roles[name] == "observed" and name in used - derived]
+    if empty:
+        yield f"observed, but without facts, so that all their atoms are false: {_listed(empty)}"
+    idle = [name for name in bare if signature.predicates[name].declared and name not in used]
+    if idle and not any(isinstance(s, BoundRows) for s in theory.statements):
+        yield f"declared, but no statement uses them and no facts are given: {_listed(idle)}"
+    for domain in facts.domains.values():
+        yield from _alike(domain)
+
+
+def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature) -> bool:
+    """Whether some constant of evidence occurs in no fact but, perhaps, this evidence: cheap to tell."""
+    return any(
+        _occurrences(name, value, facts, signature) <= list(column).count(value)
+        for rows in given
+        for name, column in zip(signature.predicates[rows.predicate].column_types, rows.columns, strict=False)
+        for value in dict.fromkeys(column)
+    )
+
+
+def _occurrences(type_name: str, value: Value, facts: Facts, signature: Signature) -> int:
+    index = facts.domains[type_name].index_of(value)
+    return sum(
+        int(np.count_nonzero(rows[:, place] == index))
+        for name, predicate in signature.predicates.items()
+        for place, own in enumerate(predicate.column_types)
+        if own == type_name
+        for rows in (facts.tables[name].true, facts.tables[name].false, facts.tables[name].soft)
+    )
+
+
+def closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Iterator[str]:
+    """Why predicates that are asked for have no uncertain atom; rules' are told elsewhere."""
+    derived = {rule.head.predicate for rule in theory.rules}
+    roles = {predicate.name: predicate.role for predicate in theory.predicates}
+    for name in names:
+        if facts.tables[name].world == "closed" and name not in derived:
+            role = roles.get(name)
+            why = f"it is declared {role}" if role else "what has facts and is not declared is closed"
+            yield (
+                f"{name} is closed ({why}): what its facts list is true, all else false; "
+                f"--open {name} makes those that are not stated uncertain"
+            )
+
+
+def new_constants(given: Sequence[FactRows], before: Facts, signature: Signature) -> Iterator[str]:
+    """Constants of evidence that are none of the theory's and of the facts'."""
+    for rows in given:
+        types = signature.predicates[rows.predicate].column_types
+        for name, column in zip(types, rows.columns, strict=False):
+            domain = before.domains.get(name)
+            for value in dict.fromkeys(column):
+                if domain is not None and domain.index_of(value) is None:
+                    near = nearest(str(value), map(str, domain)) if len(domain) <= MOST_COMPARED // 10 else ""
+                    yield f"--given names a new constant of type {name}, {shown_constant(value)}" + (
+                        f"; {near}" if near else ""
+                    )
+
+
+def _used(theory: Theory) -> set[str]:
+    """The predicates that statements name."""
+    formulas: list[Formula] = [rule.head for rule in theory.rules]
+    formulas += [literal for rule in theory.rules for literal in rule.body]
+    for statement in theory.statements:
+        if isinstance(statement, WeightedFormula):
+            formulas.append(statement.formula)
+        elif isinstance(statement, Bound):
+            formulas += [part for part in (statement.event, statement.given) if part is not None]
+    return set(named_predicates(formulas))
+
+
+def _is_bare(name: str, facts: Facts) -> bool:
+    table = facts.tables[name]
+    return not (len(table.true) or len(table.false) or len(table.soft))
+
+
+def _alike(domain: Domain) -> Iterator[str]:
+    """Constants that are one but for case, blanks or Unicode form."""
+    if domain.kind != "text" or not 1 < len(domain) <= MOST_COMPARED:
+        return
+    folded = pc.utf8_lower(pc.utf8_normalize(pc.utf8_trim_whitespace(domain.values), form="NFKC"))
+    folded = pc.replace_substring_regex(folded, r"\s+", " ")
+    encoded = folded.dictionary_encode()
+    if len(encoded.dictionary) == len(domain):
+        return
+    codes = encoded.indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    again = np.flatnonzero(codes[order][1:] == codes[order][:-1])
+    pairs = [tuple(domain.value(int(order[at + step])) for step in (0, 1)) for at in again[:MOST_NAMED]]
+    shown = ", ".join(f"{_escaped(one)} and {_escaped(other)}" for one, other in pairs)
+    more = f" and {len(again) - MOST_NAMED:,} more" if len(again) > MOST_NAMED else ""
+    yield f"constants of type {domain.name} that differ in case, blanks or Unicode form alone: {shown}{more}"
+
+
+def _escaped(value: object) -> str:
+    """As a theory writes it, and by numbers where two texts would look the same."""
+    text = str(value)
+    return shown_constant(text) if text.isascii() else f"{shown_constant(text)} ({ascii(text)[1:-1]})"
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
+    return ", ".join(every[:MOST_NAMED]) + more
