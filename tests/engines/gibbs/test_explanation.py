@@ -82,7 +82,6 @@ def test_hard_statements_are_no_reason_where_they_leave_a_choice() -> None:
     [
         ("hard: p <=> q\nhard: q\n1: r", "p", math.inf),
         ("hard: not p\n1: r", "p", -math.inf),
-        ("90: p\n1: r", "p", math.inf),
         ('predicate a in {"x", "y", "z"}\nnot a = "x"\nnot a = "z"\n0.1: a = "y"', 'a = "y"', math.inf),
         ('predicate a in {"x", "y", "z"}\nnot a = "x"\n0.1: a = "y"', 'a = "x"', -math.inf),
     ],
