@@ -176,9 +176,9 @@ FAMILIES: Mapping[str, Family] = {
         {"cancer": CANCER, "smokes": SMOKERS},
     ),
     "distilled": Family(
-        {"hb": {"theory.hb": LEARNED.replace("?[x]", "0.5").replace("?", "1.5")}},
-        ["learn THEORY FACTS --iterations 5 --method distillation --latent cancer"],
-        {"cancer": CANCER, "smokes": SMOKERS},
+        {"hb": {"theory.hb": WEIGHTS}},
+        ["learn THEORY FACTS --method distillation --latent smokes --latent mood --latent rich"],
+        {"friends": FRIENDS},
     ),
     "bounds": Family(
         {"hb": {"theory.hb": BOUNDS}, "lcn": {"theory.lcn": LCN}},

@@ -44,23 +44,43 @@ PIECES = [
         "y",
     ),
 ]
+AMOUNTS = (1, 1, 1, 2, 3)
 RAW = [b"\xff", b"\x00", b"\xed\xa0\x80", b"\r\n", b"\xef\xbb\xbf", b"PAR1"]
 
 
-def kind(token: str) -> str:
-    """What a token may be exchanged for without breaking the grammar at once."""
+KEYWORDS = {
+    "type",
+    "predicate",
+    "hard",
+    "where",
+    "exists",
+    "forall",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "in",
+    "P",
+    "observed",
+}
+
+
+def kind(token: str, following: str) -> str:
+    """What a token may be exchanged for without breaking the grammar at once, by itself and the next one."""
+    if token in KEYWORDS:
+        return "connective" if token in ("and", "or", "xor") else token
     if token[0] == '"':
         return "text"
     if token[0].isdigit() or (token[0] == "-" and len(token) > 1):
         return "number"
     if token[0].isalpha() or token[0] == "_":
-        return "name"
-    return "space" if token.isspace() else "sign"
+        return "predicate" if following == "(" else "name"
+    return "connective" if token in ("=>", "<=>") else token
 
 
 def bytes_damaged(data: bytes, rng: random.Random) -> bytes:
     """One to three cuts, doublings, exchanges, flips and insertions anywhere."""
-    for _ in range(rng.randint(1, 3)):
+    for _ in range(rng.choice(AMOUNTS)):
         start = rng.randrange(len(data) + 1)
         end = min(len(data), start + rng.choice((1, 1, 2, 5, 20)))
         piece = rng.choice(RAW) if rng.random() < 0.2 else rng.choice(PIECES).encode()
@@ -81,18 +101,19 @@ def bytes_damaged(data: bytes, rng: random.Random) -> bytes:
 def tokens_damaged(text: str, rng: random.Random) -> str:
     """One to three tokens exchanged for others of their kind, dropped, doubled or swapped."""
     tokens = TOKEN.findall(text)
-    for _ in range(rng.randint(1, 3)):
+    for _ in range(rng.choice(AMOUNTS)):
         places = [n for n, token in enumerate(tokens) if not token.isspace()]
         if not places:
             break
         n = rng.choice(places)
-        alike = [token for token in tokens if kind(token) == kind(tokens[n])]
-        match rng.randrange(6):
-            case 0 | 1 | 2:
+        kinds = [kind(*pair) for pair in zip(tokens, [*tokens[1:], ""], strict=True)]
+        alike = [token for token, its in zip(tokens, kinds, strict=True) if its == kinds[n]]
+        match rng.randrange(9):
+            case 0 | 1 | 2 | 3 | 4 | 5:
                 tokens[n] = rng.choice(alike)
-            case 3:
+            case 6:
                 tokens[n] = rng.choice(PIECES)
-            case 4:
+            case 7:
                 tokens[n : n + 1] = []
             case _:
                 m = rng.choice(places)
@@ -103,7 +124,7 @@ def tokens_damaged(text: str, rng: random.Random) -> str:
 def lines_damaged(text: str, rng: random.Random) -> str:
     """Lines dropped, doubled, moved, joined, or made longer by a part of another."""
     lines = text.splitlines(keepends=True)
-    for _ in range(rng.randint(1, 3)):
+    for _ in range(rng.choice(AMOUNTS)):
         if not lines:
             break
         n, m = rng.randrange(len(lines)), rng.randrange(len(lines))
@@ -122,7 +143,7 @@ def lines_damaged(text: str, rng: random.Random) -> str:
     return "".join(lines)
 
 
-TEXTUAL: Sequence[Callable[[str, random.Random], str]] = (tokens_damaged, tokens_damaged, lines_damaged)
+TEXTUAL: Sequence[Callable[[str, random.Random], str]] = (tokens_damaged, lines_damaged, lines_damaged)
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:

@@ -25,6 +25,7 @@ from tests.fuzz.mutations import damaged, options_damaged
 
 SECONDS = 15
 GUARANTEES = ("exact", "bound", "approximation")
+OTHERS = {"infer": ("exact", "lifted"), "bound": ("exact", "ariel")}
 FORMATS = ("json", "json", "json", "table", "csv", "parquet")
 
 
@@ -73,7 +74,9 @@ def case(seed: int, scratch: Path) -> Case:
     if rng.random() < 0.2:
         arguments = options_damaged(arguments, rng)
     if rng.random() < 0.9:
-        for chosen in {theory if rng.random() < 0.6 else rng.choice(names) for _ in range(rng.randint(1, 2))}:
+        for chosen in {
+            theory if rng.random() < 0.6 else rng.choice(names) for _ in range(rng.choice((1, 1, 1, 2)))
+        }:
             files[chosen] = damaged(files[chosen], rng)
     return Case(f"{name} {seed}", files, tuple(arguments))
 
@@ -101,7 +104,44 @@ def _wrong(tried: Case, folder: Path) -> str | None:
         ended, seconds = _fresh(tried, folder)
         if seconds > SECONDS:
             return f"took {seconds:.0f} s of processor time"
-    return complaint(tried, ended)
+    return complaint(tried, ended) or _disagreement(tried, ended)
+
+
+def _disagreement(tried: Case, ended: Ended) -> str | None:
+    """What another engine of the same promise says against this answer; nothing where it refuses."""
+    command, *_ = tried.arguments
+    if command not in OTHERS or ended.status != 0 or tried.form != "json" or "--map" in tried.arguments:
+        return None
+    answer = json.loads(ended.out)
+    first, second = OTHERS[command]
+    other = second if answer["engine"] == first else first
+    again = run((*tried.arguments, "--engine", other))
+    if again.status != 0:
+        return again.fault or None
+    expected = json.loads(again.out)
+    if command == "bound":
+        return _disjoint(answer, expected)
+    if answer["guarantee"] != "exact" or expected["guarantee"] != "exact":
+        return None
+    rows = {(row["atom"], row["value"]): row["probability"] for row in answer["marginals"]}
+    for row in expected["marginals"]:
+        if abs(row["probability"] - rows.get((row["atom"], row["value"]), row["probability"])) > 1e-6:
+            return f"{answer['engine']} against {other}: {row}"
+    return None
+
+
+def _disjoint(answer: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
+    """Two sound intervals of one probability overlap."""
+    ends = {row["query"]: row for row in expected["bounds"] if row["lower"] is not None}
+    for row in answer["bounds"]:
+        other = ends.get(row["query"])
+        if other and row["lower"] is not None and not _overlap(row, other):
+            return f"disjoint intervals: {row} and {other}"
+    return None
+
+
+def _overlap(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return row["lower"] <= other["upper"] + 1e-6 and other["lower"] <= row["upper"] + 1e-6
 
 
 def _fresh(tried: Case, folder: Path) -> tuple[Ended, float]:
@@ -140,7 +180,7 @@ def complaint(tried: Case, ended: Ended) -> str | None:
         if len(ended.err.strip()) < 10:
             return f"status {ended.status} without a message: {ended.err!r}"
         return f"refused, but wrote {ended.out[:80]!r}" if ended.out else None
-    if not ended.out and "-o" not in tried.arguments:
+    if not ended.out and "-o" not in tried.arguments and tried.arguments[0] != "convert":
         return f"nothing was written, status {ended.status}: {ended.err!r}"
     if "--format" in tried.arguments and tried.form == "json":
         return _complaint_of_json(ended)
