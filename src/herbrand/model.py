@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
@@ -23,7 +23,7 @@ from herbrand.engines.asked import Asked, explained_fact
 from herbrand.engines.choice import choose, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.loop import Limits, settle
-from herbrand.engines.registry import query_engine
+from herbrand.engines.registry import query_engine, refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.drawing import drawn
@@ -34,7 +34,15 @@ from herbrand.language.syntax import (
     Theory,
     Value,
 )
-from herbrand.option_values import check_values, texts
+from herbrand.options.keywords import (
+    BoundOptions,
+    ExplainOptions,
+    InferOptions,
+    LearnOptions,
+    QueryOptions,
+)
+from herbrand.options.kinds import texts
+from herbrand.options.table import check, refuse_unknown
 from herbrand.program.evidence import Evidence
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
@@ -50,6 +58,7 @@ from herbrand.program.remarks import closed_queries
 from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
+    from herbrand.answers.bindings import Bindings
     from herbrand.learning.learned import Learning
 
 Texts = str | Iterable[str]
@@ -140,23 +149,25 @@ class Model:
         min: float | None = None,
         resume: bool = False,
         note: Callable[[str], None] | None = None,
-        **settings: Any,
+        **options: Unpack[InferOptions],
     ) -> Marginals:
         """Marginal probabilities of latent atoms, or of what
         is queried; with ``map`` the most probable world.
 
-        ``resume``: on a database, go on from the last step of a run that was cut off. ``settings``: the
-        fields of :class:`~herbrand.engines.engine.Settings` and ``time_limit``, in seconds. Raises
-        :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
+        ``resume``: on a database, go on from the last step of a run that was cut off. ``options``: how much
+        the call may take and how the engine steps, as on the command line; one that the engine does not use
+        is refused. Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would
+        not fit.
         """
         self._knowledge.refuse_unusable("infer", "weights", "rules")
-        check_values({"top": top, "min": min})
-        chosen = settings_from(settings)
+        check("infer", {"map": map, "log_partition": log_partition, "top": top, "min": min, "resume": resume})
+        chosen = settings_from(options)
         if self._on is not None:
             stored, asked = self.stored, (texts(query), texts(given))
             return stored.infer(*asked, engine, chosen, map, top, min, resume, note)
         if resume:
             raise _nothing_to_resume()
+        refuse_unused("infer", engine, chosen)
         asked = (texts(query), texts(given), engine, chosen, map, top, min)
         too_large = facts_too_large(self._knowledge.sources, chosen.memory)
         if too_large is not None:
@@ -207,22 +218,22 @@ class Model:
         resume: bool = False,
         note: Callable[[str], None] | None = None,
         progress: Callable[[str, float], None] | None = None,
-        **settings: Any,
+        **options: Unpack[BoundOptions],
     ) -> Bounds:
         """Lower and upper probabilities of ``P(q | e)`` for every grounding, or of every atom.
 
         ``resume``: on a database, go on from the last sweep of a run that was cut off.
-        ``settings``: the fields of :class:`~herbrand.engines.credal.engine.BoundSettings` and ``time_limit``.
+        ``options``: as on the command line; one that the engine does not use is refused.
         """
         asking = importlib.import_module("herbrand.engines.credal.asking")
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
-        queries = texts(query)
+        check("bound", {"resume": resume})
+        queries, chosen = texts(query), asking.bound_settings(options)
+        refuse_unused("bound", engine, chosen)
         if self._on is not None:
-            chosen = asking.bound_settings(settings)
             return self.stored.bound(queries, texts(given), engine, chosen, resume, note, progress)
         if resume:
             raise _nothing_to_resume()
-        chosen = asking.bound_settings(settings)
         too_large = facts_too_large(self._knowledge.sources, chosen.memory)
         if too_large is not None:
             asked = (queries, texts(given), engine, chosen, progress)
@@ -241,27 +252,31 @@ class Model:
         engine: str = "auto",
         top: int | None = None,
         note: Callable[[str], None] | None = None,
-        **settings: Any,
+        **options: Unpack[ExplainOptions],
     ) -> Explanation | IntervalExplanation:
         """Why an answer is what it is: the statements and groundings that moved it, heaviest first.
 
         An atom: its log-odds, or, where rules derive it, its weight by its proofs. ``P(q | e)``, and an atom
-        of a theory of bounds: both ends of its interval. ``settings`` are those of ``infer``, ``query`` or
-        ``bound``.
+        of a theory of bounds: both ends of its interval. ``options`` are those of ``infer``, ``query`` or
+        ``bound``, whichever explains.
         """
-        check_values({"top": top})
+        refuse_unknown("explain", options)
+        check("explain", {**options, "top": top})
+        chosen = {name: value for name, value in options.items() if value is not None}
         self._refuse_on()
-        too_large = facts_too_large(self._knowledge.sources, settings.get("memory"))
+        too_large = facts_too_large(self._knowledge.sources, options.get("memory"))
         if too_large is not None:
             raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
         derived = {rule.head.predicate for rule in self.theory.rules}
         if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
-            rules = self._rules(query_engine(engine), texts(given))
-            return rules.explained(asked, {**settings, "top": top})
+            request = importlib.import_module("herbrand.engines.proof.request").Request.of(
+                chosen | {"top": top}
+            )
+            return self._rules(query_engine(engine), texts(given)).explain(asked, request)
         bounds_only = self._knowledge.states("bounds") and not self._knowledge.states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
-        found = explained(asked, texts(given), engine, note, settings)
+        found = explained(asked, texts(given), engine, note, chosen)
         return found if top is None else found.top(top)
 
     def _explained_atom(
@@ -270,15 +285,17 @@ class Model:
         given: tuple[str, ...],
         engine: str,
         note: Callable[[str], None] | None,
-        settings: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> Explanation:
         self._knowledge.refuse_unusable("infer", "weights", "rules")
+        chosen = settings_from(options)
+        refuse_unused("infer", engine, chosen)
         program = self._program(given, queried_predicates((query,), self.signature))
         question = read_explained(query, program.signature, program.facts)
         asked = Asked.of(question, Evidence(program))
         if asked.known is not None:
             return explained_fact(asked)
-        settled = self._settled(program, question, engine, settings_from(settings), note)
+        settled = self._settled(program, question, engine, chosen, note)
         return settled.engine.explain(settled.state, settled.status)
 
     def _explained_bounds(
@@ -287,39 +304,61 @@ class Model:
         given: tuple[str, ...],
         engine: str,
         note: Callable[[str], None] | None,
-        settings: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> IntervalExplanation:
         asking = importlib.import_module("herbrand.engines.credal.asking")
+        chosen = asking.bound_settings(options)
+        refuse_unused("bound", engine, chosen)
         program = self._program(given, asking.queried_predicates((query,), self.signature))
-        ends = asking.explained_bounds(
-            program, query, engine, asking.bound_settings(settings), note, self._progress
-        )
+        ends = asking.explained_bounds(program, query, engine, chosen, note, self._progress)
         return IntervalExplanation(*ends)
 
+    @overload
     def query(
         self,
-        goal: str | Sequence[str],
+        goal: str,
         *,
         bindings: Mapping[str, Sequence[Value]] | None = None,
         given: Texts = (),
         engine: str = "auto",
-        **options: Any,
-    ) -> Any:
+        **options: Unpack[QueryOptions],
+    ) -> Bindings: ...
+
+    @overload
+    def query(
+        self,
+        goal: list[str] | tuple[str, ...],
+        *,
+        bindings: None = None,
+        given: Texts = (),
+        engine: str = "auto",
+        **options: Unpack[QueryOptions],
+    ) -> tuple[Bindings, ...]: ...
+
+    def query(
+        self,
+        goal: str | list[str] | tuple[str, ...],
+        *,
+        bindings: Mapping[str, Sequence[Value]] | None = None,
+        given: Texts = (),
+        engine: str = "auto",
+        **options: Unpack[QueryOptions],
+    ) -> Bindings | tuple[Bindings, ...]:
         """The answers of a goal by the rules, heaviest first: constants for its variables, and a weight.
 
         A list of goals gives a tuple of answers; ``bindings`` gives constants for some variables, a list
-        each. ``options``: the fields of :class:`~herbrand.engines.proof.request.Request`, and ``time_limit``.
+        each. ``options``: as on the command line.
         """
         self._knowledge.refuse_unusable("query", "rules")
+        request = importlib.import_module("herbrand.engines.proof.request").Request.of(options)
+        planner = query_engine(engine)
         if self._on is not None:
-            query_engine(engine)
-            return self.stored.query(goal, bindings, texts(given), options)
-        too_large = facts_too_large(self._knowledge.sources, options.get("memory"))
+            return self.stored.query(goal, bindings, texts(given), request)
+        too_large = facts_too_large(self._knowledge.sources, request.memory)
         if too_large is not None:
-            query_engine(engine)
-            return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), options))
-        apart = options.get("algebra") == "probability"
-        return self._rules(query_engine(engine), texts(given), apart).answered(goal, bindings, options)
+            return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), request))
+        apart = request.algebra == "probability"
+        return self._rules(planner, texts(given), apart).answered(goal, bindings, request)
 
     def _rules(self, engine: Any, given: tuple[str, ...], apart: bool = False) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.
@@ -340,26 +379,28 @@ class Model:
         worlds: Any = (),
         watch: Callable[[Any], None] | None = None,
         note: Callable[[str], None] | None = None,
-        **settings: Any,
+        **options: Unpack[LearnOptions],
     ) -> Learning:
         """The theory with weights in place of its ``?``, learned from the facts.
 
         Every predicate is closed unless it is ``latent``; ``target``: what is to be predicted. ``worlds``: a
         folder that holds a folder of facts for each world, or a list of facts; the model's own hold in all.
-        ``settings``: the fields of :class:`~herbrand.learning.settings.LearningSettings`.
+        ``options``: as on the command line; one that the method does not use is refused.
         """
         methods = importlib.import_module("herbrand.learning.methods")
         self._knowledge.refuse_unusable("learn", "weights", "rules")
-        aim, told = (texts(target), (*texts(latent), *self._knowledge.open)), {**settings, "watch": watch}
+        aim = (texts(target), (*texts(latent), *self._knowledge.open))
+        chosen = replace(methods.settings_from(options), watch=watch)
+        methods.refuse_unused(method, chosen)
         if self._on is not None:
-            return self.stored.learn(method, *aim, worlds, told)
+            return self.stored.learn(method, *aim, worlds, chosen)
         separate = [fact_sources(facts) for facts in methods.separate_facts(worlds) or [()]]
         every = [source for own in separate for source in (*self._knowledge.sources, *own)]
-        too_large = facts_too_large(every, settings.get("memory"))
+        too_large = facts_too_large(every, chosen.memory)
         if too_large is not None:
-            return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, told), note)
+            return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, chosen), note)
         stated = map(self._knowledge.open_facts, separate)  # read once all options are known to be good
-        return methods.learned(method, self._knowledge.used, stated, *aim, told)
+        return methods.learned(method, self._knowledge.used, stated, *aim, chosen)
 
     def _settled(
         self,
@@ -380,7 +421,8 @@ class Model:
         chosen = choose(name, settings, program, question)
         if note is not None and name == "auto":
             note(str(chosen))
-        engine, limits = chosen.engine, Limits.of(settings)
+        engine = chosen.engine
+        limits = Limits.of(chosen.settings)
         try:
             found = settle(engine, program, question, limits, self._watch(limits), chosen.support.state)
         except BudgetError as error:

@@ -99,4 +99,4 @@ def test_a_setting_of_another_engine_is_refused(herbrand: Herbrand, tmp_path: Pa
     theory.write_text("P(rain) in [0.2, 0.3]\n")
     outcome = herbrand("explain", theory, "P(rain)", "--schedule", "parallel")
     assert outcome.status == 1
-    assert "there is no option 'schedule'" in outcome.err
+    assert "bound has no option 'schedule'" in outcome.err

@@ -117,7 +117,11 @@ def test_only_listed_tuples_are_known_where_false_ones_are_listed(tmp_path: Path
             {},
             "'warned' has 5 arguments",
         ),
-        ({"a": {"next": "x,y\n", "warned": "x\n"}}, {"--budget": "0"}, "a budget of 0 minutes"),
+        (
+            {"a": {"next": "x,y\n", "warned": "x\n"}},
+            {"--budget": "0"},
+            "--budget is a number above 0, not 0.0",
+        ),
         ({"a": {"next": "x,y\n", "warned": "x\n"}}, {"--engine": "prolog"}, "no engine 'prolog'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 from typer.main import get_command
@@ -11,6 +12,15 @@ from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 COMMANDS = get_command(program()).commands  # type: ignore[attr-defined]
+
+
+def test_the_table_is_that_of_the_options() -> None:
+    """Else: python docs/option_table.py."""
+    spec = importlib.util.spec_from_file_location("option_table", ROOT / "docs" / "option_table.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.with_table(PAGE) == PAGE
 
 
 def test_every_command_has_a_row() -> None:

@@ -134,9 +134,9 @@ def test_a_target_of_whole_worlds(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"engine": "foil"}, "there is no engine 'foil' for induce"),
-        ({"budget": 0}, "a budget of 0 minutes"),
-        ({"budget": -1.5}, "a budget of -1.5 minutes"),
-        ({"budget": float("nan")}, "a budget of nan minutes"),
+        ({"budget": 0}, "--budget is a number above 0, not 0"),
+        ({"budget": -1.5}, "--budget is a number above 0, not -1.5"),
+        ({"budget": float("nan")}, "--budget is a number above 0, not nan"),
         ({"target": "three"}, "no world has a table of the target 'three'"),
     ],
 )

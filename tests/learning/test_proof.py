@@ -240,7 +240,7 @@ WRONG = {
     "latent": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"latent": "e"}, "--latent e"),
     "loss": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"loss": "crossentropy"}, "there is no loss"),
     "argument": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"asked": 2}, "p has 1 argument"),
-    "depth": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"depth": -1}, "--depth is at least 0"),
+    "depth": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"depth": -1}, "--depth is a whole number from 0 on"),
     "worlds": ("p(x) :- e(x) @ ?", {}, {"worlds": [{"e": [1], "p": [1]}] * 2}, "one world's facts"),
     "start": (
         'predicate e(n): learned\npredicate p(n)\np(x) :- e(x)\ne("a") @ -1\np("a")', {}, {},

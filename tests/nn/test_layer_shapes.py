@@ -195,10 +195,10 @@ def test_what_does_not_settle_says_so() -> None:
 
 WRONG = [
     ({"clauses": "both"}, "clauses are 'both'\n  one of exact, independent"),
-    ({"damping": -0.1}, "the damping is -0.1\n  a number from 0 up to, not including, 1"),
-    ({"damping": math.nan}, "the damping is nan\n  a number from 0 up to, not including, 1"),
-    ({"iterations": -2}, "there are -2 iterations\n  1 or more, or None to converge"),
-    ({"clip": 0.0}, "the clip is 0.0\n  a number above 0; leave it out for the model itself"),
+    ({"damping": -0.1}, "--damping is a number from 0 up to, not including, 1, not -0.1"),
+    ({"damping": math.nan}, "--damping is a number from 0 up to, not including, 1, not nan"),
+    ({"iterations": -2}, "--iterations is a whole number from 1 on, not -2"),
+    ({"clip": 0.0}, "--clip is a number above 0, not 0.0"),
     (
         {"clip": 1.0, "iterations": None},
         "clipped messages have no gradient at a fixed point\n  say how many iterations to unroll",

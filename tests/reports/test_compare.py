@@ -63,7 +63,7 @@ def test_a_changed_model_has_another_name(
     assert outcome.status == 0
     heads = [line for line in outcome.out.splitlines() if line.startswith("atom")]
     assert heads[0].split("  ")[-1].strip() == "mean-field (clip 0.5)"
-    assert "only mean-field clips messages" in outcome.out
+    assert "bp does not use --clip" in outcome.out
 
 
 def test_engines_that_cannot_are_told_and_others_go_on(loop: hb.Model) -> None:

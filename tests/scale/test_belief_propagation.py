@@ -252,7 +252,7 @@ class TestRefusals:
             ("", {"schedule": "sequential"}, "is parallel"),
             ("", {"map": True}, "most probable world"),
             ("", {"query": "smokes(x) and smokes(y)"}, "not of formulas"),
-            ("", {"damping": 1.0}, "the damping is 1.0"),
+            ("", {"damping": 1.0}, "--damping is a number from 0 up to, not including, 1"),
         ],
     )
     def test_what_is_not_served_is_named(

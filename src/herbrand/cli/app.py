@@ -22,9 +22,9 @@ import typer
 import herbrand
 from herbrand.cli.compiling import tell_of_compiling
 from herbrand.errors import HerbrandError
+from herbrand.options.table import COMMANDS
 from herbrand.visible import visible_lines
 
-COMMANDS = ("check", "infer", "query", "bound", "explain", "learn", "induce", "score", "compare", "convert")
 INTERRUPTED = 130
 ENDING = {
     getattr(signal, name): word

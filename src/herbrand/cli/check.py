@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import herbrand as hb
-from herbrand.cli import options
-from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
+from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import write_result
+from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table
 
 
-@spread
-def command(opened: options.Opened, written: options.Written, memory: options.Memory = None) -> None:
+@takes("check")
+def command(opened: Opened, written: Written, memory: str | None = None) -> None:
     """Parse and type-check a theory; tell sizes, groundings, and which engines can run it at what cost."""
     report = hb.size_report(open_model(opened), memory)
     write_result(

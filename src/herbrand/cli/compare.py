@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from typing import Any
 
 import herbrand as hb
-from herbrand.cli import options
-from herbrand.cli.grouping import spread
 from herbrand.cli.opening import open_model
+from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import write_result
+from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table
 
 
-@spread
-def command(
-    opened: options.Opened,
-    stepped: options.Stepped,
-    written: options.Written,
-    engine: Annotated[
-        list[str] | None,
-        typer.Option("--engine", metavar="NAME", help="Repeatable; all engines if not given."),
-    ] = None,
-    query: options.Query = None,
-    given: options.Given = None,
-) -> None:
+@takes("compare")
+def command(opened: Opened, written: Written, engine: list[str] | None = None, **options: Any) -> None:
     """Several engines on one theory, with time and the largest difference from the exact answer."""
-    found = hb.compare(
-        open_model(opened), engine or (), query=query or (), given=given or (), **stepped.told()
-    )
+    found = hb.compare(open_model(opened), engine or (), **options)
 
     def tables() -> list[Table]:
         heads = ("engine", "guarantee", "seconds", "log partition", "largest difference")

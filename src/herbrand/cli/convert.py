@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import herbrand as hb
-from herbrand.cli import options
+from herbrand.cli.options import Theories
 from herbrand.cli.output import note, write_text, write_texts
+from herbrand.cli.parameters import takes
 
 
-def command(
-    theory: options.Theories,
-    to: Annotated[str, typer.Option("--to", metavar="hb|mln|lcn|ppr", help="The format to write.")] = "hb",
-    output: options.Output = None,
-    dialect: options.Dialect = None,
-) -> None:
+@takes("convert")
+def command(theory: Theories, to: str = "hb", output: str | None = None, dialect: str | None = None) -> None:
     """Any readable format to the language, and back where it can be said there.
 
     Files of facts (.db, .cfacts) are read as theories of facts.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import herbrand as hb
-from herbrand.cli.options import Header, Opened
+from herbrand.cli.options import Opened
 from herbrand.cli.output import Bar, note
 
 if TYPE_CHECKING:
@@ -24,12 +24,17 @@ def open_model(opened: Opened) -> Model:
         list(opened.facts) if opened.facts else None,
         open=opened.open or (),
         closed=opened.closed or (),
-        header=None if opened.header is None else opened.header is Header.yes,
+        header=has_header(opened.header),
         ignore=opened.ignore or (),
         on=opened.on,
         progress=_progress(),
         note=note,
     )
+
+
+def has_header(told: str | None) -> bool | None:
+    """What ``--header`` says, if it was given."""
+    return None if told is None else told == "yes"
 
 
 def last_argument(opened: Opened, what: str) -> tuple[Opened, str]:

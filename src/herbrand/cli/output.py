@@ -121,7 +121,7 @@ def _write_lines(lines: Iterable[str], output: str | None) -> None:
 
 
 def _encoder(format: Format, table: pa.Table) -> Callable[[IO[bytes]], object]:
-    if format is Format.csv:
+    if format == Format.csv:
         import pyarrow.csv  # only here
 
         return lambda file: pyarrow.csv.write_csv(table, file)

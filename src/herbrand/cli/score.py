@@ -7,32 +7,26 @@ from typing import Annotated
 import typer
 
 import herbrand as hb
-from herbrand.cli import options
-from herbrand.cli.grouping import spread
+from herbrand.cli.opening import has_header
+from herbrand.cli.options import Written
 from herbrand.cli.output import note, write_result
+from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table, sheet_table
 
 
-@spread
+@takes("score")
 def command(
     result: Annotated[str, typer.Argument(metavar="RESULT", help="What infer wrote: .json, .csv, .parquet.")],
-    written: options.Written,
-    facts: Annotated[
-        list[str],
-        typer.Option("--facts", metavar="LABELS", help="True and false facts, as infer takes facts."),
-    ],
-    closed: Annotated[
-        list[str] | None,
-        typer.Option("--closed", metavar="PRED", help="Rows without a label are false. Repeatable."),
-    ] = None,
-    header: options.HasHeader = None,
+    written: Written,
+    facts: list[str],
+    closed: list[str] | None = None,
+    header: str | None = None,
 ) -> None:
     """Average precision (ties kept), log loss, calibration and accuracy of a result file.
 
     Rows without a label are left out, unless their predicate is --closed.
     """
-    has_header = None if header is None else header is options.Header.yes
-    report = hb.score(result, list(facts), closed or (), header=has_header)
+    report = hb.score(result, list(facts), closed or (), header=has_header(header))
     if report.missing:
         note(f"{report.missing:,} labels have no row in the result: they take no part")
     if not closed and report.pooled.true == report.pooled.rows:

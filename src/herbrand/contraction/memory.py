@@ -9,19 +9,16 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import lru_cache
 from pathlib import Path
 
-from herbrand.errors import UnsupportedError
+from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
 """The part of the machine's memory that a plan may use unless it is told otherwise."""
 
 ANY_MACHINE = 2**50
 """No machine has so many bytes. Plans are made for whatever one might have; engines have their own limits."""
-
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT]?i?[bB]|[kKMGT]|%)?")
 
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -80,12 +77,7 @@ def bytes_of(amount: int | str) -> int:
     >>> bytes_of("1.5kB")
     1536
     """
-    if isinstance(amount, int) and amount >= 0:
-        return amount
-    found = _AMOUNT.fullmatch(amount.strip()) if isinstance(amount, str) else None
-    if found is None:
-        raise UnsupportedError(f"'{amount}' is not an amount of memory", hint="such as 500MB, 4GB or 50%")
-    number, unit = float(found[1]), (found[2] or "B").upper()
+    number, unit = parsed_amount(amount)
     if unit == "%":
         return int(machine_memory() * number / 100)
-    return int(number * 1024 ** "BKMGT".index(unit[0]))
+    return int(number * 1024 ** "BKMGT".index(unit))

@@ -8,12 +8,12 @@ whatever exact engine can. The estimate often had to prepare what a run needs; a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.engine import Engine, Settings, Support
-from herbrand.engines.registry import all_engines, engine_named
+from herbrand.engines.registry import INFERENCE, engine_named, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -26,10 +26,11 @@ AFFORDABLE = 1e11
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """An engine and whether, and at what cost, it can run."""
+    """An engine and whether, and at what cost, it can run; ``settings`` are those that it uses."""
 
     engine: Engine[Any]
     support: Support
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def cost(self) -> float:
@@ -57,7 +58,7 @@ class Choice:
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
     if name != "auto":
-        return Choice(engine_named(name, settings), Support(True))
+        return Choice(engine_named(name, settings), Support(True), settings)
     return best(choices(settings, program, question))
 
 
@@ -87,11 +88,13 @@ def best(choices: Iterable[Choice]) -> Choice:
 def choices(settings: Settings, program: Program, question: Question) -> Iterator[Choice]:
     """All engines, asked one after another, as an estimate may cost something; and none twice."""
     told: dict[str, Support] = {}
-    for engine in all_engines(settings):
+    for name in INFERENCE:
+        own = used_settings("infer", name, settings)
+        engine = engine_named(name, own)
         support = told.get(engine.name) or engine.supports(program, question)
         if support.instead:
             told.update([support.instead])
-        yield Choice(engine, support)
+        yield Choice(engine, support, own)
 
 
 def with_alternatives(

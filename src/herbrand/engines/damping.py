@@ -1,4 +1,4 @@
-"""The share of the old beliefs that a step keeps: what it may be, and how it is raised where none helps.
+"""The share of the old beliefs that a step keeps: how it is raised where none helps.
 
 >>> careful = Patience(rounds=10, least_step=1e-3)
 >>> careful.is_over(9, 0.0), careful.is_over(10, 0.0), careful.is_over(10, 0.5)
@@ -10,14 +10,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from herbrand.errors import UnsupportedError
-
-
-def check_damping(damping: float | None) -> None:
-    """Raise where beliefs would never move, or move beyond what they are told; ``None`` leaves it open."""
-    if damping is not None and not 0 <= damping < 1:
-        raise UnsupportedError(f"the damping is {damping}", hint="a number from 0 up to, not including, 1")
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,14 @@ gives the first state, ``step`` the next one, ``read`` the answer that a state h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import bytes_of
-from herbrand.errors import UnsupportedError, nearest
-from herbrand.option_values import check_values
+from herbrand.engines.described import check_settings, described
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -67,26 +65,13 @@ class Settings:
     structure: str | None = None
     clip: float | None = None
 
+    def __post_init__(self) -> None:
+        check_settings("infer", self)
+
 
 def settings_from(given: Mapping[str, Any]) -> Settings:
-    """The settings that keyword arguments describe: the fields of Settings, ``time_limit`` for ``seconds``.
-
-    >>> settings_from({"memory": "2GB", "time_limit": 5.0}).memory
-    2147483648
-    """
-    named = {"seconds" if name == "time_limit" else name: value for name, value in given.items()}
-    known = [field.name for field in fields(Settings)]
-    for name in named:
-        if name not in known or "seconds" in given:
-            options = ["time_limit" if field == "seconds" else field for field in known]
-            raise UnsupportedError(
-                f"there is no option '{name}'",
-                hint=nearest(name, options) or f"options: {', '.join(options)}",
-            )
-    check_values(named)
-    if named.get("memory") is not None:
-        named["memory"] = bytes_of(named["memory"])
-    return Settings(**{name: value for name, value in named.items() if value is not None})
+    """The settings that keywords of ``infer`` describe."""
+    return described(Settings, "infer", given)
 
 
 class Engine(Protocol[State]):

@@ -10,10 +10,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
+from herbrand.engines.described import options_in, without
 from herbrand.engines.engine import Engine, Settings
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.options.table import options_of, unused, uses
+
+Given = TypeVar("Given")
 
 INFERENCE: dict[str, str | type] = {
     "exact": "herbrand.engines.exact:Exact",
@@ -25,7 +29,6 @@ INFERENCE: dict[str, str | type] = {
 }
 """Engines of ``infer``, in the order in which ``auto`` prefers them."""
 
-CLIPPING = "mean-field"
 GROUP = "herbrand.engines"
 """Of the entry points by which other distributions offer engines of ``infer``."""
 
@@ -38,6 +41,8 @@ BOUND = {
 QUERY = {"proof": "herbrand.engines.proof.query:Proof"}
 """Engines of ``query``."""
 
+ENGINES: Mapping[str, Mapping[str, str | type]] = {"infer": INFERENCE, "bound": BOUND, "query": QUERY}
+
 
 def register(name: str, engine: str | type) -> None:
     """Make an engine of ``infer`` known, as a class or as ``"module:Class"``; ``auto`` asks it last."""
@@ -49,14 +54,12 @@ def register(name: str, engine: str | type) -> None:
 
 def engine_named(name: str, settings: Settings) -> Engine[Any]:
     """An engine of ``infer`` with these settings."""
-    if settings.clip is not None and name != CLIPPING:
-        raise UnsupportedError(
-            f"only {CLIPPING} clips messages, which is another model than the theory",
-            hint=f"--engine {CLIPPING}, or leave out --clip",
-        )
+    return _inference_engine(name).with_settings(settings)
+
+
+def _inference_engine(name: str) -> Any:
     offered = {} if name in INFERENCE else offered_engines()
-    engine = _loaded(offered[name]) if name in offered else _named(INFERENCE, name, "infer", offered)
-    return engine.with_settings(settings)
+    return _loaded(offered[name]) if name in offered else _named(INFERENCE, name, "infer", offered)
 
 
 def offered_engines() -> dict[str, EntryPoint]:
@@ -83,6 +86,43 @@ def _loaded(point: EntryPoint) -> Any:
 
 def all_engines(settings: Settings) -> Iterator[Engine[Any]]:
     return (engine_named(name, settings) for name in INFERENCE)
+
+
+def takes(command: str, name: str, option: str) -> bool:
+    """Whether an engine uses an option: as the table of options has it, or, of an engine that is not the
+    library's own, as its ``options`` say (all, if it has none)."""
+    if name == "auto":
+        return not options_of(command)[option].another_model
+    if command != "infer" or str(INFERENCE.get(name)).startswith("herbrand."):
+        return uses(command, name, option)
+    declared = getattr(_inference_engine(name), "options", None)
+    return declared is None or not options_of(command)[option].used_by or option in declared
+
+
+def used_settings(command: str, name: str, settings: Given) -> Given:
+    """The settings without options that the engine does not use. One of another model stays: no engine
+    answers for the theory in its place without a word."""
+    known = options_of(command)
+    given = [option for option in options_in(command, settings) if not known[option].another_model]
+    return without(settings, [option for option in given if not takes(command, name, option)])
+
+
+def refuse_unused(command: str, name: str, settings: Any, among: Iterable[str] | None = None) -> None:
+    """Raise for an option that the engine does not use; for ``auto``, that none of those it chooses from
+    uses."""
+    every = ENGINES[command] if among is None else among
+    refuse_unused_by_all(command, every if name == "auto" else [name], settings)
+    if name == "auto":
+        refuse_unused_by_all(command, [name], settings)
+
+
+def refuse_unused_by_all(command: str, names: Iterable[str], settings: Any) -> None:
+    """Raise for an option that none of these engines uses."""
+    names = tuple(names)
+    who = f"{names[0]} does not use" if len(names) == 1 else f"none of {', '.join(names)} uses"
+    for option in options_in(command, settings):
+        if not any(takes(command, name, option) for name in names):
+            raise unused(command, who, option)
 
 
 def bound_engine_named(name: str, settings: Any) -> Any:

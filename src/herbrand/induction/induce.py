@@ -29,6 +29,7 @@ from herbrand.induction.training import Plan, Progress, Training
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.show import show
 from herbrand.language.syntax import PredicateDeclaration, Statement, Theory
+from herbrand.options.table import check
 
 LARGEST = 60
 """Worlds with more objects are searched without a machine: its tensors grow with the cube."""
@@ -127,8 +128,7 @@ def induce(
     from. ``facts``: tables of facts that hold in every world, as a model takes them."""
     if engine not in ("auto", "nlm"):
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint="nlm")
-    if not budget > 0:
-        raise UnsupportedError(f"a budget of {budget:g} minutes", hint="a positive number of minutes")
+    check("induce", {"budget": budget, "seed": seed})
     began = time.monotonic()
     until = began + 60 * budget
     theory = theory or Theory()

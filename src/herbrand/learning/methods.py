@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
+from herbrand.engines.described import options_in
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
@@ -15,8 +15,9 @@ from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
 from herbrand.learning.worlds import separate_facts
+from herbrand.options.table import unused, uses
 
-__all__ = ["METHODS", "learned", "method_named", "separate_facts"]
+__all__ = ["METHODS", "learned", "method_named", "separate_facts", "settings_from"]
 
 Method = Callable[[Theory, Sequence[World], Aim, LearningSettings], Learning]
 
@@ -28,17 +29,9 @@ METHODS = {
 }
 
 
-CLIPPING = "distillation"
-WITHOUT_STATE = "layers"
-
-
 def method_named(name: str) -> Method:
     """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
-    if name not in METHODS:
-        raise UnsupportedError(
-            f"there is no method '{name}' for learn",
-            hint=nearest(name, METHODS) or f"methods: {', '.join(METHODS)}",
-        )
+    _refuse_no_method(name)
     module, _, member = METHODS[name].partition(":")
     return getattr(importlib.import_module(module), member)
 
@@ -49,33 +42,28 @@ def learned(
     worlds: Iterable[tuple[Signature, Facts]],
     targets: tuple[str, ...],
     latent: tuple[str, ...],
-    settings: Mapping[str, Any],
+    settings: LearningSettings,
 ) -> Learning:
     """What a method makes of a theory and worlds, which are gone through after the options."""
     learn = method_named(method)
-    told = settings_from(settings)
-    refuse_clip(method, told)
-    refuse_state(method, told)
+    refuse_unused(method, settings)
     found_worlds, aim = [World(*w) for w in worlds], Aim(targets, latent)
-    return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), told)
+    return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), settings)
 
 
-def refuse_clip(method: str, told: LearningSettings) -> None:
-    """Raise where clipped messages are wanted of a method that has none."""
-    if told.clip is not None and method != CLIPPING:
+def refuse_unused(method: str, settings: LearningSettings) -> None:
+    """Raise for an option that the method does not use, or where there is no such method."""
+    _refuse_no_method(method)
+    for option in options_in("learn", settings):
+        if not uses("learn", method, option):
+            raise unused("learn", f"{method} does not use", option)
+
+
+def _refuse_no_method(name: str) -> None:
+    if name not in METHODS:
         raise UnsupportedError(
-            f"{method} learns weights of the theory's own model, and clipped messages are of another",
-            hint=f"leave out --clip, or take --method {CLIPPING}",
-        )
-
-
-def refuse_state(method: str, told: LearningSettings) -> None:
-    """Raise where a training is to be kept, or gone on with, by a method that keeps none."""
-    given = [name for name in ("save", "resume") if getattr(told, name) is not None]
-    if given and method == WITHOUT_STATE:
-        raise UnsupportedError(
-            f"{method} keeps no state of its training",
-            hint=f"leave out --{given[0]}, or take --method pseudo-likelihood",
+            f"there is no method '{name}' for learn",
+            hint=nearest(str(name), METHODS) or f"methods: {', '.join(METHODS)}",
         )
 
 

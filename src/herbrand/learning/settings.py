@@ -7,13 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
-from herbrand.contraction.memory import bytes_of
-from herbrand.errors import UnsupportedError, nearest
-from herbrand.option_values import check_values
-from herbrand.whole_files import refuse_unwritable
+from herbrand.engines.described import check_settings, described
 
 Watch = Callable[["Progress"], None]
 
@@ -61,30 +58,10 @@ class LearningSettings:
     resume: str | None = None
     watch: Watch | None = None
 
-
-def settings_from(told: Mapping[str, Any]) -> LearningSettings:
-    """Options by the names that the command line gives them."""
-    named = {{"time_limit": "seconds"}.get(name, name): value for name, value in told.items()}
-    known = {field.name for field in fields(LearningSettings)}
-    for name in told:
-        if name not in known and name != "time_limit":
-            raise UnsupportedError(f"learn has no option '{name}'", hint=nearest(name, known))
-    memory = named.get("memory")
-    check_values(named)
-    found = replace(LearningSettings(), **{name: value for name, value in named.items() if value is not None})
-    found = replace(found, memory=None if memory is None else bytes_of(memory))
-    _refuse_senseless(found)
-    return found
+    def __post_init__(self) -> None:
+        check_settings("learn", self)
 
 
-def _refuse_senseless(settings: LearningSettings) -> None:
-    if settings.save is not None:
-        refuse_unwritable(settings.save, folders=True)
-    for name in ("l1", "l2", "seconds", "tolerance", "rate"):
-        if getattr(settings, name) == float("inf"):
-            shown = "time-limit" if name == "seconds" else name
-            raise UnsupportedError(f"--{shown} is a number from 0 on, not inf")
-    if settings.depth is not None and settings.depth < 0:
-        raise UnsupportedError(f"--depth is at least 0, not {settings.depth}")
-    if settings.observed is not None and not 0 <= settings.observed <= 1:
-        raise UnsupportedError(f"--observed is a share from 0 to 1, not {settings.observed}")
+def settings_from(given: Mapping[str, Any]) -> LearningSettings:
+    """The settings that keywords of ``learn`` describe."""
+    return described(LearningSettings, "learn", given)

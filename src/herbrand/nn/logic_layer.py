@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from herbrand.engines.damping import check_damping
 from herbrand.engines.mean_field.clipping import clipped
 from herbrand.engines.mean_field.moves import slope_of
 from herbrand.engines.mean_field.problem import prepared
@@ -22,6 +21,7 @@ from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import UnsupportedError
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
+from herbrand.options.table import check
 from herbrand.program.program import Program
 from herbrand.program.rewrites.independent_clauses import with_independent_clauses
 
@@ -61,11 +61,8 @@ class LogicLayer(nn.Module):
         super().__init__()
         if clauses not in CLAUSES:
             raise UnsupportedError(f"clauses are '{clauses}'", hint=f"one of {', '.join(CLAUSES)}")
-        check_damping(damping)
-        if iterations is not None and iterations < 1:
-            raise UnsupportedError(
-                f"there are {iterations} iterations", hint="1 or more, or None to converge"
-            )
+        given = {"iterations": iterations, "damping": damping, "clip": clip, "tolerance": tolerance}
+        check("infer", given | {"memory": memory})
         if clip is not None and iterations is None:
             raise UnsupportedError(
                 "clipped messages have no gradient at a fixed point", hint="say how many iterations to unroll"

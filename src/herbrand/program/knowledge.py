@@ -38,7 +38,7 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
 )
-from herbrand.option_values import texts
+from herbrand.options.kinds import texts
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.program import Program

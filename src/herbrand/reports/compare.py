@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.sheet import Sheet
-from herbrand.engines.registry import INFERENCE
+from herbrand.engines.described import options_in
+from herbrand.engines.engine import settings_from
+from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings
 from herbrand.errors import HerbrandError
 from herbrand.model import Model
+from herbrand.options.keywords import InferOptions
+from herbrand.options.kinds import texts
+from herbrand.options.table import refuse_unknown
 
 REFERENCE = "exact"
 
@@ -92,13 +97,29 @@ class Comparison(Sheet):
             yield rows[0].cells()[0], tuple(row.probability for row in rows)
 
 
-def compare(model: Model, engines: Sequence[str] = (), **options: Any) -> Comparison:
-    """Run the named engines, or all, on one model; an engine that cannot run it is told, not raised."""
+def compare(
+    model: Model,
+    engines: Sequence[str] = (),
+    *,
+    query: str | Iterable[str] = (),
+    given: str | Iterable[str] = (),
+    **options: Unpack[InferOptions],
+) -> Comparison:
+    """Run the named engines, or all, on one model; an engine that cannot run it is told, not raised.
+
+    An engine is given the options that it uses; one that none of them uses is refused.
+    """
+    names = tuple(engines or INFERENCE)
+    refuse_unknown("compare", options)
+    settings = settings_from(options)
+    refuse_unused_by_all("infer", names, settings)
+    asked, facts = texts(query), texts(given)
     answers: dict[str, Marginals] = {}
     failures: dict[str, str] = {}
-    for name in engines or INFERENCE:
+    for name in names:
         try:
-            answer = model.infer(engine=name, **options)
+            own = options_in("infer", used_settings("infer", name, settings))
+            answer = model.infer(asked, given=facts, engine=name, **own)
         except HerbrandError as error:
             failures[name] = str(error)
         else:

@@ -21,6 +21,7 @@ from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.engines.proof.request import Request
+from herbrand.engines.registry import refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import Reading
@@ -35,7 +36,6 @@ from herbrand.learning.example import Aim
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.settings import settings_from as learning_settings
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.lower import lower
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
@@ -103,6 +103,7 @@ class StoredModel:
             raise UnsupportedError(
                 f"{engine} does not run on a database", hint=f"one of {', '.join(ENGINES)}"
             )
+        refuse_unused("infer", engine, settings, ENGINES)
         with opened(self.place, settings.memory) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
@@ -137,10 +138,9 @@ class StoredModel:
         goal: str | Sequence[str],
         bindings: Mapping[str, Sequence[Value]] | None,
         given: Sequence[str],
-        options: Mapping[str, Any],
+        request: Request,
     ) -> Bindings | tuple[Bindings, ...]:
         """Answers of goals by the rules."""
-        request = Request.of(options)
         if bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.memory) as database:
@@ -185,21 +185,20 @@ class StoredModel:
         targets: tuple[str, ...],
         latent: tuple[str, ...],
         worlds: Any,
-        settings: Mapping[str, Any],
+        settings: LearningSettings,
     ) -> Learning:
         """The theory with weights that the facts there support."""
-        told = learning_settings(settings)
-        refuse_unserved(method, worlds, told)
-        with opened(self.place, told.memory) as database:
+        refuse_unserved(method, worlds, settings)
+        with opened(self.place, settings.memory) as database:
             stated = Worlds(open=self.signature.predicates)
-            signature, facts = self._facts(database, frozenset(), (), told.resume is not None, stated)
+            signature, facts = self._facts(database, frozenset(), (), settings.resume is not None, stated)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))
             report = self.progress or _quiet
 
             def learn(watched: LearningSettings) -> Learning:
                 return learned_there(self.theory, example, watched, self._room, report)
 
-            found = with_curve(learn, told)
+            found = with_curve(learn, settings)
             return replace(found, status=replace(found.status, where=self._where(database)))
 
     def evidence_of(self, database: Database) -> StoredEvidence:

@@ -15,7 +15,6 @@ from typing import Any, Protocol, Self
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status, out_of_iterations
 from herbrand.contraction.relational_databases import Database
-from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import UnsupportedError
@@ -134,7 +133,6 @@ def refuse_foreign_settings(settings: Settings, engine: str) -> None:
         raise UnsupportedError("on a database messages are not clipped", hint="leave out --clip, or --on")
     if settings.starts not in (None, 1):
         raise UnsupportedError(f"on a database {engine} has one start")
-    check_damping(settings.damping)
 
 
 def refuse_most_probable(question: Question) -> None:

@@ -47,8 +47,8 @@ def test_messages_are_chosen_where_it_is_not(monkeypatch: pytest.MonkeyPatch) ->
         ({"engine": "simplex"}, "there is no engine 'simplex' for bound"),
         ({"mode": "quick"}, "there is no mode 'quick'\n  one of sound, paper"),
         ({"independence": "all"}, "there is no independence 'all'\n  one of markov, none"),
-        ({"sound": True}, "there is no option 'sound'\n  "),
-        ({"tolerence": 1e-3}, "there is no option 'tolerence'\n  did you mean 'tolerance'?"),
+        ({"sound": True}, "bound has no option 'sound'\n  "),
+        ({"tolerence": 1e-3}, "bound has no option 'tolerence'\n  did you mean 'tolerance'?"),
         ({"time_limit": -1}, "--time-limit is a number from 0 on, not -1"),
     ],
 )

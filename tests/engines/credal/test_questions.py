@@ -151,8 +151,8 @@ def test_what_is_no_bound_is_told_where_it_stands(statement: str, told: str) -> 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"tolerance": -1}, "--tolerance is a number from 0 on, not -1"),
-        ({"tolerance": "x"}, "--tolerance is a number from 0 on, not 'x'"),
+        ({"tolerance": -1}, "--tolerance is a number from 0 up to, not including, 1, not -1"),
+        ({"tolerance": "x"}, "--tolerance is a number from 0 up to, not including, 1, not 'x'"),
         ({"iterations": 0}, "--iterations is a whole number from 1 on, not 0"),
         ({"iterations": 1.5}, "--iterations is a whole number from 1 on, not 1.5"),
         ({"memory": "lots"}, "'lots' is not an amount of memory\n  such as 500MB, 4GB or 50%"),
@@ -228,7 +228,7 @@ def test_settings_are_those_named_and_defaults_for_the_rest() -> None:
     assert found == BoundSettings(memory=2 << 20, seconds=3, seed=7, mode="paper")
     with pytest.raises(UnsupportedError) as raised:
         bound_settings({"seconds": 3})
-    assert str(raised.value).startswith("there is no option 'seconds'")
+    assert str(raised.value).startswith("bound has no option 'seconds'")
 
 
 def test_the_error_for_what_cannot_be_given_names_it() -> None:

@@ -108,13 +108,13 @@ def test_clipped_contributions_sum_to_the_reported_log_odds() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"clip": 0.0}, "the clip is 0.0"),
-        ({"clip": math.nan}, "--clip is a number, not nan"),
+        ({"clip": 0.0}, "--clip is a number above 0, not 0.0"),
+        ({"clip": math.nan}, "--clip is a number above 0, not nan"),
         ({"clip": 1.0, "schedule": "sequential"}, "a bound on log Z, and clipped messages have none"),
         ({"clip": 1.0, "starts": 2}, "a bound on log Z, and clipped messages have none"),
         ({"clip": 1.0, "map": True}, "worlds have no weights to compare"),
-        ({"clip": 1.0, "engine": "exact"}, "only mean-field clips messages"),
-        ({"clip": 1.0, "engine": "auto"}, "only mean-field clips messages"),
+        ({"clip": 1.0, "engine": "exact"}, "does not use --clip"),
+        ({"clip": 1.0, "engine": "auto"}, "does not use --clip"),
     ],
 )
 def test_what_a_changed_model_cannot_do_is_refused(options: dict, told: str) -> None:

@@ -191,7 +191,7 @@ def test_options_of_a_query(options: dict[str, object], expected: Request) -> No
         ),
         ({"algebra": "probabilty"}, "did you mean 'probability'"),
         ({"exact": True, "algebra": "probability"}, "exact integers are for the count algebra"),
-        ({"colour": 1}, "query has no option 'colour'\n  options: algebra, depth, normalize"),
+        ({"colour": 1}, "query has no option 'colour'\n  options: given, engine, memory"),
         ({"timelimit": 1}, "did you mean 'time_limit'"),
     ],
 )

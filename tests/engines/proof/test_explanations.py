@@ -8,6 +8,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.explanation import Explanation, Reason
+from herbrand.engines.proof.request import Request
 from herbrand.errors import LanguageError, UnsupportedError
 from tests.engines.proof.test_single_proofs import proof_of
 
@@ -35,7 +36,7 @@ p("a", "d") @ 4
 
 
 def why(goal: str, **options: object) -> Explanation:
-    return proof_of(hb.Model(hb.parse(TEXT))).explained(goal, {"depth": 3, **options})
+    return proof_of(hb.Model(hb.parse(TEXT))).explain(goal, Request.of({"depth": 3, **options}))
 
 
 Tree = tuple[str, dict[str, object], float, list["Tree"]]
@@ -167,5 +168,5 @@ def test_wrong_goals_are_told_as_in_a_query() -> None:
 
 def test_a_constant_of_another_inferred_type_has_no_proof() -> None:
     model = hb.Model(hb.parse('p(x, y) :- e(x, y)\ne("a", "b")\nf("c")'))
-    told = proof_of(model).explained('p("c", "b")', {})
+    told = proof_of(model).explain('p("c", "b")', Request())
     assert told.value == 0.0 and told.reasons == ()

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.engines.proof.request import Request
 from herbrand.errors import LanguageError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
@@ -138,7 +139,7 @@ def test_values_for_variables_of_linked_types() -> None:
 
 
 def test_links_of_a_goal_are_explained() -> None:
-    why = proof_of(hb.Model(hb.parse(FACTS))).explained('parent("liam", "mary") and age("mary", 40)', {})
+    why = proof_of(hb.Model(hb.parse(FACTS))).explain('parent("liam", "mary") and age("mary", 40)', Request())
     assert why.value == 1.0
     (reason,) = why.reasons
     assert [part.statement for part in reason.parts] == ['parent("liam", "mary")', 'age("mary", 40)']

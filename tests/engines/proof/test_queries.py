@@ -102,7 +102,7 @@ def test_wrong_goals(family: hb.Model, goal: str, message: str) -> None:
         ({"algebra": "counts"}, "there is no algebra 'counts'\n  did you mean 'count'"),
         ({"depth": -1}, "'-1' is no depth"),
         ({"depth": "deep"}, "'deep' is no depth"),
-        ({"normalize": "max"}, "there is no normalization 'max'"),
+        ({"normalize": "max"}, "there is no normalize 'max'"),
         ({"dept": 3}, "query has no option 'dept'\n  did you mean 'depth'"),
         ({"exact": True, "algebra": "max"}, "exact integers are for the count algebra"),
         ({"exact": True, "depth": "fixpoint"}, "exact count takes a depth"),

@@ -168,20 +168,20 @@ WRONG: list[tuple[dict, type[HerbrandError], str]] = [
     (
         {"schedule": "serial"},
         UnsupportedError,
-        "regions has no schedule 'serial'\n  one of parallel, sequential",
+        "there is no schedule 'serial'\n  did you mean 'sequential'?",
     ),
-    ({"damping": -0.1}, UnsupportedError, "--damping is a number from 0 on, not -0.1"),
-    ({"damping": 1.5}, UnsupportedError, "the damping is 1.5\n  a number from 0 up to, not including, 1"),
-    ({"structure": "merge"}, UnsupportedError, "regions has no structure 'merge'\n  did you mean 'merged'?"),
+    ({"damping": -0.1}, UnsupportedError, "--damping is a number from 0 up to, not including, 1, not -0.1"),
+    ({"damping": 1.5}, UnsupportedError, "--damping is a number from 0 up to, not including, 1, not 1.5"),
+    ({"structure": "merge"}, UnsupportedError, "there is no structure 'merge'\n  did you mean 'merged'?"),
     (
         {"structure": "x"},
         UnsupportedError,
-        "regions has no structure 'x'\n  one of merged, counts, elements, partial, ground",
+        "there is no structure 'x'\n  one of merged, counts, elements, partial, ground",
     ),
     (
         {"clip": 1.0},
         UnsupportedError,
-        "only mean-field clips messages, which is another model than the theory",
+        "regions does not use --clip, which is another model than the theory",
     ),
 ]
 

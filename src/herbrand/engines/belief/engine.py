@@ -25,7 +25,7 @@ from herbrand.engines.belief.model import Compiled, compiled
 from herbrand.engines.belief.pieces import LARGEST_TABLE
 from herbrand.engines.belief.possible import possible_values
 from herbrand.engines.belief.refuted import proved_contradiction
-from herbrand.engines.damping import Patience, check_damping
+from herbrand.engines.damping import Patience
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.reading import looked_up
 from herbrand.engines.schedule import Schedule
@@ -73,11 +73,6 @@ class BeliefPropagation:
     damping: float | None = None
     lift: bool = True
     name: str = field(default="bp", init=False)
-
-    def __post_init__(self) -> None:
-        if self.schedule is not None:
-            Schedule.named(self.name, self.schedule)
-        check_damping(self.damping)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> BeliefPropagation:

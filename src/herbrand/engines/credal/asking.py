@@ -11,28 +11,25 @@ b      0.2000  0.3500
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
-from herbrand.contraction.memory import bytes_of
 from herbrand.engines.credal.choice import chosen
 from herbrand.engines.credal.engine import BoundEngine, BoundSettings, Progress
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
-from herbrand.errors import UnsupportedError, nearest
+from herbrand.engines.described import described
+from herbrand.errors import UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom
-from herbrand.option_values import check_values
 from herbrand.program.program import Program
 from herbrand.program.question import named_predicates
 
 Note = Callable[[str], None] | None
-CHOICES = {"mode": ("sound", "paper"), "independence": ("markov", "none")}
 
 
 def bounded(
@@ -79,27 +76,12 @@ def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
 
 
 def bound_settings(given: Mapping[str, Any]) -> BoundSettings:
-    """The settings that keyword arguments describe: the fields of BoundSettings, ``time_limit`` for seconds.
+    """The settings that keywords of ``bound`` describe.
 
     >>> bound_settings({"time_limit": 5.0, "mode": "paper"}).seconds
     5.0
     """
-    named = {"seconds" if name == "time_limit" else name: value for name, value in given.items()}
-    known = [field.name for field in fields(BoundSettings)]
-    options = ["time_limit" if name == "seconds" else name for name in known]
-    for name in given:
-        if name not in options:
-            raise UnsupportedError(
-                f"there is no option '{name}'",
-                hint=nearest(name, options) or f"options: {', '.join(options)}",
-            )
-    check_values(named)
-    for name, allowed in CHOICES.items():
-        if named.get(name, allowed[0]) not in allowed:
-            raise UnsupportedError(f"there is no {name} '{named[name]}'", hint=f"one of {', '.join(allowed)}")
-    if named.get("memory") is not None:
-        named["memory"] = bytes_of(named["memory"])
-    return BoundSettings(**{name: value for name, value in named.items() if value is not None})
+    return described(BoundSettings, "bound", given)
 
 
 def _prepared(

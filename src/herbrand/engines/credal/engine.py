@@ -15,6 +15,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.described import check_settings
 from herbrand.engines.engine import Support
 
 Progress = Callable[[str, float], None]
@@ -37,6 +38,9 @@ class BoundSettings:
     iterations: int | None = None
     mode: Literal["sound", "paper"] = "sound"
     independence: Literal["markov", "none"] = "markov"
+
+    def __post_init__(self) -> None:
+        check_settings("bound", self)
 
 
 class BoundEngine(Protocol):

@@ -16,7 +16,6 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget
-from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
@@ -73,10 +72,6 @@ class MeanField:
     name: str = field(default="mean-field", init=False)
 
     def __post_init__(self) -> None:
-        Schedule.named(self.name, self.schedule)
-        check_damping(self.damping)
-        if self.starts < 1:
-            raise UnsupportedError(f"there are {self.starts} starts", hint="1 or more")
         if self.clip is not None and (self.schedule == "sequential" or self.starts > 1):
             asked = "the sequential schedule raises" if self.schedule == "sequential" else "starts compare"
             raise UnsupportedError(

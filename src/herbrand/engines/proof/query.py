@@ -91,10 +91,9 @@ class Proof:
         self,
         goal: str | Sequence[str],
         bindings: Mapping[str, Sequence[Value]] | None,
-        options: Mapping[str, Any],
+        request: Request,
     ) -> Bindings | tuple[Bindings, ...]:
-        """What ``Model.query`` gives for these options."""
-        request = Request.of(options)
+        """What ``Model.query`` gives."""
         if isinstance(goal, str):
             return self.ask(goal, request, bindings)
         goals = list(goal) if isinstance(goal, Iterable) else [goal]
@@ -103,10 +102,6 @@ class Proof:
         if bindings is not None:
             raise UnsupportedError("bindings go with one goal, not with a list of goals")
         return self.ask_all(goals, request)
-
-    def explained(self, goal: str, options: Mapping[str, Any]) -> Explanation:
-        """What ``Model.explain`` gives for these options."""
-        return self.explain(goal, Request.of(options))
 
     def ask(
         self, goal: str, request: Request, bindings: Mapping[str, Sequence[Value]] | None = None

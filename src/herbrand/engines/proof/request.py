@@ -7,17 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from herbrand.answers.guarantee import Guarantee
-from herbrand.contraction.memory import bytes_of
+from herbrand.engines.described import check_settings, described
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
-from herbrand.errors import UnsupportedError, nearest
-from herbrand.option_values import check_values
+from herbrand.errors import UnsupportedError
+from herbrand.options.kinds import FIXPOINT
 
 DEPTH = 10
-FIXPOINT = "fixpoint"
 PROBABILITY, INDEPENDENT = "probability", "independent"
 ALGEBRAS: dict[str, type[Any]] = {
     "count": Real,
@@ -43,35 +42,16 @@ class Request:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.algebra not in ALGEBRAS:
-            raise UnsupportedError(
-                f"there is no algebra '{self.algebra}'",
-                hint=nearest(self.algebra, ALGEBRAS) or f"one of {', '.join(ALGEBRAS)}",
-            )
+        check_settings("query", self)
         if self.exact and self.algebra != "count":
             raise UnsupportedError("exact integers are for the count algebra")
-        if isinstance(self.depth, str) and self.depth.strip().lstrip("-").isdecimal():
+        if self.depth != FIXPOINT:
             object.__setattr__(self, "depth", int(self.depth))
-        if self.depth != FIXPOINT and not (isinstance(self.depth, int) and self.depth >= 0):
-            raise UnsupportedError(
-                f"'{self.depth}' is no depth", hint="a whole number from 0 on, or 'fixpoint'"
-            )
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Request:
-        """The request that keyword arguments describe; ``time_limit`` stands for ``seconds``."""
-        named = {"seconds" if name == "time_limit" else name: value for name, value in options.items()}
-        known = ["time_limit" if field.name == "seconds" else field.name for field in fields(cls)]
-        for name in options:
-            if name not in known:
-                raise UnsupportedError(
-                    f"query has no option '{name}'",
-                    hint=nearest(name, known) or f"options: {', '.join(known)}",
-                )
-        check_values(named)
-        if named.get("memory") is not None:
-            named["memory"] = bytes_of(named["memory"])
-        return cls(**{name: value for name, value in named.items() if value is not None})
+        """The request that keywords of ``query`` describe."""
+        return described(cls, "query", options)
 
     def guarantee(self, truncated: bool) -> Guarantee:
         """What a weight is to what was asked. Counts are asked within the depth; a probability is meant over

@@ -22,7 +22,6 @@ from herbrand.engines.asked import Asked
 from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
 from herbrand.engines.belief.engine import State as GroundState
 from herbrand.engines.belief.refuted import contradiction
-from herbrand.engines.damping import check_damping
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.lifted.costs import clamps
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of
@@ -35,7 +34,7 @@ from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.parts import Construction, Part, size_of
 from herbrand.engines.regions.runs import Run, begun, drawn_leanings, stepped
 from herbrand.engines.schedule import Schedule
-from herbrand.errors import BudgetError, UnsupportedError, nearest
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
@@ -103,11 +102,6 @@ class Regions:
     partial: bool = False
     name: str = field(default="regions", init=False)
 
-    def __post_init__(self) -> None:
-        if self.schedule is not None:
-            Schedule.named(self.name, self.schedule)
-        check_damping(self.damping)
-
     @classmethod
     def with_settings(cls, settings: Settings) -> Regions:
         return cls(
@@ -118,7 +112,7 @@ class Regions:
             settings.starts or cls.starts,
             settings.seed,
             cls.tolerance if settings.tolerance is None else settings.tolerance,
-            **_structure(next(iter(STRUCTURES)) if settings.structure is None else settings.structure),
+            **STRUCTURES["merged" if settings.structure is None else settings.structure],
         )
 
     @property
@@ -353,15 +347,6 @@ def _clamps(state: State, question: Question) -> list[int]:
     signature = state.problem.evidence.program.signature
     asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
     return [clamps(part.summation, asked) for part in state.parts]
-
-
-def _structure(name: str) -> dict[str, bool]:
-    if name not in STRUCTURES:
-        raise UnsupportedError(
-            f"regions has no structure '{name}'",
-            hint=nearest(name, STRUCTURES) or f"one of {', '.join(STRUCTURES)}",
-        )
-    return STRUCTURES[name]
 
 
 def _fell_back(reason: str) -> str:

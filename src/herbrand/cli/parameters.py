@@ -1,0 +1,114 @@
+"""The parameters of commands, made from the table of options.
+
+A command's function takes options by name, in groups, and the others of its command as keywords; the parser
+is shown every option of the command as a parameter of its own. Options that were not given are left out of
+the keywords, so that defaults stand in one place: where they are used.
+
+>>> from herbrand.cli.options import Written
+>>> @takes("check")
+... def command(written: Written, **options: object) -> None:
+...     print(written.output, options)
+>>> list(inspect.signature(command).parameters)[-3:]
+['memory', 'format', 'output']
+>>> command(memory="1GB", output=None)
+None {'memory': '1GB'}
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
+from inspect import Parameter
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
+from herbrand.options.table import Option, check, options_of
+
+SHORT = {"output": "-o"}
+Command = Callable[..., None]
+
+
+def takes(name: str) -> Callable[[Command], Command]:
+    """Give a function the options of this command as its parameters, beside its own arguments."""
+
+    def spread(command: Command) -> Command:
+        hints = get_type_hints(command, include_extras=True)
+        known = options_of(name)
+        own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        groups = {p.name: hints[p.name] for p in own if is_dataclass(hints[p.name])}
+        arguments = [
+            argument
+            for p in own
+            for argument in (_fields(groups[p.name]) if p.name in groups else [_alone(p, hints[p.name])])
+            if argument.name not in known
+        ]
+        options = [_parameter(option) for option in known.values()]
+
+        @functools.wraps(command)
+        def with_options(**given: Any) -> None:
+            given = {key: value for key, value in given.items() if value is not None and value is not False}
+            check(name, given)
+            gathered = {
+                group: kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
+                for group, kind in groups.items()
+            }
+            command(**gathered, **given)
+
+        parameters = sorted([*arguments, *options], key=lambda p: p.default is not Parameter.empty)
+        with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        del with_options.__wrapped__  # typer would look through it and see the groups
+        return with_options
+
+    return spread
+
+
+def _fields(group: type) -> Iterator[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        default = Parameter.empty if field.default is MISSING else field.default
+        yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name])
+
+
+def _alone(parameter: Parameter, hint: Any) -> Parameter:
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint)
+
+
+def _parameter(option: Option) -> Parameter:
+    """An option as typer takes it; the table checks values for which typer has no words."""
+    kind = option.kind
+    names = [option.flag, *([SHORT[option.name]] if option.name in SHORT else [])]
+    told: dict[str, Any] = {"help": option.described}
+    if isinstance(kind, Flag):
+        return _annotated(option, bool, typer.Option(*names, **told), False)
+    if option.metavar:
+        told["metavar"] = option.metavar
+    if isinstance(kind, Number) or (isinstance(kind, Whole) and kind.usage):
+        told["min"], told["max"] = kind.least, None if isinstance(kind, Whole) else kind.most
+    taken = _type_of(kind)
+    if option.required:
+        return _annotated(option, taken, typer.Option(*names, **told), Parameter.empty)
+    return _annotated(option, taken | None, typer.Option(*names, **told), None)
+
+
+def _type_of(kind: Kind) -> Any:
+    """As which the parser reads a value."""
+    match kind:
+        case Whole():
+            return int
+        case Number():
+            return float
+        case Texts():
+            return list[str]
+        case Name(names, usage=True):
+            return StrEnum("Name", {name: name for name in names})
+    return str
+
+
+def _annotated(option: Option, taken: Any, told: Any, default: Any) -> Parameter:
+    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[taken, told])

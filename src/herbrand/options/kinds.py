@@ -1,0 +1,198 @@
+"""The kinds of values that options take: each checks a value and says what it expected.
+
+>>> Number(0, below=1).check("--damping", 1.5)
+Traceback (most recent call last):
+herbrand.errors.UnsupportedError: --damping is a number from 0 up to, not including, 1, not 1.5
+>>> texts(None), texts("smokes"), texts(["smokes", "rain"])
+((), ('smokes',), ('smokes', 'rain'))
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Protocol
+
+from herbrand.errors import UnsupportedError, nearest
+from herbrand.whole_files import refuse_unwritable
+
+MOST = 2**63 - 1
+"""Larger whole numbers are refused: they do not fit into the 64 bits of arrays, databases and generators."""
+FIXPOINT = "fixpoint"
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT]?i?[bB]|[kKMGT]|%)?")
+
+
+class Kind(Protocol):
+    """``check`` raises for a value that makes no sense; ``None`` never comes here."""
+
+    def check(self, flag: str, value: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole numbers. ``usage``: out of range is wrong usage, refused by the parser of the command line."""
+
+    least: int
+    most: int = MOST
+    usage: bool = True
+
+    def check(self, flag: str, value: Any) -> None:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if whole and int(value) > self.most:
+            raise UnsupportedError(f"{flag} is a whole number up to {self.most}, not {_shown(value)}")
+        if not whole or int(value) < self.least:
+            raise UnsupportedError(f"{flag} is a whole number from {self.least} on, not {_shown(value)}")
+
+
+@dataclass(frozen=True)
+class Number:
+    """Finite numbers from ``least`` to ``most``, or ``above`` one and ``below`` another."""
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    @property
+    def expected(self) -> str:
+        """The range in words."""
+        start = f"above {self.above:g}" if self.above is not None else f"from {self.least:g}"
+        if self.most is not None:
+            return f"a number {start} to {self.most:g}"
+        if self.below is not None:
+            return f"a number {start} up to, not including, {self.below:g}"
+        return f"a number {start}" if self.above is not None else f"a number {start} on"
+
+    def check(self, flag: str, value: Any) -> None:
+        if not (isinstance(value, Real) and not isinstance(value, bool) and self._fits(value)):
+            raise UnsupportedError(f"{flag} is {self.expected}, not {_shown(value)}")
+
+    def _fits(self, number: Real) -> bool:
+        try:
+            value = float(number)
+        except OverflowError:  # a whole number beyond all floats
+            return False
+        return (
+            math.isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+
+@dataclass(frozen=True)
+class Name:
+    """One of a few names. ``usage``: others are wrong usage, refused by the parser of the command line."""
+
+    names: tuple[str, ...]
+    usage: bool = False
+
+    def check(self, flag: str, value: Any) -> None:
+        if not (isinstance(value, str) and value in self.names):
+            option = flag.removeprefix("--").replace("-", " ")
+            given = _quoted(value)
+            hint = nearest(given.strip("'"), self.names) or f"one of {', '.join(self.names)}"
+            raise UnsupportedError(f"there is no {option} {given}", hint=hint)
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A whole number from 0 on, also as a text, or ``"fixpoint"``."""
+
+    def check(self, flag: str, value: Any) -> None:
+        if value == FIXPOINT and isinstance(value, str):
+            return
+        number = int(value) if isinstance(value, str) and _is_whole(value) else value
+        if isinstance(number, bool) or not (isinstance(number, Integral) and 0 <= int(number) <= MOST):
+            raise UnsupportedError(
+                f"{_quoted(value)} is no depth", hint=f"a whole number from 0 on, or '{FIXPOINT}'"
+            )
+
+
+def _is_whole(text: str) -> bool:
+    return len(text) < 1000 and text.strip().removeprefix("-").isdecimal()
+
+
+@dataclass(frozen=True)
+class Amount:
+    """An amount of memory, as :func:`amount` reads it."""
+
+    def check(self, flag: str, value: Any) -> None:
+        amount(value)
+
+
+def amount(value: Any) -> tuple[float, str]:
+    """A number and its unit, ``B``, ``K``, ``M``, ``G``, ``T`` or ``%``, of an amount of memory."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= MOST:
+        return int(value), "B"
+    found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = (found[2] or "B")[0].upper() if found else ""
+    if found is None or float(found[1]) * (1 if unit == "%" else 1024 ** "BKMGT".index(unit)) > MOST:
+        hint = "such as 500MB, 4GB or 50%"
+        raise UnsupportedError(f"{_quoted(value)} is not an amount of memory", hint=hint)
+    return float(found[1]), unit
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Wanted, or not."""
+
+    def check(self, flag: str, value: Any) -> None:
+        if not (isinstance(value, bool | int) or type(value).__name__ == "bool") or value not in (0, 1):
+            raise UnsupportedError(f"{flag} is True or False, not {_shown(value)}")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, or a path. What it names is looked up where it is used."""
+
+    def check(self, flag: str, value: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One text or several."""
+
+    def check(self, flag: str, value: Any) -> None:
+        texts(value)
+
+
+def texts(given: Any) -> tuple[str, ...]:
+    """One text or several as a tuple; ``None`` is none."""
+    if given is None:
+        return ()
+    found = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    for text in found:
+        if not isinstance(text, str):
+            raise UnsupportedError(f"expected a text, or a list of texts, not {text!r}")
+    return found
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that will be written; ``folders``: those that it needs will be made."""
+
+    folders: bool = False
+
+    def check(self, flag: str, value: Any) -> None:
+        if not isinstance(value, str | Path):
+            raise UnsupportedError(f"{flag} is the name of a file, not {_shown(value)}")
+        refuse_unwritable(value, self.folders)
+
+
+def _shown(value: Any, write: Callable[[Any], str] = repr) -> str:
+    """As Python writes it, cut where it is long."""
+    try:
+        shown = write(value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "a number of thousands of digits"
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def _quoted(value: Any) -> str:
+    return f"'{_shown(value, str)}'"
