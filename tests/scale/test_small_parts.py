@@ -119,7 +119,6 @@ class TestNotes:
             (Settings(schedule="sequential"), "is parallel, not sequential"),
             (Settings(clip=1.0), "messages are not clipped"),
             (Settings(starts=2), "has one start"),
-            (Settings(damping=1.5), "--damping is a number from 0 up to, not including, 1"),
         ],
     )
     def test_settings_of_engines_in_memory(self, settings: Settings, said: str) -> None:
