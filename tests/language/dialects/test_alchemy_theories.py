@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_file, read_theory_text
 from herbrand.language.syntax import (
@@ -145,6 +146,28 @@ def test_stars_give_every_pattern_of_signs() -> None:
     p, q = Atom("P", (X,)), Atom("Q")
     patterns = [(p, q), (p, Not(q)), (Not(p), q), (Not(p), Not(q))]
     assert [f.formula for f in read("*P(x) ^ *Q : x != A").formulas] == [And(pair) for pair in patterns]
+
+
+def test_a_star_before_a_declaration_is_a_closed_world() -> None:
+    """As in Tuffy; where the predicate is known, or in a formula, it is every pattern of signs."""
+    theory = read("*F(p, p)\n*A(p, t!)\n*Rain\nS(p)\n*S(x)\n*Rain\n1 *F(x, y) => S(x)\n*S(x) ^ Rain")
+    assert theory.predicates == (
+        PredicateDeclaration("F", ("p", "p"), role="observed"),
+        PredicateDeclaration("A", ("p",), "t", role="observed"),
+        PredicateDeclaration("Rain", role="observed"),
+        PredicateDeclaration("S", ("p",)),
+    )
+    assert len(theory.formulas) == 8
+
+
+def test_a_file_with_stars_before_declarations_says_what_is_open() -> None:
+    theory = read_theory_text("*F(p, p)\nS(p)\n1 S(x) ^ F(x, y) => S(y)", "mln")
+    assert all(predicate.tells_world for predicate in theory.predicates)
+    model = hb.Model(theory, {"F": [("a", "b")], "S": ["a"]})
+    tables = model.program.facts.tables
+    assert (tables["F"].world, tables["S"].world) == ("closed", "open")
+    without = hb.Model(read_theory_text("F(p, p)\nS(p)\n1 S(x) ^ F(x, y) => S(y)", "mln"), {"S": ["a"]})
+    assert without.program.facts.tables["S"].world == "closed"
 
 
 def test_where() -> None:

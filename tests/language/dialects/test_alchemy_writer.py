@@ -80,11 +80,27 @@ def test_variables_are_renamed_apart() -> None:
     assert written(theory).split("\n")[2] == ("1.0 p(x2) ^ p(x) ^ p(any) ^ p(any1) ^ p(a_b) ^ p(x1) ^ p(x_v)")
 
 
-def test_numbers_become_text_and_roles_a_comment() -> None:
+def test_numbers_become_text_and_roles_a_star() -> None:
     theory = parse_theory('type year = 1990..1995\npredicate p(year): observed\n["a b"] 1.0: p(1990)\n')
     assert written(theory) == (
-        "year = {1990, ..., 1995}\n// closed world, in Alchemy: -cw p\np(year)\n\n// a b\n1.0 p(1990)\n"
+        "year = {1990, ..., 1995}\n// '*' marks a closed world; Alchemy takes no '*' here, but: -cw p\n"
+        "*p(year)\n\n// a b\n1.0 p(1990)\n"
     )
+
+
+def test_observed_and_open_predicates_read_back() -> None:
+    text = (
+        "predicate f(p, p): observed\npredicate s(p)\npredicate a(p) in t: observed\n"
+        'predicate rain: observed\ntype t = {"x", "y"}\n0.4: f(x, y) and rain => s(x)\n?: f(x, y)\n?: rain\n'
+    )
+    theory = parse_theory(text)
+    again = read_back(theory)
+    assert roles(again) == roles(theory)
+    assert all(predicate.tells_world for predicate in again.predicates)
+
+
+def roles(theory: Theory) -> dict[str, str | None]:
+    return {predicate.name: predicate.role for predicate in theory.predicates}
 
 
 def test_an_empty_theory() -> None:

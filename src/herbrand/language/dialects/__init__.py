@@ -116,8 +116,11 @@ def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
 
 
 def _with_world(dialect: Dialect, theory: Theory) -> Theory:
-    """The theory, its declarations marked where the dialect leaves open and closed to the facts."""
-    if dialect.tells_world:
+    """The theory, its declarations marked where they leave open and closed to the facts.
+
+    In a dialect whose declarations need not say which, those of a text that says so of some are open else.
+    """
+    if dialect.tells_world or any(d.role == "observed" for d in theory.predicates):
         return theory
     return Theory(
         tuple(

@@ -37,11 +37,15 @@ LONGEST_RANGE = 1_000_000
 
 @dataclass(frozen=True)
 class Declared:
-    """A line that has the shape of a predicate declaration; ``marks`` are the arguments with a ``!``."""
+    """A line that has the shape of a predicate declaration; ``marks`` are the arguments with a ``!``.
+
+    ``observed``: a ``*`` before it says, in Tuffy's files, that what is not listed is false.
+    """
 
     predicate: Token
     types: tuple[str, ...]
     marks: tuple[int, ...]
+    observed: bool
     end: int
     next_position: int
 
@@ -55,6 +59,7 @@ def declaration_shape(cursor: Cursor) -> Declared | None:
 
 
 def _taken_shape(cursor: Cursor) -> Declared | None:
+    observed = cursor.accept("*") is not None
     predicate = cursor.take()
     if predicate.kind != "name":
         return None
@@ -72,7 +77,7 @@ def _taken_shape(cursor: Cursor) -> Declared | None:
     end = cursor.tokens[cursor.position - 1].end
     if cursor.here.kind not in (NEWLINE, END):
         return None
-    return Declared(predicate, tuple(types), tuple(marks), end, cursor.position)
+    return Declared(predicate, tuple(types), tuple(marks), observed, end, cursor.position)
 
 
 def at_function_declaration(cursor: Cursor) -> bool:

@@ -3,7 +3,7 @@
 Takes a source and the folder that its includes may come from; gives a theory. Statements end with their
 line, unless it ends in a connective or a comma or inside braces. As in Alchemy, a bare ``Friends(person,
 person)`` of a predicate not met before declares it; later the same line is a formula whose weight is to be
-learned.
+learned. As in Tuffy, ``*Friends(person, person)`` declares it and says that what is not listed is false.
 
 >>> text = "Smokes(person)\\n1.5 Smokes(x) => Smokes(y) : x != y\\nSmokes(Anna).\\n"
 >>> theory = read_mln(Source("t.mln", text))
@@ -44,6 +44,7 @@ from herbrand.language.syntax import (
     Hard,
     Learned,
     PredicateDeclaration,
+    Role,
     Statement,
     Theory,
     TypeDeclaration,
@@ -138,6 +139,7 @@ class MlnReader:
 
     def _predicate_declaration(self, cursor: Cursor, declared: Declared) -> list[Statement]:
         name, types, marks = declared.predicate.text, declared.types, declared.marks
+        role: Role | None = "observed" if declared.observed else None
         span = Span(cursor.source, declared.predicate.start, declared.end)
         if name in self.names.seen:
             word = "declared twice" if name in self.names.declared else "used before it is declared"
@@ -149,8 +151,8 @@ class MlnReader:
         self.names.declared[name] = types
         if marks == (len(types) - 1,):
             self.names.many_valued.add(name)
-            return [PredicateDeclaration(name, types[:-1], types[-1], span=span)]
-        declaration = PredicateDeclaration(name, types, span=span)
+            return [PredicateDeclaration(name, types[:-1], types[-1], role, span=span)]
+        declaration = PredicateDeclaration(name, types, role=role, span=span)
         return [declaration, *exactly_one(name, len(types), marks, span)] if marks else [declaration]
 
     def _include(self, cursor: Cursor) -> list[Statement]:

@@ -98,14 +98,15 @@ class _MlnWriter:
     def _predicate_lines(self) -> Iterator[str]:
         observed = [p.name for p in self._predicates.values() if p.role == "observed"]
         if observed:
-            yield f"// closed world, in Alchemy: -cw {','.join(observed)}"
+            yield f"// '*' marks a closed world; Alchemy takes no '*' here, but: -cw {','.join(observed)}"
         yield from (self._declaration(p) for p in self._predicates.values() if is_plain_name(p.name))
 
     def _declaration(self, predicate: Predicate) -> str:
         types = [self._types[name] for name in predicate.types]
         if predicate.value_type is not None:
             types.append(f"{self._types[predicate.value_type]}!")
-        return f"{predicate.name}({', '.join(types)})" if types else predicate.name
+        star = "*" if predicate.role == "observed" else ""
+        return f"{star}{predicate.name}({', '.join(types)})" if types else f"{star}{predicate.name}"
 
     def _statement(self, statement: Single) -> list[str]:
         match statement:
