@@ -8,8 +8,9 @@ there P(event and given) is 0 too, both are proportional to the row, and its oth
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -83,6 +84,34 @@ class IntervalNetwork:
             return None
         ratios = both[possible] / of_given[possible]
         return float(ratios.min()), float(ratios.max())
+
+    def exact_interval(self, event: str, given: str | None = None) -> tuple[Fraction, Fraction] | None:
+        """The same in rational arithmetic, each end the number that its floating-point text stands for."""
+        told, true = holds(given, range(self.count)), holds(event, range(self.count))
+        rows = [sorted({Fraction(end) for end in row}) for table in self.tables for row in table.rows]
+        ratios = []
+        for chosen in itertools.product(*rows):
+            masses = self.masses(chosen)
+            of_given = sum((m for m, one in zip(masses, told, strict=True) if one), Fraction(0))
+            if of_given:
+                both = (m for m, one, other in zip(masses, told, true, strict=True) if one and other)
+                ratios.append(sum(both, Fraction(0)) / of_given)
+        return (min(ratios), max(ratios)) if ratios else None
+
+    def masses(self, rows: Sequence[Fraction]) -> list[Fraction]:
+        """The mass of every world for one number a row, atom by atom and case by case."""
+        starts = list(itertools.accumulate((len(table.rows) for table in self.tables), initial=0))
+        found = []
+        for world in itertools.product((0, 1), repeat=self.count):
+            mass = Fraction(1)
+            for atom, table in enumerate(self.tables):
+                case = 0
+                for parent in table.parents:
+                    case = 2 * case + world[parent]
+                chance = rows[starts[atom] + case]
+                mass *= chance if world[atom] else 1 - chance
+            found.append(mass)
+        return found
 
 
 def some_networks(

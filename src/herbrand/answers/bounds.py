@@ -15,7 +15,6 @@ b | a  0.6000  0.7000
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,14 +27,18 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 
+SEEN = 1e-6
+"""A gap smaller than this share of an interval's upper end is not remarked on in a table."""
+SMALL = 1e-3
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
     """The interval of one query, the text inside ``P( )``.
 
-    ``certified``: it is proved to hold every value that the theory allows. ``gap``: no end is proved to lie
-    nearer to the tightest one than this; 0 where both are the tightest, ``None`` where nothing is known. Both
-    ends are NaN where what is given is impossible.
+    ``certified``: it is proved to hold every value that the theory allows. ``gap``: how far an end may be
+    from the tightest one; ``None`` where that is not known. Both ends are NaN where what is given is
+    proved to be impossible.
     """
 
     query: str
@@ -47,30 +50,46 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         return {
             "query": self.query,
-            "lower": None if math.isnan(self.lower) else self.lower,
-            "upper": None if math.isnan(self.upper) else self.upper,
+            "lower": None if self.impossible else self.lower,
+            "upper": None if self.impossible else self.upper,
             "certified": self.certified,
             "gap": self.gap,
         }
 
     def cells(self) -> tuple[str, str, str, str]:
         """Texts for a table; an interval that is not certified, or may be tighter, says so."""
-        ends = ["-" if math.isnan(end) else f"{end:.4f}" for end in (self.lower, self.upper)]
-        return self.query, ends[0], ends[1], self._remark
+        return self.query, shown(self.lower), shown(self.upper), self._remark
+
+    @property
+    def impossible(self) -> bool:
+        """Whether what is given has probability 0, so that there is no interval."""
+        return self.lower != self.lower
 
     @property
     def _remark(self) -> str:
-        if math.isnan(self.lower):
+        if self.impossible:
             return "what is given is impossible"
         if not self.certified:
             return "not certified"
-        return f"within {self.gap:.1e}" if self.gap else ""
+        return f"within {self.gap:.1e}" if self.gap and self.gap > SEEN * self.upper else ""
+
+
+def shown(end: float) -> str:
+    """An end in a table; small ones by their leading digits.
+
+    >>> shown(0.25), shown(0.0), shown(1.25e-12), shown(float("nan"))
+    ('0.2500', '0.0000', '1.250e-12', '-')
+    """
+    if end != end:
+        return "-"
+    return f"{end:.3e}" if 0 < end < SMALL else f"{end:.4f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds(Sheet):
     """The answer of ``bound``. ``gaps`` [query] says how far from the tightest an end may be (NaN: unknown).
 
+    ``lower`` and ``upper`` are NaN for a query whose condition is proved impossible.
     Without ``gaps`` every end of an ``exact`` answer is the tightest, and of others nothing is known.
     """
 
@@ -154,7 +173,9 @@ class Bounds(Sheet):
 
     @cached_property
     def _remarkable(self) -> bool:
-        return not self.certified.all() or (self.gaps is not None and bool((self.gaps > 0).any()))
+        return not self.certified.all() or (
+            self.gaps is not None and bool((self.gaps > SEEN * self.upper).any())
+        )
 
     def cells(self) -> Iterator[tuple[str, ...]]:
         """Each row as it is shown."""

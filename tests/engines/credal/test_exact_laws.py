@@ -13,11 +13,9 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import graph_of
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.sentence import sentences_of
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
-
-pytest.importorskip("pyscipopt")
 
 
 def lcn(text: str) -> Theory:
@@ -70,15 +68,14 @@ def test_a_search_that_is_stopped_gives_outer_bounds_and_says_so() -> None:
     assert any(gap and gap > 0 for gap in (row.gap for row in short.rows()))
 
 
-def test_without_the_search_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_scip_the_proof_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = hb.Model(lcn(credal_networks.cyclic(5, 1)))
+    with_it = model.bound(engine="exact", tolerance=1e-4)
     monkeypatch.setattr(solve, "search_installed", lambda: False)
-    model = hb.Model(hb.parse("P(a) in [0.2, 0.3]\nP(b) in [0.2, 0.3]\nP(a and b) >= 0.01"))
-    with pytest.raises(UnsupportedError, match=r"herbrand\[scip\]"):
-        model.bound("a", engine="exact")
-    found = model.bound("a", engine="exact", independence="none")
-    assert (found.lower[0], found.upper[0]) == pytest.approx((0.2, 0.3))
-    linear = hb.Model(hb.parse("P(a) in [0.2, 0.3]\nP(b | a) in [0.5, 0.6]\nP(b | not a) = 0.1"))
-    assert linear.bound("b", engine="exact").upper[0] == pytest.approx(0.25)
+    without = model.bound(engine="exact", tolerance=1e-4)
+    assert without.status.converged and without.certified.all()
+    assert without.lower == pytest.approx(with_it.lower, abs=2e-4)
+    assert without.upper == pytest.approx(with_it.upper, abs=2e-4)
 
 
 def test_what_is_too_large_is_refused_before_it_is_made() -> None:

@@ -164,4 +164,4 @@ def test_what_can_never_be_is_not_given(engine: str) -> None:
     with pytest.raises(ContradictionError) as raised:
         asked(network, "x1", "x0", engine)
     assert str(raised.value).startswith("the upper probability of what is given in P(x1 | x0) is 0")
-    assert "look at it as a query of its own; a probability up to 1e-09 counts as 0" in str(raised.value)
+    assert "look at it as a query of its own" in str(raised.value)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.credal import solve
 from herbrand.engines.credal.polynomial import Assembly, Program
 from herbrand.engines.credal.solve import InfeasibleError, Optimum, optimum
-from herbrand.errors import UnsupportedError
 
 quick = settings(deadline=None, max_examples=25)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
-
-
-@pytest.fixture
-def scip() -> None:
-    pytest.importorskip("pyscipopt", reason="products need pyscipopt")
 
 
 def box_of(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -48,7 +38,8 @@ def test_over_a_box_a_linear_function_is_extreme_at_corners(rng: np.random.Gener
     ]
     low, high = least_and_most(made.program(), asked, factors)
     assert (low.bound, high.bound) == pytest.approx((min(values), max(values)))
-    assert low.gap == high.gap == 0.0
+    assert max(low.gap, high.gap) <= 1e-12
+    assert low.bound <= min(values) + 1e-15 and high.bound >= max(values) - 1e-15
 
 
 @quick
@@ -84,8 +75,8 @@ def test_what_has_no_end_has_no_bound(least: bool) -> None:
     made = Assembly()
     x = made.variables(1, -math.inf, math.inf)
     found = optimum(made.program(), x, np.ones(1), least=least, seconds=9)
-    assert found == Optimum(-math.inf if least else math.inf, None, 0)
-    assert found.gap == 1.0
+    assert found.bound == (-math.inf if least else math.inf)
+    assert (found.value, found.proved, found.gap) == (None, False, 1.0)
 
 
 def product_of(box: np.ndarray) -> tuple[Program, np.ndarray]:
@@ -97,7 +88,6 @@ def product_of(box: np.ndarray) -> tuple[Program, np.ndarray]:
     return made.program(), np.concatenate([xy, w])
 
 
-@pytest.mark.usefixtures("scip")
 @settings(quick, max_examples=10)
 @given(seeds)
 def test_a_bilinear_function_is_extreme_at_corners(rng: np.random.Generator) -> None:
@@ -110,7 +100,6 @@ def test_a_bilinear_function_is_extreme_at_corners(rng: np.random.Generator) -> 
     assert all(end.gap <= 1e-5 and end.more is None for end in found)
 
 
-@pytest.mark.usefixtures("scip")
 def test_products_that_cannot_be() -> None:
     made = Assembly()
     x = made.variables(3, 0.0, 0.5)
@@ -120,7 +109,6 @@ def test_products_that_cannot_be() -> None:
         optimum(made.program(), x, np.ones(3), least=True, seconds=9)
 
 
-@pytest.mark.usefixtures("scip")
 def test_the_gap_that_is_left_is_told_and_comes_to_nothing() -> None:
     """x y + u v where x + u and y + v are 1: a search of several nodes."""
     made = Assembly()
@@ -139,56 +127,6 @@ def test_the_gap_that_is_left_is_told_and_comes_to_nothing() -> None:
     first, second = xs + us + 0.3 * ys, ys + vs - 0.2 * us
     allowed = (first >= 1) & (first <= 1.1) & (second >= 0.9) & (second <= 1)
     assert found.bound >= (xs * ys + us * vs)[allowed].max() - 1e-9
-
-
-def troubled(times: int, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """SCIP breaks off with numerical troubles so many times; gives whether each try was a careful one."""
-    scip = importlib.import_module("pyscipopt")
-    tries: list[bool] = []
-
-    class Model(scip.Model):
-        careful = False
-
-        def setEmphasis(self, *told: Any) -> None:
-            self.careful = True
-            super().setEmphasis(*told)
-
-        def optimize(self) -> None:
-            tries.append(self.careful)
-            if len(tries) <= times:
-                raise Exception("SCIP: error in LP solver!")
-            super().optimize()
-
-    names = {name: getattr(scip, name) for name in ("quicksum", "SCIP_PARAMEMPHASIS")}
-    monkeypatch.setattr(solve, "_scip", lambda: SimpleNamespace(Model=Model, **names))
-    return tries
-
-
-@pytest.mark.usefixtures("scip")
-def test_after_numerical_troubles_the_search_is_careful(monkeypatch: pytest.MonkeyPatch) -> None:
-    tries = troubled(1, monkeypatch)
-    program, variables = product_of(np.array([[0.2, 0.4], [0.5, 0.6]]))
-    found = optimum(program, variables[2:], np.ones(1), least=True, seconds=9)
-    assert found.bound == pytest.approx(0.1, abs=1e-6)
-    assert tries == [False, True]
-
-
-@pytest.mark.usefixtures("scip")
-@pytest.mark.parametrize("least", [True, False])
-def test_after_more_of_them_nothing_is_claimed(least: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    troubled(2, monkeypatch)
-    program, variables = product_of(np.array([[0.2, 0.4], [0.5, 0.6]]))
-    found = optimum(program, variables[2:], np.ones(1), least=least, seconds=9)
-    assert found == Optimum(-math.inf if least else math.inf, None, 0)
-
-
-def test_products_without_the_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve, "search_installed", lambda: False)
-    program, variables = product_of(np.array([[0.2, 0.4], [0.5, 0.6]]))
-    with pytest.raises(UnsupportedError) as refused:
-        optimum(program, variables, np.ones(3), least=True, seconds=9)
-    assert "needs the package pyscipopt, which is not installed" in str(refused.value)
-    assert "pip install 'herbrand[scip]'; or use --engine ariel, or --independence none" in str(refused.value)
 
 
 @quick

@@ -102,6 +102,7 @@ def values_of(made: TableProgram, masses: np.ndarray) -> np.ndarray:
         else:
             found[table.whole] = over.sum(axis=-1).reshape(-1)
             found[table.part] = over[..., 1].reshape(-1)
+            found[table.rest] = over[..., 0].reshape(-1)
     return found
 
 

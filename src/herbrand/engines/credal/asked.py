@@ -17,7 +17,7 @@ from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import BoundQuestion, Query, cannot_be_given
+from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, Query, cannot_be_given
 from herbrand.engines.credal.sentence import sentences_of, spread
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -29,7 +29,8 @@ from herbrand.engines.credal.shape import (
     settled,
     truth_table,
 )
-from herbrand.errors import BudgetError, ContradictionError
+from herbrand.engines.credal.solve import Optimum
+from herbrand.errors import BudgetError
 
 MOST_ATOMS = 16
 """Atoms that a query and what is given may name together."""
@@ -160,14 +161,14 @@ class Asked:
             return None
         return query.event.atoms[0]
 
-    def closed_form(self, query: Query) -> tuple[float, float] | None:
-        """The interval of a query where no program is needed for it."""
+    def closed_form(self, query: Query) -> tuple[Optimum, Optimum] | None:
+        """The ends of a query where no program is needed for it."""
         atom = self.atom_of(query)
         if atom is None or not self.forward.settled[atom]:
             return None
-        return float(self.forward.lower[atom]), float(self.forward.upper[atom])
+        return self.forward.ends(atom)
 
-    def impossible(self, query: Query) -> ContradictionError:
+    def impossible(self, query: Query) -> ImpossibleGivenError:
         """The error that what is given has probability 0 whatever is chosen."""
         told = [] if query.given is None else ["what is given"]
         if self._facts_about(query):

@@ -1,13 +1,16 @@
-"""The exact engine of ``bound``: every end is a global optimum, or the bound that its search has proved.
+"""The exact engine of ``bound``: every end is proved, and so is how far it may be from the tightest.
 
-Each query is asked of the part of the network that it depends on (:mod:`herbrand.engines.credal.part`), as a
-program over cluster tables (:mod:`herbrand.engines.credal.tables`): linear where no independence couples its
-tables, then solved by HiGHS; else by SCIP's spatial branch and bound. A local optimum is never an answer.
-Atoms in trees of conditional tables need no program (:mod:`herbrand.engines.credal.forward`).
+Each query is asked of the part of the network that it depends on (:mod:`herbrand.engines.credal.part`). Where
+every sentence bounds one row of one conditional table, its ends lie at ends of rows, and a search over these
+finds them at any scale (:mod:`herbrand.engines.credal.vertices`); else it is a program over cluster tables
+(:mod:`herbrand.engines.credal.tables`), linear where no independence couples them, or with products that
+branch and bound takes (:mod:`herbrand.engines.credal.branching`). Every bound is rounded outward. Atoms in
+trees of conditional tables take one pass (:mod:`herbrand.engines.credal.forward`).
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,20 +33,14 @@ from herbrand.engines.credal.interval import (
     is_consistent,
 )
 from herbrand.engines.credal.markov import components, cyclic_atoms
+from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import IMPOSSIBLE, BoundQuestion, Query
+from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, Query, refused
 from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
-from herbrand.engines.credal.solve import (
-    HINT,
-    TOLERANCE,
-    InfeasibleError,
-    Optimum,
-    Watch,
-    search_installed,
-)
+from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Watch
 from herbrand.engines.engine import Support
 from herbrand.errors import BudgetError
 
@@ -56,13 +53,15 @@ SECONDS_IN_CLOSED_FORM = 1e-6
 LEAST_TURN = 0.02
 """Seconds for which a search that was stopped is gone on with at least."""
 SHARE_OF_SEEDS = 0.2
-"""How much of the time messages may take that confine the atoms before the search."""
+"""How much of the time messages may take that confine the atoms, where a search is not soon at its end."""
+AT_FIRST = 1.0
+"""Seconds for which an end is searched for before messages are asked."""
 OPERATIONS_A_SECOND = 1e8
 
 
 @dataclass(frozen=True)
 class Exact:
-    """``tolerance`` is how far from the optimum a search may stop; ``seconds`` is for the whole question."""
+    """``tolerance``: how far from an end a search may stop, relative to it; ``seconds``: for all queries."""
 
     memory: int | None = None
     seconds: float | None = None
@@ -81,23 +80,25 @@ class Exact:
         hopeless = self._hopeless(asked) if question.everything else None
         if hopeless is not None:
             return Support(False, hopeless)
-        seconds, largest, width, products = 0.0, 0, 0, False
+        seconds, largest, width = 0.0, 0, 0
         try:
             for query in _all_of(asked):
                 if asked.closed_form(query) is not None:
                     seconds += SECONDS_IN_CLOSED_FORM
                     continue
-                size = size_of(*asked.part_of(query))
+                part, local = asked.part_of(query)
+                masses = separate_masses(part, local.atoms, local.event, local.given)
+                if masses is not None:
+                    seconds, width = seconds + masses.seconds, max(width, masses.width)
+                    continue
+                size = size_of(part, local)
                 size.check(self.memory, query.text)
                 seconds += size.seconds
-                largest, products = max(largest, size.entries), products or bool(size.products)
-                width = max(width, size.width)
+                largest, width = max(largest, size.entries), max(width, size.width)
                 if seconds > MOST_SECONDS:
                     return Support(False, TOO_LONG)
         except BudgetError as error:
             return Support(False, error.mistakes[0].message)
-        if products and not search_installed():
-            return Support(False, f"it needs pyscipopt: {HINT}")
         return Support(
             True,
             operations=seconds * OPERATIONS_A_SECOND,
@@ -125,17 +126,24 @@ class Exact:
         queries = list(asked.queries())
         clock = self._clock(began)
         seeds = self._seeds(network)
-        found: list[Ends] = []
+        found: list[Ends | None] = []
+        refusals: list[ImpossibleGivenError] = []
         for number, query in enumerate(queries):
             told = _told(progress, query.text, number, len(queries))
             ends_left = 2 * (len(queries) - number)
-            found.append(self._ends(asked, seeds, query, replace(clock, watch=told), ends_left))
+            try:
+                found.append(self._ends(asked, seeds, query, replace(clock, watch=told), ends_left))
+            except ImpossibleGivenError as refusal:
+                found.append(None)
+                refusals.append(refusal)
+        if len(refusals) == len(queries) and refusals:
+            raise refusals[0]
         self._search_on(asked, queries, found, clock)
         if not question.everything:
             self._check_others(asked, queries, clock)
         if progress is not None:
             progress("bounded", 1.0)
-        return self._answer([query.text for query in queries], found, time.monotonic() - began)
+        return self._answer([query.text for query in queries], found, refusals, time.monotonic() - began)
 
     def explain(
         self, network: Network, question: BoundQuestion, progress: Progress | None = None
@@ -151,23 +159,28 @@ class Exact:
         seconds = SECONDS_AN_END if self.seconds is None else self.seconds
         return Seeds(network, self.markov, seconds * SHARE_OF_SEEDS)
 
-    def _search_on(self, asked: Asked, queries: Sequence[Query], found: list[Ends], clock: Clock) -> None:
+    def _search_on(
+        self, asked: Asked, queries: Sequence[Query], found: list[Ends | None], clock: Clock
+    ) -> None:
         """Go on with the searches that were stopped, by turns, in the time that the others have left."""
         if self.seconds is None:
             return
         while still := [
             (number, least)
             for number, ends in enumerate(found)
-            for least, end, gap in zip((True, False), (ends.lower, ends.upper), ends.gaps, strict=True)
-            if gap > self.tolerance and end.more is not None
+            if ends is not None
+            for least, end in ((True, ends.lower), (False, ends.upper))
+            if not end.proved and end.more is not None
         ]:
             for done, (number, least) in enumerate(still):
                 seconds = clock.seconds(len(still) - done)
                 if seconds < LEAST_TURN:
                     return
                 part, _ = asked.part_of(queries[number])
+                ends = found[number]
+                assert ends is not None
                 with _told_why(asked, queries[number], part, clock):
-                    found[number] = found[number].searched_on(least, seconds)
+                    found[number] = ends.searched_on(least, seconds)
 
     def _clock(self, began: float) -> Clock:
         if self.seconds is None:
@@ -176,21 +189,33 @@ class Exact:
 
     def _ends(self, asked: Asked, seeds: Seeds, query: Query, clock: Clock, ends_left: int) -> Ends:
         apart = asked.unrelated(query)
-        if apart is not None and self._ends(asked, seeds, apart, clock, ends_left).upper.bound <= IMPOSSIBLE:
+        if apart is not None and self._ends(asked, seeds, apart, clock, ends_left).upper.bound <= 0:
             raise asked.impossible(query)
         known = asked.closed_form(query)
         if known is not None:
-            return Ends(*(Optimum(end, end, 0) for end in known))
+            return Ends(*known)
         part, local = asked.part_of(query)
-        size = size_of(part, local)
-        size.check(self.memory, query.text)
         with _told_why(asked, query, part, clock):
+            size = size_of(part, local)
+            soon = replace(clock, most=min(clock.most, AT_FIRST))
+            if separate_masses(part, local.atoms, local.event, local.given) is not None:
+                if not size.fits(self.memory):
+                    return ends_of(part, local, clock, ends_left)
+                ends = ends_of(part, local, soon, ends_left)
+                if ends.proved:
+                    return ends
+                program = ends_of(part, local, clock, ends_left, at_vertices=False)
+                return program.within(ends.lower.bound, ends.upper.bound)
+            size.check(self.memory, query.text)
             if not size.products:
                 return ends_of(part, local, clock, ends_left)
+            ends = ends_of(part, local, soon, ends_left)
+            if ends.proved:
+                return ends
             atom = asked.atom_of(query)
-            known = seeds.interval_of(query) if atom is None else seeds.interval(atom)
-            local = replace(local, within=known)
-            return ends_of(seeds.added_to(part), local, clock, ends_left).within(*known)
+            near = seeds.interval_of(query) if atom is None else seeds.interval(atom)
+            confined = ends_of(seeds.added_to(part), replace(local, within=near), clock, ends_left)
+            return confined.within(*near).within(ends.lower.bound, ends.upper.bound)
 
     def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""
@@ -202,20 +227,29 @@ class Exact:
             if wanted and size_of(part).fits(self.memory) and not is_consistent(part, clock):
                 raise contradiction(asked.network, part, clock)
 
-    def _answer(self, texts: Sequence[str], found: Sequence[Ends], seconds: float) -> Bounds:
-        gaps = np.array([ends.gap for ends in found])
-        proved = gaps <= self.tolerance
-        nodes = sum(ends.lower.nodes + ends.upper.nodes for ends in found)
-        advice = "" if proved.all() else _advice(int((~proved).sum()), len(found), float(gaps.max()))
+    def _answer(
+        self,
+        texts: Sequence[str],
+        found: Sequence[Ends | None],
+        refusals: Sequence[ImpossibleGivenError],
+        seconds: float,
+    ) -> Bounds:
+        answered = [ends for ends in found if ends is not None]
+        open_ones = [ends for ends in answered if not ends.proved]
+        nodes = sum(ends.lower.nodes + ends.upper.nodes for ends in answered)
+        advice = ""
+        if open_ones:
+            advice = _advice(len(open_ones), len(found), max(ends.gap for ends in open_ones))
+        status = refused(Status(not open_ones, nodes, seconds, advice), refusals)
         return Bounds(
             self.name,
-            Guarantee.EXACT if proved.all() else Guarantee.BOUND,
-            Status(bool(proved.all()), nodes, seconds, advice),
+            Guarantee.BOUND if open_ones else Guarantee.EXACT,
+            status,
             texts,
-            np.array([ends.lower.bound for ends in found]) + 0.0,  # no zero is negative
-            np.array([ends.upper.bound for ends in found]) + 0.0,
-            np.ones(len(found), bool),
-            np.where(proved, 0.0, gaps),
+            np.array([math.nan if ends is None else ends.lower.bound for ends in found]) + 0.0,  # no -0.0
+            np.array([math.nan if ends is None else ends.upper.bound for ends in found]) + 0.0,
+            np.array([ends is not None for ends in found]),
+            np.array([math.nan if ends is None else ends.gap for ends in found]),
         )
 
 

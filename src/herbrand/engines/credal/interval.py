@@ -1,5 +1,7 @@
 """The interval of one query over one part of a network, each end a proved optimum or a proved outer bound.
 
+Networks of separate rows have their ends at vertices (:mod:`.vertices`); others are programs (:mod:`.solve`).
+
 A condition is no constraint: ``P(q | e)`` ranges over the distributions with P(e) > 0. Since all but one of a
 table program's rows are homogeneous, P(true) = 1 is traded for P(e) = 1 (Charnes and Cooper): then P(q and e)
 is the ratio asked for, linear, and P(true) is 1 over the old P(e).
@@ -14,16 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from herbrand.engines.credal.masses import Masses, related, separate_masses
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.polynomial import Program
-from herbrand.engines.credal.question import IMPOSSIBLE
+from herbrand.engines.credal.ranges import tightened
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
 from herbrand.engines.credal.tables import Linear, TableProgram, table_program
-
-RARE = 1e-6
-"""Where a condition is rarer for sure, a program with products has numbers too far apart for a search."""
-SURELY_POSSIBLE = 1e-7
-"""A lower probability of what is given above this bounds the scaled tables."""
+from herbrand.engines.credal.vertices import vertex_end
 
 
 class ImpossibleConditionError(Exception):
@@ -67,12 +66,19 @@ class Ends:
         """How far each end may be from the tightest, given all that both searches reached and proved."""
         reached = [found.value for found in (self.lower, self.upper) if found.value is not None]
         least, greatest = min([*reached, self.upper.bound]), max([*reached, self.lower.bound])
+        if self.proved and self.lower.value is not None and self.upper.value is not None:
+            least, greatest = self.lower.value, self.upper.value
         return abs(least - self.lower.bound), abs(self.upper.bound - greatest)
 
     @property
     def gap(self) -> float:
         """How far an end may be from the tightest."""
         return max(self.gaps)
+
+    @property
+    def proved(self) -> bool:
+        """Whether both ends are proved to be the tightest, up to the tolerance."""
+        return self.lower.proved and self.upper.proved
 
     def searched_on(self, least: bool, seconds: float) -> Ends:
         """The same after the search for one end has gone on."""
@@ -91,8 +97,17 @@ class Ends:
         )
 
 
-def ends_of(part: Part, query: LocalQuery, clock: Clock, ends_left: int = 2) -> Ends:
-    """Both ends of a query. Raises ``InfeasibleError`` or :class:`ImpossibleConditionError`."""
+def ends_of(
+    part: Part, query: LocalQuery, clock: Clock, ends_left: int = 2, *, at_vertices: bool = True
+) -> Ends:
+    """Both ends of a query, of separate rows by their vertices unless a program is asked for.
+
+    Raises ``InfeasibleError`` or :class:`ImpossibleConditionError`.
+    """
+    masses = separate_masses(part, query.atoms, query.event, query.given) if at_vertices else None
+    if masses is not None:
+        lower = _at_vertices(masses, True, clock, ends_left)
+        return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
     made = table_program(part, [query.atoms])
     program, asked = _asked(made, query, clock, ends_left)
     return Ends(
@@ -103,27 +118,35 @@ def ends_of(part: Part, query: LocalQuery, clock: Clock, ends_left: int = 2) -> 
 
 def one_end(part: Part, query: LocalQuery, least: bool, clock: Clock) -> Optimum:
     """One end of a query."""
+    masses = separate_masses(part, query.atoms, query.event, query.given)
+    if masses is not None:
+        return _at_vertices(masses, least, clock, 1)
     made = table_program(part, [query.atoms])
     program, asked = _asked(made, query, clock, 1)
     return _end(program, asked, query, least, clock, 1)
 
 
+def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> Optimum:
+    """One end in a network of separate rows."""
+    if not masses.possible:
+        raise ImpossibleConditionError
+    until = time.monotonic() + clock.seconds(ends_left)
+    found = vertex_end(related(masses), least, clock.tolerance, until)
+    return Optimum(found.bound, found.value, found.boxes, proved=found.proved)
+
+
 def _end(
-    program: Program | None, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
+    program: Program, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
 ) -> Optimum:
-    """One end; nothing is proved of it where the numbers of a condition are too far apart."""
-    if program is not None:
-        if query.within != (0.0, 1.0):
-            program = _with_row(program, asked, *query.within)
-        try:
-            return _within(_solved(program, asked, least, clock, ends_left))
-        except InfeasibleError:
-            if query.given is None:
-                raise
-            if program.linear:
-                raise ImpossibleConditionError from None
-            # the condition was found possible: a search has had troubles with its numbers
-    return Optimum(0.0 if least else 1.0, None, 0)
+    """One end."""
+    if query.within != (0.0, 1.0):
+        program = _with_row(program, asked, *query.within)
+    try:
+        return _within(_solved(program, asked, least, clock, ends_left))
+    except InfeasibleError:
+        if query.given is None:
+            raise
+        raise ImpossibleConditionError from None
 
 
 def is_consistent(part: Part, clock: Clock) -> bool:
@@ -136,31 +159,38 @@ def is_consistent(part: Part, clock: Clock) -> bool:
     return True
 
 
-def _asked(
-    made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
-) -> tuple[Program | None, Linear]:
-    """The program to solve, and the function whose ends are asked for; no program where it is hopeless."""
+def _asked(made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int) -> tuple[Program, Linear]:
+    """The program to solve, and the function whose ends are asked for."""
     if query.given is None:
         return made.program, made.probability(query.atoms, query.event)
     given = made.probability(query.atoms, query.given)
     both = made.probability(query.atoms, query.event & query.given)
-    most = _solved(made.program, given, False, clock, ends_left + 2).bound
-    if most <= IMPOSSIBLE:
+    program = tightened(made.program)
+    if program is None:
+        raise InfeasibleError
+    most = min(greatest(program, given), _solved(program, given, False, clock, ends_left + 2).bound)
+    if most <= 0:
         raise ImpossibleConditionError
-    if most < RARE and not made.program.linear:
-        return None, both
-    least = _solved(made.program, given, True, clock, ends_left + 1).bound
-    total = 1 / least if least > SURELY_POSSIBLE else math.inf
-    return _with_row(_scaled(made, total), given, 1.0, 1.0), both
+    least = max(0.0, _solved(program, given, True, clock, ends_left + 1).bound)
+    return _with_row(_scaled(made, program, least, most), given, 1.0, 1.0), both
 
 
-def _scaled(made: TableProgram, total: float) -> Program:
-    """The program with P(true) from 1 to ``total`` in place of 1; no table entry goes beyond that."""
-    program = made.program
+def greatest(program: Program, asked: Linear) -> float:
+    """What ranges of the variables prove of a sum of probabilities; exactly 0 where all of them are 0."""
+    ends = np.where(asked.factors > 0, program.upper[asked.variables], program.lower[asked.variables])
+    shares = asked.factors * ends
+    return float(np.nextafter(shares.sum() * (1 + 1e-12), np.inf)) if (shares != 0).any() else 0.0
+
+
+def _scaled(made: TableProgram, program: Program, least: float, most: float) -> Program:
+    """The program with P(true) in place of 1 between 1 over what the condition's probability can be."""
     lower, upper = program.lower.copy(), program.upper.copy()
     tables = np.unique(np.concatenate([made.table_variables, [made.total]]))
-    upper[tables] = total
-    lower[made.total] = 1.0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        times = np.nextafter(np.float64(1.0) / least, np.inf)
+        upper[tables] = np.where(upper[tables] > 0, np.nextafter(upper[tables] * times, np.inf), 0.0)
+    lower[tables] = 0.0
+    lower[made.total] = np.nextafter(1 / most, 0.0)
     return replace(program, lower=lower, upper=upper)
 
 

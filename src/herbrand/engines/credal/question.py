@@ -13,9 +13,10 @@ Query(text='s("a") | not s("a")', event=GroundFormula(shape=0, atoms=(0,)), give
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from herbrand.answers.status import Status
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import ContradictionError, UnsupportedError
@@ -25,9 +26,6 @@ from herbrand.language.syntax import And, Atom, Formula, Variable
 from herbrand.program.instances import instances
 from herbrand.program.program import Program
 from herbrand.program.question import check_formula
-
-IMPOSSIBLE = 1e-9
-"""What is given with an upper probability up to this is impossible."""
 
 
 class ImpossibleGivenError(ContradictionError):
@@ -64,6 +62,14 @@ def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGive
         f"the upper probability of {what} in P({query.text}) is 0, so it cannot be given",
         hint="look at it as a query of its own",
     )
+
+
+def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
+    """The status of an answer from which some queries are missing."""
+    if not refusals:
+        return status
+    messages = [refusal.mistakes[0].message for refusal in refusals]
+    return replace(status, converged=False, advice="; ".join([*messages, *filter(None, [status.advice])]))
 
 
 def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuestion:

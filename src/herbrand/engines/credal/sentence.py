@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.rounding import complement
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +42,20 @@ class Sentence:
     def conditional_on(self, atom: int, parents: Sequence[int]) -> tuple[np.ndarray, float, float] | None:
         """For ``P(atom | some cases of the parents)``, also of its negation: the cases and the interval.
 
+        Ends that are not stated as they stand are rounded outward.
+
         ``None`` for a sentence of another form.
         """
+        found = self.literal_on(atom, parents)
+        if found is None:
+            return None
+        cases, positive = found
+        if positive:
+            return cases, self.lower, self.upper
+        return cases, float(complement(self.upper).low), float(complement(self.lower).high)
+
+    def literal_on(self, atom: int, parents: Sequence[int]) -> tuple[np.ndarray, bool] | None:
+        """For ``P(atom | some cases of the parents)``: the cases, and whether it is not of the negation."""
         if atom not in self.atoms or not set(self.atoms) <= {atom, *parents}:
             return None
         axis = self.atoms.index(atom)
@@ -53,9 +66,9 @@ class Sentence:
         others = [other for other in self.atoms if other != atom]
         cases = spread(known, others, parents).reshape(-1)
         if not false.any() and (true == known).all():
-            return cases, self.lower, self.upper
+            return cases, True
         if not true.any() and (false == known).all():
-            return cases, 1 - self.upper, 1 - self.lower
+            return cases, False
         return None
 
 

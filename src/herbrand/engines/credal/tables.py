@@ -1,7 +1,8 @@
 """A credal network as a program over cluster tables, exactly: linear but for the independences.
 
-The table of a cluster (an atom x and its neighbours N) is kept as ``whole[n] = P(N = n)`` and
-``part[n] = P(N = n, x)``. ``whole`` is a marginal of tables made before. Where x has neighbours that are no
+The table of a cluster (an atom x and its neighbours N) is kept as ``whole[n] = P(N = n)``,
+``part[n] = P(N = n, x)`` and ``rest[n] = P(N = n, not x)``, so that no small probability is a difference of
+large ones. ``whole`` is a marginal of tables made before. Where x has neighbours that are no
 parents of it, ``part[n] = theta[parents in n] * whole[n]``, with the same theta for all n that agree on
 the parents: exactly the independence of x from the others. Atoms on and above cycles have one table over all
 their cases, and the products that their own statements ask for.
@@ -20,6 +21,7 @@ from herbrand.engines.credal.clusters import Cluster, clusters_of
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.polynomial import Assembly, Program
+from herbrand.engines.credal.rounding import complement
 from herbrand.engines.credal.sentence import Sentence, single_case_intervals, spread
 
 
@@ -30,6 +32,9 @@ class Linear:
     variables: np.ndarray
     factors: np.ndarray
 
+    def times(self, factor: float) -> Linear:
+        return Linear(self.variables, self.factors * factor)
+
     def minus(self, other: Linear, times: float) -> Linear:
         return Linear(
             np.concatenate([self.variables, other.variables]),
@@ -39,21 +44,25 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Variables for the cases of ``atoms``: with a ``part``, ``whole`` is over all but the last of them, and
-    ``part`` is where that one holds too."""
+    """Variables for the cases of ``atoms``: with a ``part``, ``whole`` is over all but the last of them,
+    ``part`` is where that one holds too, and ``rest`` where it does not."""
 
     atoms: tuple[int, ...]
     whole: np.ndarray
     part: np.ndarray | None
+    rest: np.ndarray | None = None
 
     def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
         """P(holds), a table over atoms that are all in this one."""
         everywhere = spread(holds, atoms, self.atoms).astype(float)
-        if self.part is None:
+        if self.part is None or self.rest is None:
             return _linear(self.whole, everywhere.reshape(-1))
         without, with_it = everywhere[..., 0].reshape(-1), everywhere[..., 1].reshape(-1)
-        whole, part = _linear(self.whole, without), _linear(self.part, with_it - without)
-        return whole.minus(part, -1.0)
+        both = without * with_it
+        found = _linear(self.whole, both)
+        for variables, factors in ((self.part, with_it - both), (self.rest, without - both)):
+            found = found.minus(_linear(variables, factors), -1.0)
+        return found
 
 
 def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
@@ -107,7 +116,7 @@ def _cluster_table(
 ) -> Table:
     count = 2 ** len(cluster.neighbours)
     whole = made.variables(count, 0.0, 1.0) if cluster.neighbours else np.array([total])
-    part = made.variables(count, 0.0, 1.0)
+    part, rest = made.variables(count, 0.0, 1.0), made.variables(count, 0.0, 1.0)
     for case in range(count if cluster.neighbours else 0):
         chosen = np.zeros(count, bool)
         chosen[case] = True
@@ -116,11 +125,11 @@ def _cluster_table(
         )
         _equal(made, whole[case], marginal)
     for case in range(count):
-        made.row(np.array([whole[case], part[case]]), np.array([1.0, -1.0]), 0.0, np.inf)
+        made.row(np.array([whole[case], part[case], rest[case]]), np.array([1.0, -1.0, -1.0]), 0.0, 0.0)
     if set(cluster.parents) != set(cluster.neighbours):
         theta = _conditional(made, cluster.atom, cluster.parents, sentences)
         made.products(part, theta[_cases_of(cluster.neighbours, cluster.parents)], whole)
-    return Table((*cluster.neighbours, cluster.atom), whole, part)
+    return Table((*cluster.neighbours, cluster.atom), whole, part, rest)
 
 
 def _core_table(
@@ -162,19 +171,25 @@ def _conditional(
 
 
 def _add_sentence(made: Assembly, tables: Sequence[Table], total: int, sentence: Sentence) -> None:
+    """``lower P(given) <= P(event) <= upper P(given)``, written with the event and what is given without it.
+
+    ``(1 - lower) P(event) >= lower P(given, not event)`` takes no difference of probabilities, and rounded
+    outward it is never stricter than what is said.
+    """
+    given = np.ones_like(sentence.event) if sentence.given is None else sentence.given
     event = _probability(tables, total, sentence.atoms, sentence.event)
-    given = Linear(np.array([total]), np.ones(1))
-    if sentence.given is not None:
-        given = _probability(tables, total, sentence.atoms, sentence.given)
-    if sentence.lower == sentence.upper:
-        difference = event.minus(given, sentence.lower)
+    other = _probability(tables, total, sentence.atoms, given & ~sentence.event)
+    if sentence.lower == sentence.upper and np.diff(complement(sentence.lower)) == 0:
+        difference = event.times(1 - sentence.lower).minus(other, sentence.lower)
         made.row(difference.variables, difference.factors, 0.0, 0.0)
         return
     if sentence.lower > 0:
-        difference = event.minus(given, sentence.lower)
+        kept = float(complement(sentence.lower).high)
+        difference = event.times(kept).minus(other, sentence.lower)
         made.row(difference.variables, difference.factors, 0.0, np.inf)
     if sentence.upper < 1:
-        difference = event.minus(given, sentence.upper)
+        kept = float(complement(sentence.upper).low)
+        difference = event.times(kept).minus(other, sentence.upper)
         made.row(difference.variables, difference.factors, -np.inf, 0.0)
 
 

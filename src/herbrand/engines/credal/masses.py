@@ -1,0 +1,254 @@
+"""The masses of an event and of its negation, what is given holding, in a network of separate rows.
+
+Evidence cuts the network: a table keeps only the entries that agree with it. What is then not connected to
+the event multiplies both masses alike and is left out. The rest is summed by eliminating atoms, the tables
+being enclosures of what boxes of rows allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.rounding import Enclosure
+from herbrand.engines.credal.separate import RowTable, separate_tables
+
+MOST_WIDTH = 18
+"""Atoms in one table of the elimination."""
+MOST_ROWS = 2000
+MOST_ENTRIES = 1 << 20
+"""Entries of a table while many variants of it are looked at together."""
+
+Scope = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A table with one axis for each atom of its scope, behind an axis of variants."""
+
+    scope: Scope
+    table: Enclosure
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """An atom's table cut to what agrees with evidence: ``rows`` are numbers of rows, by remaining case."""
+
+    atom: int
+    scope: Scope
+    rows: np.ndarray  # [case] of the parents that are not known
+    truth: bool | None  # of the atom itself, where it is known
+
+
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """``low`` and ``high`` ends of every row, and the factors whose sums of products are the two masses."""
+
+    true: Enclosure  # [2 ends, rows]
+    false: Enclosure
+    fixed: np.ndarray  # [rows] bool
+    cuts: tuple[Cut, ...]
+    scope: Scope  # of the two indicators
+    event: np.ndarray  # (2,) * len(scope) bool: the event and what is given
+    rest: np.ndarray  # its negation and what is given
+    order: tuple[int, ...]
+    width: int
+
+    @property
+    def seconds(self) -> float:
+        """A rough estimate for both ends."""
+        return 1e-3 + 1e-7 * len(self.fixed) * 2**self.width
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether what is given has a positive probability for some rows."""
+        of_event, of_rest = self.of(np.where(self.fixed, 0, -1))
+        return bool(of_event.high[0] > 0 or of_rest.high[0] > 0)
+
+    def width_of(self, rows: np.ndarray) -> np.ndarray:
+        return self.true.high[1, rows] - self.true.low[0, rows]
+
+    def of(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
+        """The two masses of a box: ``rows[r]`` is the end at which row r is, or -1 where it is free."""
+        return self._summed(*self._box(rows))
+
+    def with_rows(
+        self, rows: np.ndarray, varied: np.ndarray
+    ) -> tuple[tuple[Enclosure, Enclosure], tuple[Enclosure, Enclosure]]:
+        """The two masses [varied] with each of some rows at 1, and with it at 0, the others in the box."""
+        at_once = max(1, MOST_ENTRIES >> (self.width + 1))
+        found = [self._varied(rows, varied[i : i + at_once]) for i in range(0, len(varied), at_once)]
+        one, zero = (
+            tuple(_joined([block[value][side] for block in found]) for side in range(2)) for value in range(2)
+        )
+        return (one[0], one[1]), (zero[0], zero[1])
+
+    def _varied(self, rows: np.ndarray, varied: np.ndarray) -> list[list[Enclosure]]:
+        true, false = self._box(rows)
+        count = len(varied)
+        chance = [np.repeat(part, 2 * count, axis=0) for part in (*true, *false)]
+        variants = np.arange(count)
+        for part, at_one in zip(chance, (1.0, 1.0, 0.0, 0.0), strict=True):
+            part[variants, varied], part[count + variants, varied] = at_one, 1.0 - at_one
+        both = self._summed(Enclosure(*chance[:2]), Enclosure(*chance[2:]))
+        return [[m.part((slice(0, count),)) for m in both], [m.part((slice(count, None),)) for m in both]]
+
+    def _box(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
+        """[1, rows] what a box allows each row and its complement to be."""
+        every, low, high = np.arange(len(rows)), np.where(rows == 1, 1, 0), np.where(rows == 0, 0, 1)
+        true = Enclosure(self.true.low[low, every][None], self.true.high[high, every][None])
+        return true, Enclosure(self.false.low[high, every][None], self.false.high[low, every][None])
+
+    def _summed(self, true: Enclosure, false: Enclosure) -> tuple[Enclosure, Enclosure]:
+        factors = [_factor(cut, true, false) for cut in self.cuts]
+        found = []
+        for indicator in (self.event, self.rest):
+            marked = Factor(self.scope, Enclosure.of(indicator[None].astype(float)))
+            found.append(eliminated([*factors, marked], self.order))
+        count = len(true.low)
+        return tuple(Enclosure(*(np.broadcast_to(end, (count,)) for end in m)) for m in found)  # type: ignore[return-value]
+
+
+def separate_masses(part: Part, atoms: Scope, event: np.ndarray, given: np.ndarray | None) -> Masses | None:
+    """The masses of a query; ``None`` where rows are not separate, or tables get too wide."""
+    tables = separate_tables(part)
+    return None if tables is None else masses_of(tables, atoms, event, given)
+
+
+def masses_of(
+    tables: Sequence[RowTable], atoms: Scope, event: np.ndarray, given: np.ndarray | None
+) -> Masses | None:
+    """The masses of event and not event, both with what is given; ``None`` where tables get too wide."""
+    given = np.ones_like(event) if given is None else given
+    known = {
+        atom: truth
+        for axis, atom in enumerate(atoms)
+        for truth in (False, True)
+        if not given.take(int(not truth), axis).any()
+    }
+    where = tuple(int(known[atom]) if atom in known else slice(None) for atom in atoms)
+    one, other = np.asarray((event & given)[where]), np.asarray((~event & given)[where])
+    scope = tuple(atom for atom in atoms if atom not in known)
+    for atom in scope:
+        axis = scope.index(atom)
+        if all((table.take(0, axis) == table.take(1, axis)).all() for table in (one, other)):
+            scope = scope[:axis] + scope[axis + 1 :]
+            one, other = np.asarray(one.take(0, axis)), np.asarray(other.take(0, axis))
+    starts = np.concatenate([[0], np.cumsum([len(table.fixed) for table in tables])]).astype(int)
+    if starts[-1] > MOST_ROWS * 16:
+        return None
+    cuts = [_cut(atom, table, int(starts[atom]), known) for atom, table in enumerate(tables)]
+    return _assembled(tables, cuts, scope, one, other)
+
+
+def _assembled(
+    tables: Sequence[RowTable], cuts: Sequence[Cut], scope: Scope, one: np.ndarray, other: np.ndarray
+) -> Masses | None:
+    order, width = _order([*(cut.scope for cut in cuts), scope])
+    kept = np.unique(np.concatenate([cut.rows for cut in cuts]))
+    if width > MOST_WIDTH or len(kept) > MOST_ROWS:
+        return None
+    number = {row: place for place, row in enumerate(kept.tolist())}
+    true, false = (
+        Enclosure(
+            *(np.concatenate([getattr(t, side)[end] for t in tables], axis=1)[:, kept] for end in range(2))
+        )
+        for side in ("true", "false")
+    )
+    fixed = np.concatenate([table.fixed for table in tables])[kept]
+    cuts = [Cut(c.atom, c.scope, np.array([number[r] for r in c.rows.tolist()]), c.truth) for c in cuts]
+    return Masses(true, false, fixed, tuple(cuts), scope, one, other, order, width)
+
+
+def related(masses: Masses) -> Masses:
+    """The masses without what multiplies both alike."""
+    inside = set(masses.scope)
+    left = list(masses.cuts)
+    kept: list[Cut] = []
+    while near := [cut for cut in left if inside & set(cut.scope)]:
+        kept += near
+        left = [cut for cut in left if cut not in near]
+        inside.update(atom for cut in near for atom in cut.scope)
+    rows = np.unique(np.concatenate([cut.rows for cut in kept] or [np.empty(0, int)]))
+    place = np.zeros(len(masses.fixed), int)
+    place[rows] = np.arange(len(rows))
+    cuts = tuple(Cut(cut.atom, cut.scope, place[cut.rows], cut.truth) for cut in kept)
+    order, width = _order([*(cut.scope for cut in cuts), masses.scope])
+    here = (slice(None), rows)
+    ends = masses.true.part(here), masses.false.part(here), masses.fixed[rows]
+    return Masses(*ends, cuts, masses.scope, masses.event, masses.rest, order, width)
+
+
+def _cut(atom: int, table: RowTable, start: int, known: dict[int, bool]) -> Cut:
+    """The entries of a table that agree with what is known."""
+    rows = (start + np.arange(len(table.fixed))).reshape((2,) * len(table.parents))
+    where = tuple(int(known[parent]) if parent in known else slice(None) for parent in table.parents)
+    open_parents = tuple(parent for parent in table.parents if parent not in known)
+    scope = open_parents if atom in known else (*open_parents, atom)
+    return Cut(atom, scope, rows[where].reshape(-1), known.get(atom))
+
+
+def _factor(cut: Cut, true: Enclosure, false: Enclosure) -> Factor:
+    count = len(true.low)
+    shape = (count, *(2,) * len(cut.scope))
+    parts = true.part((slice(None), cut.rows)), false.part((slice(None), cut.rows))
+    if cut.truth is not None:
+        return Factor(cut.scope, parts[0 if cut.truth else 1].reshape(*shape))
+    both = Enclosure(*(np.stack([parts[1][end], parts[0][end]], axis=-1) for end in range(2)))
+    return Factor(cut.scope, both.reshape(*shape))
+
+
+def _order(scopes: Sequence[Scope]) -> tuple[tuple[int, ...], int]:
+    """An order of elimination, the smallest joined table first, and the widest table on the way."""
+    left = [set(scope) for scope in scopes]
+    order: list[int] = []
+    width = max(map(len, left), default=0)
+    atoms = set().union(*left)
+    while atoms:
+        joined = {atom: set().union(*(s for s in left if atom in s)) for atom in atoms}
+        atom = min(sorted(atoms), key=lambda a: len(joined[a]))
+        width = max(width, len(joined[atom]))
+        left = [s for s in left if atom not in s] + [joined[atom] - {atom}]
+        order.append(atom)
+        atoms.discard(atom)
+    return tuple(order), width
+
+
+def eliminated(factors: Sequence[Factor], order: Sequence[int]) -> Enclosure:
+    """The sum over all cases of the product of factors [variants]."""
+    left = list(factors)
+    for atom in order:
+        near = [factor for factor in left if atom in factor.scope]
+        left = [factor for factor in left if atom not in factor.scope]
+        joined = near[0]
+        for factor in near[1:]:
+            joined = _product(joined, factor)
+        axis = 1 + joined.scope.index(atom)
+        sides = [joined.table.part((slice(None),) * axis + (side,)) for side in range(2)]
+        scope = tuple(other for other in joined.scope if other != atom)
+        left.append(Factor(scope, sides[0].plus(sides[1])))
+    result = left[0]
+    for factor in left[1:]:
+        result = _product(result, factor)
+    return result.table
+
+
+def _product(left: Factor, right: Factor) -> Factor:
+    scope = left.scope + tuple(atom for atom in right.scope if atom not in left.scope)
+    return Factor(scope, _spread(left, scope).times(_spread(right, scope)))
+
+
+def _spread(factor: Factor, scope: Scope) -> Enclosure:
+    """A factor's table with an axis for each atom of a larger scope, in its order."""
+    held = [atom for atom in scope if atom in factor.scope]
+    moved = factor.table.transpose([0, *(1 + factor.scope.index(atom) for atom in held)])
+    shape = (len(factor.table.low), *(2 if atom in factor.scope else 1 for atom in scope))
+    return moved.reshape(*shape)
+
+
+def _joined(blocks: Sequence[Enclosure]) -> Enclosure:
+    return Enclosure(np.concatenate([b.low for b in blocks]), np.concatenate([b.high for b in blocks]))

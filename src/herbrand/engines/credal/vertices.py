@@ -1,0 +1,172 @@
+"""Tightest intervals in networks of separate rows, by a search over the rows' ends with proved bounds.
+
+``P(event | given)`` is the ratio of two sums of products of rows, each linear in every single row. So it is
+monotone in each row, all others held fixed, and its ends lie where every row is at one of its ends (the
+vertices of a separately specified credal network). The search is over these:
+
+- the odds ``P(event and given) : P(not event and given)`` of a *box*, some rows at an end and the others
+  anywhere between theirs, are enclosed by eliminating the atoms with enclosures of all rows;
+- with A : A' the odds' two masses where a row is 1 and B : B' where it is 0, the odds rise with the row where
+  A B' > B A'. Where enclosures decide that, the row goes to its end at once; else the box is split.
+
+All arithmetic is rounded outward (:mod:`.rounding`), so a bound is a proof, at any scale. A row at whose end
+nothing given is possible leaves the odds as they are, and goes to its other end.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.engines.credal.masses import Masses
+from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
+
+FREE = -1
+ROUNDING = 1e-12
+"""A smaller relative tolerance would ask for more digits than there are."""
+Pair = tuple[Enclosure, Enclosure]
+
+
+@dataclass(frozen=True)
+class VertexEnd:
+    """One end: ``bound`` is proved, ``value`` that of a network that satisfies every sentence."""
+
+    bound: float
+    value: float
+    boxes: int
+    proved: bool
+
+
+def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> VertexEnd:
+    """One end of the probability whose odds are those of two masses, something given being possible.
+
+    ``tolerance`` is relative to the end; ``until`` a moment of the monotonic clock.
+    """
+    search = _Search(masses, least, tolerance, until)
+    bound = search.bound()
+    return VertexEnd(bound, search.reached, search.boxes, search.near(bound))
+
+
+class _Search:
+    """Best-first over boxes, for the least odds of the event, or of its negation for the greatest end."""
+
+    def __init__(self, masses: Masses, least: bool, tolerance: float, until: float) -> None:
+        self.masses, self.least = masses, least
+        self.tolerance, self.until = tolerance, until
+        self.reached = 1.0 if least else 0.0
+        self.any_reached = False
+        self.boxes = 0
+        self.order = itertools.count()
+        self.waiting: list[tuple[float, int, float, np.ndarray]] = []
+
+    def bound(self) -> float:
+        """What no vertex goes beyond."""
+        self._look_at(np.where(self.masses.fixed, 0, FREE))
+        while self.waiting:
+            _, _, end, rows = heapq.heappop(self.waiting)
+            if (rows != FREE).all() or self.near(end) or time.monotonic() > self.until:
+                return end
+            row = self._widest(rows)
+            for choice in (0, 1):
+                child = rows.copy()
+                child[row] = choice
+                self._look_at(child)
+        return self.reached
+
+    def near(self, end: float) -> bool:
+        """Whether a bound is within the tolerance of what was reached."""
+        return self.any_reached and abs(end - self.reached) <= max(self.tolerance, ROUNDING) * self.reached
+
+    def _look_at(self, rows: np.ndarray) -> None:
+        """Send rows to their ends where that is decided, and keep the box by its bound."""
+        self.boxes += 1
+        rows = self._settled(rows)
+        one, other = self._odds(rows)
+        if float(one.high[0]) == 0 and float(other.high[0]) == 0:
+            return  # nothing given is possible in this box
+        odds = math.inf if other.high[0] == 0 else float(one.low[0]) / float(other.high[0])
+        heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows))
+        self._reach(self._guess(rows))
+
+    def _odds(self, rows: np.ndarray) -> Pair:
+        """The two masses of a box; first that of which little is wanted."""
+        of_event, of_rest = self.masses.of(rows)
+        return (of_event, of_rest) if self.least else (of_rest, of_event)
+
+    def _outward(self, one: Enclosure, other: Enclosure) -> float:
+        """The bound on the end asked for that two masses prove."""
+        if self.least:
+            return share_below(float(one.low[0]), float(other.high[0]))
+        return share_above(float(other.high[0]), float(one.low[0]))
+
+    def _reach(self, rows: np.ndarray) -> None:
+        """Note the value of a vertex, rounded to the side on which it claims less."""
+        one, other = self._odds(rows)
+        if one.low[0] == 0 and other.low[0] == 0:
+            return
+        if self.least:
+            value = share_above(float(one.high[0]), float(other.low[0]))
+            self.reached = min(self.reached, value) if self.any_reached else value
+        else:
+            value = share_below(float(other.low[0]), float(one.high[0]))
+            self.reached = max(self.reached, value) if self.any_reached else value
+        self.any_reached = True
+
+    def _slopes(self, rows: np.ndarray) -> tuple[np.ndarray, Pair, Pair]:
+        """The free rows, and for each the two masses with it at 1 and with it at 0."""
+        free = np.flatnonzero(rows == FREE)
+        at_one, at_zero = self.masses.with_rows(rows, free)
+        if self.least:
+            return free, at_one, at_zero
+        return free, (at_one[1], at_one[0]), (at_zero[1], at_zero[0])
+
+    def _settled(self, rows: np.ndarray) -> np.ndarray:
+        """Rows with every free one at an end whose direction is decided all over the box."""
+        several = True
+        while (rows == FREE).any():
+            free, (a, a_rest), (b, b_rest) = self._slopes(rows)
+            up, down = a.times(b_rest), b.times(a_rest)
+            rising, falling = up.low >= down.high, up.high <= down.low
+            strict = np.flatnonzero(rising != falling)
+            tried = rows.copy()
+            if len(strict):
+                chosen = strict if several else strict[:1]
+                tried[free[chosen]] = falling[chosen]
+            else:
+                constant = np.flatnonzero(rising & falling)[:1]
+                if not len(constant):
+                    return rows
+                more_at_one = (a.high + a_rest.high) >= (b.high + b_rest.high)
+                tried[free[constant]] = more_at_one[constant]
+            one, other = self._odds(tried)
+            if several and len(strict) and one.high[0] == 0 and other.high[0] == 0:
+                several = False  # together they leave nothing that is possible: one by one
+                continue
+            rows, several = tried, True
+        return rows
+
+    def _guess(self, rows: np.ndarray) -> np.ndarray:
+        """A vertex of the box that looks best from its middle."""
+        if (rows != FREE).all():
+            return rows
+        free, slope = self._middle_slopes(rows)
+        guess = rows.copy()
+        guess[free] = slope < 0
+        return guess
+
+    def _widest(self, rows: np.ndarray) -> int:
+        """The free row that seems to move the odds most."""
+        free, slope = self._middle_slopes(rows)
+        return int(free[np.argmax(np.abs(slope) * self.masses.width_of(free))])
+
+    def _middle_slopes(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        free, (a, a_rest), (b, b_rest) = self._slopes(rows)
+        mid = [(found.low + found.high) / 2 for found in (a, a_rest, b, b_rest)]
+        scale = max(float(found.max()) for found in mid) or 1.0
+        a_mid, a_rest_mid, b_mid, b_rest_mid = (found / scale for found in mid)
+        return free, a_mid * b_rest_mid - b_mid * a_rest_mid
