@@ -27,6 +27,7 @@ from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network, Scope, add_template, network_of
 from herbrand.engines.holding import ChosenWorld
 from herbrand.engines.reading import atom_tables, by_number
+from herbrand.engines.refuted import no_weight
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
@@ -94,7 +95,7 @@ class Exact:
         self.refuse_too_much(state.elimination)
         found = state.elimination.with_isolated(state.elimination.run())
         if found.total == -math.inf:
-            raise smallest_contradiction(state.ground, self._satisfiable) or _no_weight()
+            raise smallest_contradiction(state.ground, self._satisfiable) or no_weight()
         return replace(state, found=found, formulas=self._formula_rows(state, found))
 
     def residual(self, state: State) -> float:
@@ -193,13 +194,6 @@ class Exact:
         with_formula = elimination.run().total
         without = sum(found.component_totals[label] for label in touched)
         return min(1.0, math.exp(with_formula - without))
-
-
-def _no_weight() -> UnsupportedError:
-    return UnsupportedError(
-        "some worlds satisfy the hard statements, but the weight of each is 0 in floating-point numbers",
-        hint="use smaller weights",
-    )
 
 
 @dataclass(frozen=True, eq=False)

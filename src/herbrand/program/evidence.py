@@ -78,10 +78,21 @@ class Evidence:
         return true[np.isin(true[:, -1], allowed)][:, :-1]
 
     def known(self, predicate: str) -> Known:
-        """Made once."""
+        """Cached; refuses latent atoms that can have no value, whatever engine asks."""
         if predicate not in self._found:
-            self._found[predicate] = self._known(predicate)
+            known = self._known(predicate)
+            if known.latent_count() and not self.program.value_count(predicate):
+                raise self._no_values(predicate, known.latent_count())
+            self._found[predicate] = known
         return self._found[predicate]
+
+    def _no_values(self, predicate: str, atoms: int) -> FactsError:
+        empty = self.program.signature.predicates[predicate].value_type
+        subject = f"{atoms:,} atoms of {predicate} have" if atoms > 1 else f"the atom of {predicate} has"
+        return FactsError(
+            f"{subject} no value in any world: type {empty} has no constants",
+            hint=f"point at facts that name some, or declare them: type {empty} = {{...}}",
+        )
 
     def _known(self, predicate: str) -> Known:
         table = self.program.table(predicate)

@@ -12,7 +12,6 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.engines.lifted import problem
 from herbrand.engines.lifted.engine import Lifted
-from herbrand.errors import BudgetError, ContradictionError
 from herbrand.program.question import Question
 from tests.oracles.attribution import SOFT, attributions
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
@@ -205,18 +204,6 @@ def test_operations_beyond_the_limit_are_told_with_both_numbers() -> None:
     told = Lifted(most_operations=1e3).supports(program, Question())
     assert not told.possible
     assert "counting would take about" in told.reason and "at most 1e+03 are allowed" in told.reason
-
-
-def test_a_contradiction_too_large_for_the_ground_is_told_without_names(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def too_large(self: object, *arguments: object) -> None:
-        raise BudgetError("too large")
-
-    monkeypatch.setattr("herbrand.engines.exact.Exact.start", too_large)
-    with pytest.raises(ContradictionError) as told:
-        model(5, "hard: p(x) and not f(x, y)\nhard: f(x, x)").infer(engine="lifted")
-    assert str(told.value) == "with the facts, no world satisfies all hard statements"
 
 
 def test_branches_without_worlds_weigh_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

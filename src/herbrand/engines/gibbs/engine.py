@@ -25,13 +25,13 @@ from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import Compiled, compiled
 from herbrand.engines.belief.possible import possible_values
-from herbrand.engines.belief.refuted import contradiction, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import Chains, explained
 from herbrand.engines.gibbs.kernels import Network, begin, network, sweeps
 from herbrand.engines.reading import looked_up
+from herbrand.engines.refuted import contradiction, proved_contradiction
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.program import Program

@@ -22,9 +22,10 @@ from herbrand.engines.exact import Exact, operations_in
 from herbrand.engines.exact import State as GroundState
 from herbrand.engines.holding import ChosenWorld
 from herbrand.engines.lifted.attribution import attributed
-from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved
+from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
+from herbrand.engines.refuted import contradiction, no_weight, proved_contradiction
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
@@ -98,7 +99,7 @@ class Lifted:
         try:
             solution = solved(state.problem)
             if solution.total == -math.inf:
-                raise self._contradiction(state)
+                raise self._contradiction(state.problem)
             return replace(state, solution=solution, formulas=self._formula_rows(state, solution))
         except NotLiftableError as reason:
             program = state.problem.evidence.program
@@ -184,16 +185,15 @@ class Lifted:
             ) from None
         return State(question, None, ground, reason)
 
-    def _contradiction(self, state: State) -> HerbrandError:
-        """Which statements contradict each other, found on the ground where that is small."""
-        assert state.problem is not None
+    def _contradiction(self, problem: Problem) -> HerbrandError:
+        """The error for a total of minus infinity: a contradiction only where hard statements alone, counted
+        without weights, leave no world; a smallest set is found on the ground where that is small."""
+        program, allowed = problem.evidence.program, budget(self.memory)
         try:
-            self._exact.step(self._exact.start(state.problem.evidence.program, state.question))
-        except ContradictionError as error:
-            return error
-        except (BudgetError, UnsupportedError):
-            pass
-        return ContradictionError("with the facts, no world satisfies all hard statements")
+            satisfiable = self._affordable(unweighted(problem), TOTAL_ONLY).total > -math.inf
+        except NotLiftableError:
+            return contradiction(program, allowed, self.name)
+        return no_weight() if satisfiable else proved_contradiction(program, allowed)
 
     def _refuse_too_many_atoms(self, state: State) -> None:
         assert state.problem is not None

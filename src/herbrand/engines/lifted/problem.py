@@ -108,6 +108,16 @@ def problem_of(
     return Problem(evidence, summations, numbers, total, most)
 
 
+def unweighted(problem: Problem) -> Problem:
+    """The hard statements and the evidence alone, for one world that satisfies them.
+
+    Every weight and every opinion counts 0 times, and the maximum counts no ways, so that all that is added
+    is 0 or minus infinity: no rounding and no underflow, and a total of minus infinity proves that there is
+    no world.
+    """
+    return problem_of(problem.evidence.program, problem.evidence, most=True, scale=0.0)
+
+
 def solved(problem: Problem) -> Solution:
     """The total and all probabilities; the latter say nothing where the total is minus infinity."""
     possible = [summation for summation in problem.summations if not summation.impossible]

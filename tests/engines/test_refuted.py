@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import herbrand as hb
-from herbrand.engines.belief import refuted
+from herbrand.engines import refuted
 from herbrand.errors import ContradictionError
 from tests import changed_theories as changed
 

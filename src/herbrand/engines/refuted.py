@@ -1,7 +1,8 @@
 """The error for statements that contradict each other, once it is proved that they do.
 
-Two things prove it: propagation, which has left some atom without a value, or elimination of all hard
-statements together, which finds that no world has a weight. What numbers seem to say proves nothing.
+Three things prove it: propagation, which has left some atom without a value; elimination of all hard
+statements together, which finds that no world has a weight; and counting of them alone, in the max algebra,
+where every number is 0 or minus infinity. What rounded numbers seem to say proves nothing.
 """
 
 from __future__ import annotations
@@ -23,9 +24,17 @@ MOST_OPERATIONS = 1e9
 
 
 def proved_contradiction(program: Program, memory: int) -> ContradictionError:
-    """For statements that propagation has refuted: names a smallest contradictory set where that is
-    affordable, else every hard statement."""
+    """For statements that propagation or counting has refuted: names a smallest contradictory set where that
+    is affordable, else every hard statement."""
     return _by_elimination(program, memory) or every_hard_statement(program)
+
+
+def no_weight() -> UnsupportedError:
+    """For statements that some world satisfies, though numbers have lost it."""
+    return UnsupportedError(
+        "some worlds satisfy the hard statements, but the weight of each is 0 in floating-point numbers",
+        hint="use smaller weights",
+    )
 
 
 def contradiction(program: Program, memory: int, engine: str) -> HerbrandError:
