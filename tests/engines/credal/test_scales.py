@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ P(f3 | not y) in [0.020768913, 0.041617241]
 
 
 def bounded(text: str, query: str, engine: str = "exact", seconds: float = 2) -> Interval:
-    (row,) = hb.Model(hb.parse(text)).bound(query, engine=engine, time_limit=seconds).rows()
+    options: dict[str, Any] = {"tolerance": 1e-10} if engine == "exact" else {}
+    (row,) = hb.Model(hb.parse(text)).bound(query, engine=engine, time_limit=seconds, **options).rows()
     return row
 
 
