@@ -54,7 +54,7 @@ from herbrand.program.question import (
     read_explained,
     read_question,
 )
-from herbrand.program.remarks import closed_queries
+from herbrand.program.remarks import nothing_uncertain
 from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ class Model:
             knowledge.closed,
             knowledge.header,
             self._progress,
+            tell=knowledge.tell,
         )
 
     def bound(
@@ -415,7 +416,7 @@ class Model:
             for text in (
                 *_worth_knowing(program),
                 *self._known_by_rules(question),
-                *self._closed(program, question),
+                *nothing_uncertain(question, self._knowledge.used, program.facts),
             ):
                 note(text)
         chosen = choose(name, settings, program, question)
@@ -438,20 +439,6 @@ class Model:
                     f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
                     "listed, and all others are false"
                 )
-
-    def _closed(self, program: Program, question: Question) -> Iterator[str]:
-        """Why nothing of what is asked for is uncertain, where that is so."""
-        if not question.everything:
-            asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
-            yield from closed_queries(asked, self._knowledge.used, program.facts)
-            return
-        tables = program.facts.tables
-        if tables and all(table.world == "closed" for table in tables.values()):
-            names = ", ".join(list(tables)[:4]) + (", ..." if len(tables) > 4 else "")
-            yield (
-                f"every predicate is closed, so nothing is left to infer: {names}; what has facts and is not "
-                "declared is closed, and --open PRED makes what is not stated of it uncertain"
-            )
 
     def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
         """Progress of an iteration, told as loading is told."""
@@ -487,10 +474,10 @@ class Model:
         return self._knowledge.program(given, queried)
 
 
-def _theory_of(theory: Any) -> Theory:
+def _theory_of(theory: Theory | Paths) -> Theory:
     if isinstance(theory, Theory):
         return theory
-    several: list[Any] = [*theory] if isinstance(theory, list | tuple) else [theory]  # pyright: ignore[reportUnknownVariableType]
+    several: list[Any] = [*theory] if isinstance(theory, list | tuple) else [theory]
     if not several or not all(isinstance(path, str | PathLike) for path in several):
         raise UnsupportedError(
             f"a model is made of a theory or of theory files, not of {type(theory).__name__}",

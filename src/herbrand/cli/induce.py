@@ -35,7 +35,7 @@ def command(
     """
     bar = Bar("inducing", began=time.monotonic())
     told = hb.read(theory) if theory else None
-    found = hb.induce(told, header=has_header(header), watch=bar.show, **options)
+    found = hb.induce(told, header=has_header(header), watch=bar.show, note=note, **options)
     bar.show("induced", 1.0)
     if save is not None:
         found.save(save)

@@ -26,7 +26,7 @@ def command(
 
     Rows without a label are left out, unless their predicate is --closed.
     """
-    report = hb.score(result, list(facts), closed or (), header=has_header(header))
+    report = hb.score(result, list(facts), closed or (), header=has_header(header), note=note)
     if report.missing:
         note(f"{report.missing:,} labels have no row in the result: they take no part")
     if not closed and report.pooled.true == report.pooled.rows:

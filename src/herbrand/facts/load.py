@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 
 from herbrand.errors import FactsError, HerbrandError, Mistakes, nearest
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.claims import Claims
+from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.interning import domains_of
@@ -39,7 +41,6 @@ __all__ = ["fact_sources", "load_facts"]
 Report = Callable[[str, float], None]
 """Told what is being done and how much of all is done, from 0 to 1."""
 
-MOST_NAMED = 4
 _READING = 0.8
 """The share of the whole that reading takes; the rest is sorting."""
 
@@ -70,6 +71,7 @@ def load_facts(
         for source in sources:
             with _collecting(mistakes):
                 tables += source.open(store, Reading(signature.predicates, header))
+        notes = doubtful_headers(tables, theory_rows, chain.from_iterable(signature.mentioned.values()))
         signature = grown(signature, tables, mistakes)
         claims = list(_claims(tables, signature, mistakes, progress))
     worlds = Worlds(rule_heads, queried, open, closed)
@@ -81,19 +83,7 @@ def load_facts(
         worlds.check(signature.predicates)
     mistakes.raise_any(FactsError)
     facts = _facts(signature, claims, domains, worlds, progress)
-    return _with_kinds(signature, domains), replace(facts, notes=assumed(tables))
-
-
-def assumed(tables: Sequence[OpenTable]) -> tuple[str, ...]:
-    """Which first rows were taken as data though they look like names, in one line."""
-    names = [table.name for table in tables if table.doubtful]
-    if not names:
-        return ()
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return (
-        f"the first row of {', '.join(names[:MOST_NAMED])}{more} was taken as data, though it looks like "
-        "names of columns; --header yes skips it, --header no says that it is data",
-    )
+    return _with_kinds(signature, domains), replace(facts, notes=notes)
 
 
 @contextmanager

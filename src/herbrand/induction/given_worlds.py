@@ -64,8 +64,10 @@ def read_worlds(
     progress: Callable[[str, float], None] | None = None,
     facts: Any = None,
     header: bool | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> GivenWorlds:
     """The worlds of a folder; the theory's facts and ``facts`` hold in each of them, and rules derive more.
+    ``note`` is called with what was assumed when tables were read.
 
     Raises with what is wrong: no world, an empty one, a target without examples or too wide, contradictions.
     """
@@ -76,6 +78,9 @@ def read_worlds(
         if progress is not None:
             progress(f"reading {name}", number / len(named))
         loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources), header)))
+    if note is not None:
+        for text in dict.fromkeys(text for *_, found in loaded for text in found.notes):
+            note(text)
     _refuse_unknown(target, [known for _, known, _ in loaded])
     predicates: dict[str, int] = {}
     for _, known, facts in loaded:

@@ -121,18 +121,20 @@ def induce(
     engine: str = "nlm",
     seed: int = 0,
     watch: Watch | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> Induced:
     """Rules for ``target`` from a folder of worlds, within ``budget`` minutes.
 
     ``theory``: declarations, facts that hold in every world, and rules that derive more predicates to learn
-    from. ``facts``: tables of facts that hold in every world, as a model takes them."""
+    from. ``facts``: tables of facts that hold in every world, as a model takes them. ``header``
+    and ``note`` are those of a model too."""
     if engine not in ("auto", "nlm"):
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint="nlm")
     check("induce", {"budget": budget, "seed": seed})
     began = time.monotonic()
     until = began + 60 * budget
     theory = theory or Theory()
-    given = read_worlds(theory, target, worlds, watch, facts, header)
+    given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
     # half of the time is for the machine; a tenth at least remains for the search, however slow a step was
     trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch)

@@ -125,7 +125,7 @@ def _with_conclusions(facts: Facts, derivation: Derivation, codes: np.ndarray, e
 
 
 def _with_tables(facts: Facts, tables: dict[str, Any]) -> Facts:
-    return Facts(facts.domains, {**facts.tables, **tables})
+    return replace(facts, tables={**facts.tables, **tables})
 
 
 def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | None:

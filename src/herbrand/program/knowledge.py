@@ -229,13 +229,15 @@ class Knowledge:
             header=self.header,
             progress=self.progress,
         )
-        self._tell((*facts.notes, *remarks(self.theory, signature, facts)))
+        self.tell(facts.notes)
+        if not more:  # what one world lacks another one may have
+            self.tell(remarks(self.theory, signature, facts))
         if rows and self._note is not None and may_be_new(rows, facts, signature):
             _, before = self._loaded((), self.signature, open=self.open, closed=self.closed)
-            self._tell(new_constants(rows, before, signature))
+            self.tell(new_constants(rows, before, signature))
         return signature, facts
 
-    def _tell(self, notes: Iterable[str]) -> None:
+    def tell(self, notes: Iterable[str]) -> None:
         """Each note once, whatever is loaded again."""
         for text in notes:
             if text not in self.notes:

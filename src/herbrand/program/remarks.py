@@ -26,7 +26,7 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
 )
-from herbrand.program.question import named_predicates
+from herbrand.program.question import Question, named_predicates
 
 MOST_COMPARED = 1_000_000
 """Constants of larger types are not compared with each other."""
@@ -35,8 +35,16 @@ MOST_NAMED = 4
 
 def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
     """Remarks on a theory over facts, whatever is asked."""
+    yield from bare_remarks(
+        theory, signature, [name for name in signature.predicates if _is_bare(name, facts)]
+    )
+    for domain in facts.domains.values():
+        yield from _alike(domain)
+
+
+def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> Iterator[str]:
+    """Remarks on predicates without facts."""
     used = _used(theory)
-    bare = [name for name in signature.predicates if _is_bare(name, facts)]
     derived = {rule.head.predicate for rule in theory.rules}
     roles = {name: signature.predicates[name].role for name in bare}
     empty = [name for name in bare if roles[name] == "observed" and name in used - derived]
@@ -45,8 +53,6 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
     idle = [name for name in bare if signature.predicates[name].declared and name not in used]
     if idle and not any(isinstance(s, BoundRows) for s in theory.statements):
         yield f"declared, but no statement uses them and no facts are given: {_listed(idle)}"
-    for domain in facts.domains.values():
-        yield from _alike(domain)
 
 
 def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature) -> bool:
@@ -70,8 +76,19 @@ def _occurrences(type_name: str, value: Value, facts: Facts, signature: Signatur
     )
 
 
-def closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Iterator[str]:
-    """Why predicates that are asked for have no uncertain atom; rules' are told elsewhere."""
+def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Iterator[str]:
+    """Why nothing of what is asked for is uncertain, where that is so; of rules' predicates others tell."""
+    if not question.everything:
+        asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
+        yield from _closed_queries(asked, theory, facts)
+    elif facts.tables and all(table.world == "closed" for table in facts.tables.values()):
+        yield (
+            f"every predicate is closed, so nothing is left to infer: {_listed(facts.tables)}; what has "
+            "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"
+        )
+
+
+def _closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Iterator[str]:
     derived = {rule.head.predicate for rule in theory.rules}
     roles = {predicate.name: predicate.role for predicate in theory.predicates}
     for name in names:
@@ -85,17 +102,30 @@ def closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Iterat
 
 
 def new_constants(given: Sequence[FactRows], before: Facts, signature: Signature) -> Iterator[str]:
-    """Constants of evidence that are none of the theory's and of the facts'."""
-    for rows in given:
-        types = signature.predicates[rows.predicate].column_types
-        for name, column in zip(types, rows.columns, strict=False):
-            domain = before.domains.get(name)
-            for value in dict.fromkeys(column):
-                if domain is not None and domain.index_of(value) is None:
-                    near = nearest(str(value), map(str, domain)) if len(domain) <= MOST_COMPARED // 10 else ""
-                    yield f"--given names a new constant of type {name}, {shown_constant(value)}" + (
-                        f"; {near}" if near else ""
-                    )
+    """Remarks on constants of evidence that are none of the theory's and of the facts'."""
+    for name, value in constants_of(given, signature):
+        domain = before.domains.get(name)
+        if domain is not None and domain.index_of(value) is None:
+            yield new_constant(domain, value)
+
+
+def constants_of(given: Sequence[FactRows], signature: Signature) -> dict[tuple[str, Value], None]:
+    """The types and constants that evidence names."""
+    return {
+        (name, value): None
+        for rows in given
+        for name, column in zip(signature.predicates[rows.predicate].column_types, rows.columns, strict=False)
+        for value in column
+    }
+
+
+def new_constant(domain: Domain, value: Value) -> str:
+    """The remark on a constant that only evidence names; its type has few others, or many."""
+    few = len(domain) <= MOST_COMPARED // 10
+    near = nearest(str(value), (str(one) for one in domain if one != value)) if few else ""
+    return f"--given names a new constant of type {domain.name}, {shown_constant(value)}" + (
+        f"; {near}" if near else ""
+    )
 
 
 def _used(theory: Theory) -> set[str]:

@@ -13,7 +13,7 @@ predicate is said to be closed: then they are false.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -129,15 +129,23 @@ def score_file(
     facts: Any,
     closed: Collection[str] = (),
     header: bool | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> ScoreReport:
-    """A result file, or rows of a result, against labels from any source of facts."""
+    """A result file, or rows of a result, against labels from any source of facts.
+
+    ``header`` and ``note`` are those of a model."""
     rows = read_result(result) if isinstance(result, str | Path) else list(result)
-    return score(rows, read_labels(facts, header), (closed,) if isinstance(closed, str) else closed)
+    return score(rows, read_labels(facts, header, note), (closed,) if isinstance(closed, str) else closed)
 
 
-def read_labels(facts: Any, header: bool | None = None) -> dict[Key, bool]:
+def read_labels(
+    facts: Any, header: bool | None = None, note: Callable[[str], None] | None = None
+) -> dict[Key, bool]:
     """What the facts say is true and false."""
     signature, found = load_facts((), check(Theory()), fact_sources(facts), header=header)
+    if note is not None:
+        for text in found.notes:
+            note(text)
     labels: dict[Key, bool] = {}
     for name, predicate in signature.predicates.items():
         table = found.tables[name]

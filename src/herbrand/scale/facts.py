@@ -9,11 +9,13 @@ as rows of numbers, each row once.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError, Mistakes
+from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import grown
@@ -24,12 +26,19 @@ from herbrand.facts.store import Store
 from herbrand.facts.table import FactTable
 from herbrand.facts.world import Worlds
 from herbrand.language.signature import Kind, Signature
-from herbrand.language.syntax import FactRows
-from herbrand.scale.domain import stored_domain
+from herbrand.language.syntax import FactRows, Theory, Value
+from herbrand.program.remarks import bare_remarks, constants_of, new_constant
+from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
+from herbrand.scale.said import Said
 from herbrand.scale.sources import stamps
 
 KEPT = "facts"
+Tell = Callable[[Iterable[str]], None]
+
+
+def _quiet(notes: Iterable[str]) -> None:
+    """For those who want no notes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +71,18 @@ def stored_facts(
     header: bool | None = None,
     progress: Report | None = None,
     resume: bool = False,
+    tell: Tell = _quiet,
+    given: Sequence[FactRows] = (),
 ) -> tuple[Signature, StoredFacts]:
     """The facts of a theory and of sources as tables of ``database``; and what they add to the signature.
 
     ``store`` opens sources; its tables can be read by the database. ``resume``: tables that a load of the
-    same sources had finished when it was cut off are taken as they are. Raises ``FactsError`` with what is
-    wrong.
+    same sources had finished when it was cut off are taken as they are. ``tell`` is called with what was
+    assumed, and with what is new in ``given``, the last of the theory's rows. Raises ``FactsError`` with what
+    is wrong.
     """
     signature, opened = _opened(store, theory_rows, signature, sources, header)
+    tell(doubtful_headers(opened, theory_rows, chain.from_iterable(signature.mentioned.values())))
     database.drop(KEPT)
     told = stamps(sources, opened)
     loading = Loading(database, progress or (lambda what, share: None), told)
@@ -84,10 +97,40 @@ def stored_facts(
         name: loading.tables(number, predicate, [one for one in said if one.predicate.name == name], domains)
         for number, (name, predicate) in enumerate(signature.predicates.items())
     }
+    stated = theory_rows[: len(theory_rows) - len(given)]
+    tell(_new_constants(given, stated, said, signature, domains, database))
     loading.clear()
     found = StoredFacts(database, Facts(domains, _worlds(signature, tables, worlds)), tables)
     _keep(signature, found, told)
     return signature, found
+
+
+def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) -> Iterator[str]:
+    """Remarks on predicates without facts."""
+    return bare_remarks(theory, signature, [n for n, table in stored.tables.items() if not any(table.counts)])
+
+
+def _new_constants(
+    given: Sequence[FactRows],
+    stated: Sequence[FactRows],
+    said: Sequence[Said],
+    signature: Signature,
+    domains: Mapping[str, Domain],
+    database: Database,
+) -> Iterator[str]:
+    """Remarks on constants of evidence that no formula, no other fact and no table has."""
+    known = set(constants_of(stated, signature)) if given else set[tuple[str, Value]]()
+    for name, value in constants_of(given, signature):
+        places = [
+            f"SELECT 1 FROM ({one.query}) q WHERE c{place} = {constant(value)}"
+            for one in said
+            if not one.table.stated
+            for place, own in enumerate(one.predicate.column_types)
+            if own == name and one.kinds[place] == domains[name].kind
+        ]
+        is_known = (name, value) in known or value in signature.mentioned.get(name, ())
+        if not is_known and not any(database.rows(f"{query} LIMIT 1") for query in places):
+            yield new_constant(domains[name], value)
 
 
 def kept_facts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -40,13 +40,14 @@ from herbrand.program.knowledge import Knowledge
 from herbrand.program.lower import lower
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
 from herbrand.program.question import named_predicates, queried_predicates, read_question
+from herbrand.program.remarks import nothing_uncertain
 from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds.bounding import Asked, bounded
 from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
 from herbrand.scale.bounds.solving import database_memory
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
+from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts, stored_remarks
 from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.learning.pseudo_likelihood import learned_there, refuse_unserved
 from herbrand.scale.loading import LOADING
@@ -85,6 +86,8 @@ class StoredModel:
     progress: Callable[[str, float], None] | None = None
     most_rows: float = math.inf
     """A run that would join more in a step is refused before it begins."""
+    tell: Callable[[Iterable[str]], None] = lambda notes: None
+    """Called with what may surprise in the theory and its facts."""
 
     def infer(
         self,
@@ -125,6 +128,8 @@ class StoredModel:
                     hint="if that is wanted, name the database: --on duckdb:FILE",
                 )
             if note is not None:
+                for text in nothing_uncertain(question, self.theory, program.facts):
+                    note(text)
                 told = f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"
                 note(f"engine {name} on {self.place}: {told}")
             state = own.begun(evidence, question)
@@ -251,7 +256,8 @@ class StoredModel:
                 raise nothing_to_resume(database)
             if found is None:
                 database.drop(RUN)
-                found = stored_facts(database, store, *told, self.progress, resume)
+                found = stored_facts(database, store, *told, self.progress, resume, self.tell, rows)
+        self.tell(stored_remarks(self.theory, *found))
         return found
 
     def _where(self, database: Database) -> str:

@@ -40,7 +40,8 @@ class OpenTable(ABC):
     ``valued``: its last column is the value of a many-valued predicate; ``sized``: a width of 0 is no
     accident. ``stated``: every row is a statement of a theory, so equal opinions count apart; equal rows of
     any other table are one. ``size`` is about how many bytes it has, and ``hint`` what to try where its
-    columns or first row are wrong. ``doubtful``: its first row was taken as data and looks like names.
+    columns or first row are wrong. Of a text table, unless a user says whether it
+    has a header: ``first_cells``, the first row where it was taken as data, and ``next_rows``, some after it.
     """
 
     predicate: str
@@ -53,7 +54,8 @@ class OpenTable(ABC):
     stated: bool = False
     size: int = 0
     hint: str = ""
-    doubtful: bool = False
+    first_cells: Sequence[str] = ()
+    next_rows: Sequence[Sequence[str]] = ()
 
     @property
     def whole(self) -> Place:

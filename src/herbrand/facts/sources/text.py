@@ -14,9 +14,8 @@ from __future__ import annotations
 import csv
 import sys
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -49,16 +48,24 @@ class TextFile(FactSource):
         return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        begin = list(islice(self.records(), LOOKED_AT))
-        first = begin[0] if begin else None
+        first = next(self.records(), None)
         known = reading.predicates.get(self.predicate)
         types = known.column_types if known else ()
         if first is None:
             return [EmptyTable(self.predicate, self.name, len(types))]
         header = is_header(first[1], types) if reading.header is None else reading.header
         table = TextTable(self, store, first, header, told=reading.header is not None)
-        table.doubtful = not header and reading.header is None and looks_like_names([r for _, r in begin])
+        if not table.told:
+            table.next_rows = self._beginning()[1:]
+            table.first_cells = () if header else tuple(first[1])
         return [table]
+
+    def _beginning(self) -> list[list[str]]:
+        """The first rows, as far as they can be read; what is wrong is told when all are."""
+        rows: list[list[str]] = []
+        with suppress(FactsError):
+            rows.extend(cells for _, cells in islice(self.records(), LOOKED_AT))
+        return rows
 
     def records(self) -> Iterator[Record]:
         """The records that hold anything, by Python's csv module."""
@@ -85,67 +92,14 @@ class TextFile(FactSource):
             raise FactsError(f"{self.name} cannot be read: {error}") from None
 
 
-LOOKED_AT = 200
-"""Records that are looked at to tell whether the first one is a header."""
-_ENDS = (
-    "from",
-    "to",
-    "source",
-    "target",
-    "src",
-    "dst",
-    "child",
-    "parent",
-    "head",
-    "tail",
-    "subject",
-    "object",
-)
-_THINGS = ("id", "name", "node", "key", "label", "person", "user", "item", "paper", "author", "type", "class")
-_NUMBERED = ("node1", "node2", "node_1", "node_2", "source_id", "target_id", "arg1", "arg2", "col1", "col2")
-_VALUES = ("value", "year", "date", "time", "score", "count", "age", "relation", "predicate")
-NAMES = frozenset(_ENDS + _THINGS + _NUMBERED + _VALUES)
-"""What columns are often called."""
+LOOKED_AT = 1000
+"""Rows after the first one that tell whether it may be a header."""
 _QUOTES = 'a cell in quotes ends at the next quote; a quote inside it is written ""'
 
 
 def is_header(cells: Sequence[str], types: Sequence[str]) -> bool:
     """Whether a first row names columns: by a special name, or by being the types of the predicate."""
     return any(cell in MARKS for cell in cells) or (bool(types) and list(cells) == list(types))
-
-
-def looks_like_names(records: Sequence[Sequence[str]]) -> bool:
-    """Whether a first row may be a header that no rule takes for one.
-
-    It says what columns are often called; or it has a text where all others have a number; or nothing in it
-    occurs again, while every other row shares a cell with another one.
-
-    >>> looks_like_names([("from", "to"), ("anna", "bob")])
-    True
-    >>> looks_like_names([("anna", "bob"), ("bob", "carl")])
-    False
-    """
-    first, later = [cell.strip() for cell in records[0]], records[1:]
-    columns = [[row[place].strip() for row in later if place < len(row)] for place in range(len(first))]
-    if not later or any(cell in column for cell, column in zip(first, columns, strict=True)):
-        return False
-    if any(cell.isdecimal() or not cell for cell in first):
-        return False
-    if any(cell.lower() in NAMES for cell in first):
-        return True
-    if any(not _is_number(c) and all(map(_is_number, own)) for c, own in zip(first, columns, strict=True)):
-        return True
-    times = Counter(cell.strip() for row in records for cell in set(row))
-    alone = all(times[cell] == 1 for cell in first)
-    return len(later) >= 5 and alone and all(any(times[c.strip()] > 1 for c in row) for row in later)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager
@@ -161,7 +115,7 @@ class TextTable(OpenTable):
     textual = True
 
     def __init__(self, file: TextFile, store: Store, first: Record, header: bool, *, told: bool) -> None:
-        self.file, self.store, self.header = file, store, header
+        self.file, self.store, self.header, self.told = file, store, header, told
         self.predicate, self.name = file.predicate, file.name
         self.first_line, cells = first
         self.width = len(cells)
