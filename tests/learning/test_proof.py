@@ -285,3 +285,15 @@ def test_right_answers_are_not_written_back() -> None:
     assert found.text == other.text and 'e("a", "b")' in found.text and 'p("a", "b")' not in found.text
     (answer,) = hb.Model(found.theory).query('p("a", "b")').rows()
     assert answer.weight == pytest.approx(found.weights[0].weight)
+
+
+def test_not_before_a_feature_is_refused() -> None:
+    """As in a layer: a feature has a proof whatever its weight is, so its absence would never hold."""
+    text = (
+        "predicate h(t): observed\npredicate s(t): learned\npredicate k(t)\npredicate r(t, t)\n"
+        'r(x, y) :- h(x), h(y), not k(y)\nk(x) :- s(x), h(x)\nh("a")\nh("b")\nr("a", "a")'
+    )
+    with pytest.raises(UnsupportedError, match="'not' stands before k, which rests on s"):
+        hb.Model(hb.parse(text)).learn(method="proof")
+    free = text.replace("not k(y)", "s(y)")
+    assert hb.Model(hb.parse(free)).learn(method="proof", iterations=1).weights

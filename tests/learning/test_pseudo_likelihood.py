@@ -16,9 +16,11 @@ from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
+from herbrand.learning.ties import ties
+from herbrand.program.ground import LatentAtoms
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, lessons
 from tests.oracles.pseudo_likelihood import log_pseudo_likelihood
-from tests.oracles.worlds import Universe
+from tests.oracles.worlds import GroundAtom, Universe
 
 slow_to_draw = settings(
     phases=[Phase.reuse, Phase.generate],
@@ -31,6 +33,20 @@ slow_to_draw = settings(
 def examples_of(lesson: Lesson) -> Example:
     model = hb.Model(lesson.theory)
     return example(lesson.theory, World(model.signature, model.program.facts), Aim(lesson.targets))
+
+
+def blocks_of(world: Example) -> list[list[GroundAtom]]:
+    """The targets' atoms, those that change together in one list."""
+    found, atoms = ties(world, budget()), LatentAtoms(world.hidden, budget())
+    blocks: dict[int, list[GroundAtom]] = {}
+    for number in range(atoms.count):
+        name, code = atoms.atom(number)
+        places = np.unravel_index(int(code[0]), world.hidden.sizes(name))
+        types = world.program.signature.predicates[name].types
+        constants = (list(world.program.domain(kind))[i] for kind, i in zip(types, places, strict=True))
+        leader = number if found.leaders is None else int(found.leaders.leader[number])
+        blocks.setdefault(leader, []).append((name, tuple(constants)))
+    return list(blocks.values())
 
 
 def weights_for(objective: PseudoLikelihood, lesson: Lesson, seed: int) -> tuple[np.ndarray, dict]:
@@ -71,7 +87,7 @@ def assert_value(lesson: Lesson, seed: int) -> None:
         return
     weights, drawn = weights_for(objective, lesson, seed)
     expected = log_pseudo_likelihood(
-        lesson.universe, lesson.theory.formulas, drawn, lesson.world, lesson.targets
+        lesson.universe, lesson.theory.formulas, drawn, lesson.world, lesson.targets, blocks_of(world)
     )
     assume(math.isfinite(expected))
     assert objective.value(weights) == pytest.approx(expected, abs=1e-9)

@@ -1,9 +1,10 @@
-"""Pseudo-likelihood by plain loops: every atom, each of its values, every grounding of every statement."""
+"""Pseudo-likelihood by plain loops: atoms or blocks of atoms, their values, each statement's groundings."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from herbrand.language import syntax as s
 from tests.oracles.worlds import GroundAtom, Universe, World
@@ -18,19 +19,66 @@ def log_pseudo_likelihood(
     weights: Weights,
     world: World,
     targets: Sequence[str],
+    blocks: Sequence[Sequence[GroundAtom]] | None = None,
 ) -> float:
-    """The sum over the targets' atoms of log P(its value in the world | all others as in the world)."""
+    """The sum over the targets' atoms of log P(its value in the world | all others as in the world).
+
+    With ``blocks`` of atoms, over these: log P(values of its atoms | all other atoms), by all joint values.
+    """
+    if blocks is None:
+        blocks = [[atom] for atom in universe.atoms() if atom[0] in targets]
     total = 0.0
-    for atom in universe.atoms():
-        if atom[0] in targets:
-            logs = {
-                value: log_weight(universe, statements, weights, {**world, atom: value})
-                for value in values_of(universe, atom)
-            }
-            largest = max(logs.values())
-            normalizer = largest + math.log(sum(math.exp(log - largest) for log in logs.values()))
-            total += logs[world[atom]] - normalizer
+    for block in blocks:
+        logs = [
+            log_weight(universe, statements, weights, {**world, **dict(zip(block, values, strict=True))})
+            for values in itertools.product(*(values_of(universe, atom) for atom in block))
+        ]
+        largest = max(logs)
+        normalizer = largest + math.log(sum(math.exp(log - largest) for log in logs))
+        total += log_weight(universe, statements, weights, world) - normalizer
     return total
+
+
+def tied_blocks(
+    universe: Universe, statements: Sequence[s.WeightedFormula], world: World, targets: Sequence[str]
+) -> list[list[GroundAtom]]:
+    """The targets' atoms, those together that decide each other by groundings with two target atoms or fewer.
+
+    Found in all worlds that these groundings allow; an atom with one value in all of them is alone.
+    """
+    atoms = [atom for atom in universe.atoms() if atom[0] in targets]
+    short = [
+        (formula, binding)
+        for formula, binding, found in hard_groundings(universe, statements)
+        if len(found & set(atoms)) <= 2
+    ]
+    possible = []
+    for values in itertools.product(*(values_of(universe, atom) for atom in atoms)):
+        changed = {**world, **dict(zip(atoms, values, strict=True))}
+        if all(universe.holds(formula, changed, binding) for formula, binding in short):
+            possible.append(values)
+    by_values: dict[object, list[GroundAtom]] = {}
+    for atom, had in zip(atoms, zip(*possible, strict=True), strict=True):
+        alone = len(set(had)) == 1
+        by_values.setdefault(atom if alone else tuple(value == had[0] for value in had), []).append(atom)
+    return list(by_values.values())
+
+
+def hard_groundings(
+    universe: Universe, statements: Sequence[s.WeightedFormula]
+) -> Iterator[tuple[s.Formula, Mapping[str, s.Value], set[GroundAtom]]]:
+    """Each hard statement for each choice of constants, with its atoms; no quantifiers."""
+    for statement in statements:
+        if isinstance(statement.weight, s.Hard):
+            for binding in universe.bindings(statement):
+                yield statement.formula, binding, set(atoms_of(statement.formula, binding))
+
+
+def atoms_of(formula: s.Formula, binding: Mapping[str, s.Value]) -> Iterator[GroundAtom]:
+    for part in s.walk(formula):
+        if isinstance(part, s.Atom):
+            terms = (t.value if isinstance(t, s.Constant) else binding[t.name] for t in part.arguments)
+            yield part.predicate, tuple(terms)
 
 
 def values_of(universe: Universe, atom: GroundAtom) -> Sequence[object]:

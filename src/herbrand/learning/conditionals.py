@@ -80,6 +80,16 @@ class Conditionals:
         means = _summed_by_atom(self.differences * shares.reshape(-1, 1), self.offsets.shape)
         return (means.T @ (means * self.counts[:, None])).toarray() - spread
 
+    def bearing(self) -> tuple[Numbers, Numbers]:
+        """On which parameters some alternative bears, and on which some that is possible."""
+        found = self.differences.tocoo()
+        parameters, changes = found.coords[1], found.data != 0
+        possible = self.offsets.reshape(-1)[found.coords[0]] > -np.inf
+        bears, bears_possibly = np.zeros((2, self.differences.shape[1]), dtype=bool)
+        bears[parameters[changes]] = True
+        bears_possibly[parameters[changes & possible]] = True
+        return bears, bears_possibly
+
 
 def _summed_by_atom(rows: Any, shape: tuple[int, int]) -> Any:
     """Rows added up over the alternatives of each atom."""

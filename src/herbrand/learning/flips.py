@@ -2,8 +2,8 @@
 
 For a literal of a target, the other literals of its conjunction are contracted over the variables that its
 atom does not name: one sum of products counts the groundings for all atoms at once, so the cost is that of
-the contraction and not that of the groundings. Templates with quantifiers inside are grounded instead
-(:mod:`herbrand.learning.quantified`).
+the contraction and not that of the groundings. Templates with quantifiers inside, and those that speak of
+atoms which change together, are grounded instead (:mod:`herbrand.learning.quantified`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from herbrand.errors import BudgetError
 from herbrand.learning.example import Example
 from herbrand.learning.indicators import Indicators
 from herbrand.learning.quantified import quantified_flips
+from herbrand.learning.ties import Ties
 from herbrand.program.bindings import Bindings
 from herbrand.program.program import Program
 from herbrand.program.template import Conjunction, Literal, Template
@@ -45,12 +46,13 @@ class Flips:
     counts: np.ndarray
 
 
-def flips(example: Example, memory: int) -> Iterator[Flips]:
+def flips(example: Example, memory: int, ties: Ties) -> Iterator[Flips]:
     """The flips of all templates; atoms and values that no grounding depends on are not listed."""
     indicators = Indicators(example.evidence)
     for template in example.program.templates:
-        if template.conjunction.blocks:
-            for predicate, value, codes, weight_rows, counts in quantified_flips(template, example, memory):
+        if template.conjunction.blocks or ties.touch(template):
+            found = quantified_flips(template, example, memory, ties.leaders)
+            for predicate, value, codes, weight_rows, counts in found:
                 yield Flips(template, predicate, (value,), codes, weight_rows, counts)
             continue
         for literal in template.conjunction.literals:

@@ -1,8 +1,9 @@
 """Rule weights by pseudo-likelihood: each known atom foretold from all others.
 
 The function that is climbed is the sum, over all labelled atoms of the targets, of log P(its value | all
-other atoms), less a penalty on the weights. It is concave, and value and gradient are exact: both come from
-the flips of every template (:mod:`herbrand.learning.flips`), which are counted once.
+other atoms), less a penalty on the weights. Atoms that hard statements make one change together, as one atom.
+It is concave, and value and gradient are exact: both come from the flips of every template
+(:mod:`herbrand.learning.flips`), which are counted once.
 
 >>> import herbrand as hb
 >>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
@@ -25,22 +26,23 @@ from scipy.sparse import coo_array, csr_array
 
 from herbrand.answers.status import Status
 from herbrand.contraction.memory import budget
-from herbrand.errors import ContradictionError, Mistake
+from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import Patience, Penalty, Slope, climb
 from herbrand.learning.conditionals import Conditionals
-from herbrand.learning.example import Aim, Example, World, example, refuse_latent
+from herbrand.learning.contradiction import refuse_contradiction
+from herbrand.learning.example import Aim, Example, World, example, predicates_of, refuse_latent
 from herbrand.learning.flips import Flips, flips
 from herbrand.learning.kept_weights import KeptWeights, kept_weights
 from herbrand.learning.learned import Learning, learned_weights, statement_text
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.learning.ties import refuse_tied
-from herbrand.learning.writing import with_weights
+from herbrand.learning.ties import Ties, ties
+from herbrand.learning.writing import weight_statements, with_weights
 from herbrand.program.evidence import LATENT
-from herbrand.program.template import Template
 
 DEFAULT_L2 = 0.1
+_Counted = tuple[Flips, np.ndarray | None]
 MOST_ERRORS = 2000
 """Standard errors invert a matrix over the weights; above this many they are left out."""
 
@@ -58,6 +60,10 @@ class Part(Protocol):
     def curvature(self, weights: np.ndarray) -> np.ndarray: ...
 
     def hessian(self, weights: np.ndarray) -> np.ndarray: ...
+
+    def bearing(self) -> tuple[np.ndarray, np.ndarray]:
+        """On which weights some alternative bears, and on which some that is possible."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,18 +91,33 @@ class PseudoLikelihood:
     def hessian(self, weights: np.ndarray) -> np.ndarray:
         return sum((part.hessian(weights) for part in self.parts), np.zeros((len(weights),) * 2))
 
+    def bearing(self) -> tuple[np.ndarray, np.ndarray]:
+        """On which weights some alternative of an atom bears, and on which some that is possible."""
+        bears, possible = np.zeros((2, len(self.parameters)), dtype=bool)
+        for part in self.parts:
+            some, some_possible = part.bearing()
+            bears |= some
+            possible |= some_possible
+        return bears, possible
+
 
 def pseudo_likelihood(examples: Sequence[Example], memory: int) -> PseudoLikelihood:
     """The objective of these worlds; raises where their facts contradict a hard statement."""
     parameters = Parameters.of(examples[0].program)
-    counted = [(one, list(flips(one, memory))) for one in examples]
-    columns = [[_columns(one, flip, parameters) for flip in found] for one, found in counted]
+    counted = [_counted(one, memory, parameters) for one in examples]
     parts = [
-        _conditionals(one, target, list(zip(found, own, strict=True)), len(parameters))
-        for (one, found), own in zip(counted, columns, strict=True)
+        part
+        for one, (tied, found) in zip(examples, counted, strict=True)
         for target in one.targets
+        for part in _conditionals(one, target, tied.followers(target), found, len(parameters))
     ]
-    return PseudoLikelihood(parameters, tuple(part for several in parts for part in several))
+    return PseudoLikelihood(parameters, tuple(parts))
+
+
+def _counted(one: Example, memory: int, parameters: Parameters) -> tuple[Ties, list[_Counted]]:
+    """What every change of an atom changes in one world, with the column of each entry."""
+    tied = ties(one, memory)
+    return tied, [(flip, _columns(one, flip, parameters)) for flip in flips(one, memory, tied)]
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
@@ -105,16 +126,14 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     examples = [example(theory, world, aim, settings.memory) for world in worlds]
     for one in examples:
         refuse_latent(one, "pseudo-likelihood")
-    objective = pseudo_likelihood(examples, budget(settings.memory))
-    for one in examples:
-        refuse_tied(one, budget(settings.memory))
-    return at_the_top(theory, objective, settings, began)
+    return at_the_top(theory, pseudo_likelihood(examples, budget(settings.memory)), settings, began)
 
 
 def at_the_top(
     theory: Theory, objective: PseudoLikelihood, settings: LearningSettings, began: float
 ) -> Learning:
     """The theory with the weights for which the objective, less the penalty, is largest."""
+    _refuse_fixed(theory, objective)
     penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
     slope = Slope(objective.value_and_gradient, objective.curvature, objective.hessian)
     keys = objective.parameters.keys
@@ -137,6 +156,23 @@ def at_the_top(
         _effects(objective, top.weights),
     )
     return Learning("pseudo-likelihood", learned, status, weights, metrics)
+
+
+def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
+    """Raise where each change of an atom on which a statement bears would break a hard statement."""
+    bears, possible = objective.bearing()
+    numbers = np.array([number for number, _ in objective.parameters.keys], dtype=np.int64)
+    fixed = np.setdiff1d(numbers[bears], numbers[possible])
+    if len(fixed):
+        statement = weight_statements(theory)[int(fixed[0])]
+        names = ", ".join(predicates_of(statement))
+        raise UnsupportedError(
+            "each change of a single atom on which this statement bears would break a hard statement, so "
+            f"pseudo-likelihood learns nothing about its weight: {statement_text(statement)}",
+            span=statement.span,
+            hint=f"--method layers, or give it a number; where one of several atoms of {names} has to hold, "
+            "a many-valued predicate says so without a hard statement",
+        )
 
 
 def _begun(settings: LearningSettings, objective: PseudoLikelihood) -> KeptWeights | None:
@@ -199,9 +235,9 @@ def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray 
 
 
 def _conditionals(
-    world: Example, target: str, found: list[tuple[Flips, np.ndarray | None]], width: int
+    world: Example, target: str, followers: int, found: list[_Counted], width: int
 ) -> list[Conditionals]:
-    """The labelled atoms of one target against their alternatives."""
+    """The labelled atoms of one target against their alternatives; ``followers`` change with another atom."""
     own = [_Difference.of(world, flip, columns) for flip, columns in found if flip.predicate == target]
     touched = np.unique(np.concatenate([np.empty(0, np.int64), *(difference.codes for difference in own)]))
     alternatives = world.program.value_count(target) - 1
@@ -211,7 +247,7 @@ def _conditionals(
     if len(touched):
         differences, offsets = _stacked(own, touched, alternatives, width)
         parts.append(Conditionals.of(differences, offsets))
-    untouched = world.label_count(target) - len(touched)
+    untouched = world.label_count(target) - followers - len(touched)
     if untouched:
         parts.append(indifferent(untouched, alternatives, width))
     return parts
@@ -271,18 +307,3 @@ def _stacked(
     summed = coo_array(entries, shape=shape).tocsr()
     summed.eliminate_zeros()
     return summed, offsets
-
-
-def refuse_contradiction(world: Example, template: Template, predicate: str, violating: np.ndarray) -> None:
-    """A hard statement that the facts break as they stand, at these atoms."""
-    if not len(violating):
-        return
-    statement = world.program.statements[template.statement]
-    atom = world.evidence.atom_text(predicate, violating[:1])[0]
-    raise ContradictionError(
-        Mistake(
-            f"the facts contradict this hard statement, as they tell of {atom}: {statement_text(statement)}",
-            statement.span,
-            "an unlisted atom counts as false in learning; name what is not known: --latent PRED",
-        )
-    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.errors import UnsupportedError
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT, codes_of
@@ -22,12 +23,18 @@ Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
 """A predicate, a value, and for each of its atoms that matter: code, weight row, count."""
 
 
-def quantified_flips(template: Template, example: Example, memory: int) -> Iterator[Found]:
-    """How many rows of the template hold if an atom has a value, for every atom and value that matter."""
+def quantified_flips(
+    template: Template, example: Example, memory: int, leaders: Leaders | None = None
+) -> Iterator[Found]:
+    """How many rows of the template hold if an atom has a value, for every atom and value that matter.
+
+    Atoms with a leader change with it.
+    """
     atoms = LatentAtoms(example.hidden, memory)
     ground = ground_template(template, example.hidden, atoms, memory)
     labels = _labels(template, example, atoms)
-    truths = _Evaluation(labels, atoms.value_counts).conjunction(ground.conjunction)
+    leaders = Leaders.nobody(atoms.count) if leaders is None else leaders
+    truths = _Evaluation(labels, atoms.value_counts, leaders).conjunction(ground.conjunction)
     held = truths.flipped
     weight_rows = ground.weight_rows[truths.rows[held]]
     changed = np.stack([truths.atoms[held], truths.values[held], weight_rows], axis=1)
@@ -80,6 +87,7 @@ class _Change:
 class _Evaluation:
     labels: np.ndarray
     value_counts: np.ndarray
+    leaders: Leaders
 
     def conjunction(self, ground: GroundConjunction) -> Truths:
         """All literals and blocks hold: none of them is false."""
@@ -105,8 +113,9 @@ class _Evaluation:
     ) -> Iterator[_Change]:
         for value in range(int(self.value_counts[atoms].max(initial=0))):
             own = self.value_counts[atoms] > value
-            by = holds[own].astype(np.int64) - (value in allowed)
-            yield _Change(rows[own], atoms[own], np.full(int(own.sum()), value), by)
+            values = np.where(self.leaders.opposite[atoms[own]], 1 - value, value)
+            by = holds[own].astype(np.int64) - np.isin(values, allowed)
+            yield _Change(rows[own], self.leaders.leader[atoms[own]], np.full(int(own.sum()), value), by)
 
     def _block(self, block: GroundBlock, count: int) -> Truths:
         """Some piece holds, or none does."""

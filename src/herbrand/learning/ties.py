@@ -1,38 +1,105 @@
-"""Refusal of pseudo-likelihood where hard statements make target atoms one.
+"""Target atoms that hard statements make one: pseudo-likelihood changes them together.
 
-It predicts each atom from all others; where these include the atom's twin nothing is left to predict, and
-every weight on such atoms would come out as 0, or as what the untied atoms alone say.
+It foretells each atom from all others; where these include the atom's twin nothing is left to foretell, as
+each change of one alone breaks a hard statement. So a class of such atoms is one atom with several places.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.engines.mean_field.hard import leaders_of
 from herbrand.errors import UnsupportedError
+from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
-from herbrand.program.ground import LatentAtoms, ground_template
+from herbrand.program.evidence import LATENT
+from herbrand.program.ground import SATISFIED, GroundTemplate, LatentAtoms, ground_template
 from herbrand.program.program import Program
 from herbrand.program.template import Template, literals_of
 
 
-def refuse_tied(example: Example, memory: int) -> None:
-    """Raise where two atoms of a target are one, and a weight that is learned bears on them."""
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """``leaders``: which atom each follows, ``None`` where no atom follows another.
+
+    ``following``: how many atoms of each predicate do; ``tied``: the predicates of those that follow or lead.
+    """
+
+    leaders: Leaders | None
+    following: Mapping[str, int]
+    tied: Collection[str]
+
+    def followers(self, predicate: str) -> int:
+        return self.following.get(predicate, 0)
+
+    def touch(self, template: Template) -> bool:
+        """Whether the template speaks of predicates with tied atoms."""
+        return any(literal.predicate in self.tied for literal in literals_of(template.conjunction))
+
+
+NONE = Ties(None, {}, ())
+
+
+def ties(example: Example, memory: int) -> Ties:
+    """The atoms that hard statements of two open literals make one.
+
+    Raises where the facts break these statements, or do not tell of every atom that is tied.
+    """
     templates = binding(example.program, example.targets)
     if not templates:
-        return
+        return NONE
     atoms = LatentAtoms(example.hidden, memory)
     ground = [ground_template(template, example.hidden, atoms, memory) for template in templates]
     leaders = leaders_of(example.program, atoms, ground)
-    tied = np.flatnonzero(leaders.leader != np.arange(len(leaders.leader)))
-    weighed = learned_predicates(example.program)
-    for pair in zip(tied.tolist(), leaders.leader[tied].tolist(), strict=True):
-        names = [_place(atoms, number) for number in pair]
-        if weighed & {name for name, _ in names}:
-            texts = [example.hidden.atom_text(name, code)[0] for name, code in names]
-            raise refusal(f"{texts[0]} and {texts[1]}")
+    follows = leaders.leader != np.arange(atoms.count)
+    tied = follows.copy()
+    tied[leaders.leader[follows]] = True
+    if not tied.any():
+        return NONE
+    labels = np.full(atoms.count, LATENT)
+    of = {
+        name: slice(atoms.start[name], atoms.start[name] + len(codes)) for name, codes in atoms.codes.items()
+    }
+    for name in example.targets:
+        if name in of:
+            labels[of[name]] = example.labels(name, atoms.codes[name])
+    for one in ground:
+        _refuse_broken(example, one, atoms, labels)
+    _refuse_unlabelled(example, atoms, np.flatnonzero(tied & (labels == LATENT)))
+    return Ties(
+        leaders,
+        {name: int(follows[own].sum()) for name, own in of.items()},
+        {name for name, own in of.items() if tied[own].any()},
+    )
+
+
+def _refuse_broken(example: Example, ground: GroundTemplate, atoms: LatentAtoms, labels: np.ndarray) -> None:
+    """Raise where the facts make a forbidden conjunction true."""
+    numbers = ground.conjunction.atoms
+    holds = np.ones(len(numbers), dtype=bool)
+    for column, allowed in zip(numbers.T, ground.conjunction.allowed, strict=True):
+        holds &= (column == SATISFIED) | np.isin(labels[column], allowed)
+    for row in numbers[holds]:
+        open_atoms = row[row != SATISFIED]
+        if len(open_atoms):
+            refuse_contradiction(example, ground.template, *atoms.atom(int(open_atoms[0])))
+
+
+def _refuse_unlabelled(example: Example, atoms: LatentAtoms, unlabelled: np.ndarray) -> None:
+    if len(unlabelled):
+        name, code = atoms.atom(int(unlabelled[0]))
+        atom = example.hidden.atom_text(name, code)[0]
+        raise UnsupportedError(
+            f"hard statements make {atom} one with other atoms, and it is not known: pseudo-likelihood needs "
+            "to know all of them",
+            hint="--method layers takes such atoms as one, known or not",
+        )
 
 
 def refuse_possibly_tied(example: Example) -> None:
@@ -44,16 +111,11 @@ def refuse_possibly_tied(example: Example) -> None:
         if literal.predicate in example.targets
     }
     if names & learned_predicates(example.program):
-        raise refusal(f"atoms of {', '.join(sorted(names))}")
-
-
-def refusal(what: str) -> UnsupportedError:
-    """``what`` cannot be predicted one by one."""
-    return UnsupportedError(
-        f"hard statements make {what} one: pseudo-likelihood predicts each atom from all others, so the "
-        "weights on them cannot be learned by it",
-        hint="--method layers takes such atoms as one",
-    )
+        raise UnsupportedError(
+            f"hard statements may make atoms of {', '.join(sorted(names))} one, which then have to change "
+            "together: a database counts changes of single atoms only",
+            hint="in memory such atoms change together: leave out --on, or allow more by --memory",
+        )
 
 
 def learned_predicates(program: Program) -> set[str]:
@@ -93,11 +155,3 @@ def binding(program: Program, targets: tuple[str, ...]) -> list[Template]:
     graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
     component = connected_components(graph, directed=True, connection="strong")[1]
     return found if (component[rows] == component[columns]).any() else []
-
-
-def _place(atoms: LatentAtoms, number: int) -> tuple[str, np.ndarray]:
-    """The predicate of an atom and its code."""
-    for name, codes in atoms.codes.items():
-        if 0 <= number - atoms.start[name] < len(codes):
-            return name, codes[number - atoms.start[name]][None]
-    raise AssertionError("a number that no atom has")

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +37,7 @@ import torch
 from torch import Tensor, nn
 
 from herbrand.contraction.memory import budget, bytes_of, readable
-from herbrand.engines.proof.clauses import Clause
-from herbrand.engines.proof.features import learned_predicates, with_features
+from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
@@ -100,8 +99,8 @@ class QueryLayer(nn.Module):
         self.weights = RuleWeights(program, learned)
         self.proof = Proof(program)
         self._read = _read(self.proof, goal, given)
-        scored = {*neural, *(name for name in learned if not len(stated.tables[name].true))}
-        _refuse_absence(program, self._read.shape.clause, scored)
+        scored = {*neural, *features_of(learned, stated)}
+        refuse_absence(program, [self._read.shape.clause], scored)
         self.given = self._read.shape.inputs[len(self._read.inputs) :]
         self.asked = self._read.shape.found
 
@@ -244,19 +243,6 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
         return proof.read(goal, tuple(given))
     except NarrowError as narrow:
         raise LanguageError([narrow.told]) from None
-
-
-def _refuse_absence(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:
-    """``not`` means that an atom has no proof, and every atom with a score has one, whatever its score is."""
-    for clause, predicate in program.absences([goal]):
-        for name in sorted({predicate, *program.reached(program.clauses.get(predicate, ()))} & set(scored)):
-            rests = "" if name == predicate else f", which rests on {name}"
-            raise UnsupportedError(
-                f"'not' stands before {predicate}{rests}: {name} takes scores, and 'not' means that there is "
-                "no proof, so no score would count",
-                span=clause.rule.span if clause.rule else None,
-                hint="give scores to a predicate of their own for what does not hold, such as 1 - s",
-            )
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:

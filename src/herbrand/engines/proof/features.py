@@ -21,9 +21,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
-from herbrand.errors import LanguageError
+from herbrand.engines.proof.rules import HornProgram
+from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
 from herbrand.language.signature import Signature
@@ -43,6 +45,24 @@ def learned_predicates(rules: Sequence[Rule], signature: Signature, facts: Facts
     )
 
 
+def features_of(learned: Collection[str], facts: Facts) -> set[str]:
+    """The learned predicates of which nothing is stated: they hold of all that rules can reach."""
+    return {name for name in learned if not len(facts.tables[name].true)}
+
+
+def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collection[str]) -> None:
+    """``not`` means that an atom has no proof, and every atom with a score has one, whatever its score is."""
+    for clause, predicate in program.absences(goals):
+        for name in sorted({predicate, *program.reached(program.clauses.get(predicate, ()))} & set(scored)):
+            rests = "" if name == predicate else f", which rests on {name}"
+            raise UnsupportedError(
+                f"'not' stands before {predicate}{rests}: {name} takes scores, and 'not' means that there is "
+                "no proof, so no score would count",
+                span=clause.rule.span if clause.rule else None,
+                hint="give scores to a predicate of their own for what does not hold, such as 1 - s",
+            )
+
+
 def with_features(
     rules: Sequence[Rule],
     signature: Signature,
@@ -52,7 +72,7 @@ def with_features(
 ) -> Facts:
     """The facts, and all that could hold of the learned predicates of which nothing is stated."""
     derived = {rule.head.predicate for rule in rules}
-    empty = {name for name in learned if name not in derived and not len(facts.tables[name].true)}
+    empty = features_of(learned, facts) - derived
     if not empty:
         return facts
     generated = [made for rule in rules for made in _generating(rule, empty, derived)]

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from herbrand.answers.status import Status
-from herbrand.engines.proof.features import learned_predicates, with_features
+from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.rules import HornProgram
@@ -52,8 +52,12 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     hidden = {name: FactTable.empty(world.facts.tables[name].columns, "closed") for name in targets}
     facts = Facts(world.facts.domains, {**world.facts.tables, **hidden})
     learned = [n for n in learned_predicates(theory.rules, world.signature, facts) if n not in targets]
+    features = features_of(learned, facts)
     facts = with_features(theory.rules, world.signature, facts, learned, settings.memory)
     program = HornProgram.of(theory.rules, world.signature, facts)
+    refuse_absence(
+        program, [clause for name in targets for clause in program.clauses.get(name, ())], features
+    )
     weights = RuleWeights(program, learned)
     _refuse_nothing(weights, learned)
     depth, loss = DEPTH if settings.depth is None else settings.depth, settings.loss or "cross-entropy"

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 
 from herbrand.contraction.relational_databases import Database
 from herbrand.learning.conditionals import Conditionals
-from herbrand.scale.learning.flips import FIXED
+from herbrand.scale.learning.flips import FIXED, IMPOSSIBLE
 
 BYTES_A_CHANGE = 160
 """In memory, of one row of changes once it is fetched."""
@@ -97,6 +97,21 @@ class StoredConditionals:
             changes, "a.n * a.share * a.d * b.d", "a.code = b.code AND a.alternative = b.alternative"
         )
         return outer - spread
+
+    def bearing(self) -> tuple[np.ndarray, np.ndarray]:
+        """On which weights some alternative bears, and on which some that is possible."""
+        lowest = f"SELECT code, alternative, MIN(d) AS d FROM {self.table} WHERE place = {FIXED}"
+        fixed = (
+            f"SELECT code, alternative FROM ({lowest} GROUP BY code, alternative) f WHERE d = {IMPOSSIBLE}"
+        )
+        joined = (
+            f"{self._changes} c LEFT JOIN ({fixed}) e ON e.code = c.code AND e.alternative = c.alternative"
+        )
+        free = "MAX(CASE WHEN e.code IS NULL THEN 1 ELSE 0 END)"
+        bears, bears_possibly = np.zeros((2, self.width), dtype=bool)
+        for place, some in self.database.rows(f"SELECT c.place, {free} FROM {joined} GROUP BY c.place"):
+            bears[int(place)], bears_possibly[int(place)] = True, bool(some)
+        return bears, bears_possibly
 
     @property
     def _changes(self) -> str:

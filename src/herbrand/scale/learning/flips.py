@@ -18,8 +18,8 @@ from herbrand.contraction.memory import readable
 from herbrand.contraction.relational import Query, Stored, planned, rendered
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import BudgetError
+from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.parameters import Parameters
-from herbrand.learning.pseudo_likelihood import refuse_contradiction
 from herbrand.program.template import Argument, Conjunction, Template
 from herbrand.scale.evidence import keys_of_mixed, mixed
 from herbrand.scale.learning.lesson import StoredExample

@@ -1,0 +1,25 @@
+"""The error where facts that are learned from break a hard statement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from herbrand.errors import ContradictionError, Mistake
+from herbrand.learning.example import Example
+from herbrand.learning.learned import statement_text
+from herbrand.program.template import Template
+
+
+def refuse_contradiction(world: Example, template: Template, predicate: str, violating: np.ndarray) -> None:
+    """A hard statement that the facts break as they stand, at these atoms."""
+    if not len(violating):
+        return
+    statement = world.program.statements[template.statement]
+    atom = world.evidence.atom_text(predicate, violating[:1])[0]
+    raise ContradictionError(
+        Mistake(
+            f"the facts contradict this hard statement, as they tell of {atom}: {statement_text(statement)}",
+            statement.span,
+            "an unlisted atom counts as false in learning; name what is not known: --latent PRED",
+        )
+    )
