@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -81,3 +82,34 @@ def test_where_messages_between_atoms_are_better_they_answer_and_it_is_told(
     assert answer.engine == "regions" and "lower bound" in answer.status.advice
     expected = {row.atom: row.probability for row in loopy.rows()}
     assert {row.atom: row.probability for row in answer.rows()} == pytest.approx(expected, abs=1e-6)
+
+
+NOT_COMPARED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "one start": ("", {"starts": 1}, "there is one start"),
+    "parts": ("predicate rain\npredicate f(t0, t1)\n0.3: rain and f(x, y) and r0(x)", {}, "2 parts"),
+    "no bound": ("", {}, "neither gives a lower bound"),
+    "restless": ("", {}, "has not come to rest"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_COMPARED.values(), ids=list(NOT_COMPARED))
+def test_what_is_not_compared_with_bp_is_noted(
+    case: tuple[str, dict[str, Any], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more, chosen, why = case
+    if "bound" in why:
+        monkeypatch.setattr(module.Loopy, "bound", lambda self, part: -math.inf)
+        monkeypatch.setattr(module.Run, "bound", -math.inf)
+    if "rest" in why:
+        monkeypatch.setattr(module.Loopy, "of", lambda *arguments: None)
+    model = hb.Model(hb.parse(f"{clauses(2, 6, 0.5)}\n{more}"))
+    answer = model.infer("r0", engine="regions", structure="counts", **chosen)
+    assert answer.guarantee == "approximation" and why in answer.status.advice
+    assert "not compared with bp" in answer.status.advice
+
+
+def test_what_is_compared_or_exact_has_no_note() -> None:
+    model = hb.Model(hb.parse(clauses(2, 6, 0.5)))
+    assert model.infer("r0", engine="regions", structure="counts").status.advice == ""
+    alone = hb.Model(hb.parse('type t = {"a", "b"}\npredicate p(t)\n1: p(x) and p(y)'))
+    assert alone.infer("p", engine="regions", starts=1).status.advice == ""

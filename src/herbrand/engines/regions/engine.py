@@ -65,6 +65,7 @@ SAME_MODE = 0.5
 OUTDONE = (
     "they are in a mode whose lower bound on the log-partition is larger than that of any start of regions"
 )
+NOT_COMPARED = "regions are not compared with bp, which may be nearer to the truth, since "
 AS_ASKED = "each region is one ground formula (--structure ground)"
 
 
@@ -86,8 +87,9 @@ class Regions:
     """``cost`` bounds the entries of a region's table. ``joint``: regions tell each other of counts, else of
     one element at a time; ``merge``: formulas are put together in clusters; unless ``lift`` each region is
     one ground formula, as in ``bp``; ``partial``: where counting all is too dear, regions take some constants
-    at a time. ``starts`` begin from different messages, and the one with the largest
-    region free energy is taken: a heuristic, not a bound."""
+    at a time. ``starts`` begin from different messages, the last from what ``bp`` comes to rest at. Of those
+    at rest the one with the largest lower bound on the log-partition is taken, and among bounds within
+    ``SAME_MODE`` the one with the largest region free energy, which is a heuristic and bounds nothing."""
 
     memory: int | None = None
     cost: float | None = None
@@ -221,10 +223,11 @@ class Regions:
             return replace(self._ground.read(state.ground, replace(status, advice=told)), engine=self.name)
         solution = self._solution(state)
         exact = self._guarantee(state) is Guarantee.EXACT and status.converged
+        notes = filter(None, (status.advice, self._not_compared(state)))
         return Marginals(
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
-            status,
+            replace(status, advice="; ".join(notes)),
             tuple(looked_up(state.problem.evidence, solution.of, state.question)),
             (),
             solution.total,
@@ -266,6 +269,22 @@ class Regions:
         if state.loopy.bound(part) <= self._best(runs).bound + SAME_MODE:
             return state
         return State(state.question, ground=state.loopy.state, reason=OUTDONE)
+
+    def _not_compared(self, state: State) -> str:
+        """Why no lower bound decided between regions and ``bp``; empty where one did, or none is needed."""
+        if self._guarantee(state) is Guarantee.EXACT:
+            return ""
+        if self.starts == 1:
+            return NOT_COMPARED + "there is one start (--starts)"
+        if state.loopy is None:
+            return NOT_COMPARED + "bp cannot run or has not come to rest"
+        if len(state.parts) > 1:
+            return NOT_COMPARED + f"the worlds fall into {len(state.parts)} parts with regions of their own"
+        if state.parts[0].propagation.counts.layout is None:
+            return NOT_COMPARED + "regions of some constants at a time give no lower bound"
+        if self._best(state.runs[0]).bound == -math.inf == state.loopy.bound(state.parts[0]):
+            return NOT_COMPARED + "with these hard statements neither gives a lower bound"
+        return ""
 
     def _next(self, state: State) -> tuple[int, int]:
         """The part and the number of the run to go on with."""
