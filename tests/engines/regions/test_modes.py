@@ -31,7 +31,7 @@ def check_bounds(case: tuple[str, Universe]) -> None:
     log_z = exact_answers(case[1], theory.formulas)[0]
     if log_z == -math.inf:
         return
-    engine = Regions(merge=False)
+    engine: Any = Regions(merge=False)
     state, _ = settle(engine, hb.Model(theory).program, Question(), Limits(iterations=30))
     if state.problem is None or len(state.parts) > 1:
         return
