@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -113,3 +115,19 @@ def test_a_model_of_a_file(tmp_path: Path) -> None:
             hb.Model(wrong)  # type: ignore[arg-type]
     with pytest.raises(hb.HerbrandError, match="no file"):
         hb.Model("nowhere.hb")
+
+
+def test_the_arguments_and_probability_of_a_result_are_soft_facts(tmp_path: Path) -> None:
+    found = hb.Model(hb.parse(LIKES), TWINS).infer()
+    theory = hb.parse("predicate likes(w, w)\n0.7: likes(x, y)")
+    soft = found["likes"].to_arrow().drop_columns(["atom"])
+    pq.write_table(found.to_arrow(), tmp_path / "result.parquet")
+    rows = duckdb.sql(
+        f"SELECT argument_1, argument_2, probability FROM '{tmp_path}/result.parquet' "
+        "WHERE predicate = 'likes'"
+    )
+    for table in (soft, rows):
+        again = hb.Model(theory, {"likes": table}).infer()["likes"]
+        assert again["new", "new"] == pytest.approx(1 / (1 + math.exp(-1.2)))
+    with pytest.raises(hb.HerbrandError, match="a result of infer is no table of facts: keep"):
+        hb.Model(theory, {"likes": tmp_path / "result.parquet"}).infer()

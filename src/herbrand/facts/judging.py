@@ -33,6 +33,8 @@ from herbrand.facts.sources.base import MARKS, OpenTable
 from herbrand.facts.store import Progress
 from herbrand.language.signature import Predicate, Signature
 
+_OF_A_RESULT = "a result of infer is no table of facts: keep its columns of arguments, and probability"
+
 
 def read_claims(
     table: OpenTable, predicate: Predicate, signature: Signature, progress: Progress | None = None
@@ -78,7 +80,7 @@ def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
     return table.whole.mistake(
         f"{found}, but '{predicate.name}' takes {wanted} and after them at most one named "
         f"truth, probability or weight",
-        table.hint,
+        _OF_A_RESULT if (table.names or ())[:1] == ("atom",) else table.hint,
     )
 
 
