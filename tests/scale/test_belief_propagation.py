@@ -302,3 +302,13 @@ def test_rules_feed_weighted_formulas() -> None:
     )
     with pytest.raises(ContradictionError, match="derive path"):
         on_duckdb(theory + hb.parse("not path(2, 2)"), {"edge": [(1, 2), (2, 2)]})
+
+
+def test_messages_that_run_away_are_not_called_at_rest() -> None:
+    """Exactly one of four: undamped messages run away, and here nothing begins again."""
+    some = [f"p{i}" for i in range(4)]
+    pairs = [f"hard: not ({one} and {other})" for one in some for other in some if one < other]
+    text = "\n".join([*(f"predicate {p}" for p in some), f"hard: {' or '.join(some)}", *pairs])
+    found = on_duckdb(hb.parse(text), iterations=40)
+    assert not found.status.converged
+    assert "not to be relied on" in found.status.advice and "--damping" in found.status.advice

@@ -41,6 +41,12 @@ AT_REST = 1e-9
 """A residual that is rounding alone: sums of a database come in any order."""
 
 
+RESTLESS = (
+    "on a database messages that run away do not begin again more gently: these probabilities are not to be "
+    "relied on; leave out --on, or raise --damping"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """``step``: how many rounds were taken; the messages after it stand in the tables of ``messages``.
@@ -152,7 +158,7 @@ class StoredBeliefPropagation:
         return Marginals(
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
-            status,
+            _with_note(status),
             tuple(tables),
             log_partition=bethe,
             log_partition_guarantee=PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
@@ -249,6 +255,11 @@ class StoredBeliefPropagation:
         messages = Messages(families, kept.pop("lifted"), kept.pop("barring"))
         sizes = tuple(kept.pop("sizes"))
         return State(evidence, question, StoredAtoms(evidence), sizes, messages, **_without_mark(kept))
+
+
+def _with_note(status: Status) -> Status:
+    """With what else to do where messages have not come to rest."""
+    return status if status.converged else replace(status, advice=f"{status.advice}; {RESTLESS}")
 
 
 def _without_mark(kept: Mapping[str, Any]) -> dict[str, Any]:
