@@ -27,16 +27,16 @@ from herbrand.regular_files import irregular
 from herbrand.whole_files import written_whole
 
 ABOUT = "herbrand"
-"""The entry of a file's metadata that holds ours."""
+"""The only entry of a file's metadata: safetensors writes several in an order that changes by the run."""
 FORMAT = "herbrand-format"
-OURS = "1"
+OURS = 1
 """Raised when files change so that older ones cannot be read; a file that does not tell is of the first."""
 
 
 def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
     """Saves tensors, and as JSON what is to be known of them; a folder that is not there is made."""
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    data = to_bytes(plain, {ABOUT: json.dumps(dict(about), sort_keys=True), FORMAT: OURS})
+    data = to_bytes(plain, {ABOUT: json.dumps({**about, FORMAT: OURS}, sort_keys=True)})
     with written_whole(path, folders=True) as file:
         file.write(data)
 
@@ -48,11 +48,10 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise HerbrandError(f"there is no file '{path}'" + (f": that is {kind}" if kind else ""))
     try:
         with safe_open(str(path), framework="pt") as file:
-            metadata = file.metadata() or {}
-            _refuse_another_format(path, metadata.get(FORMAT, OURS))
-            about = json.loads(metadata[ABOUT])
+            about = json.loads((file.metadata() or {})[ABOUT])
             if not isinstance(about, dict):
                 raise ValueError("what it says of itself is no JSON object")
+            _refuse_another_format(path, about.pop(FORMAT, OURS))
             return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         reason = "it does not say what it holds" if isinstance(error, KeyError) else str(error)
@@ -61,7 +60,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         ) from None
 
 
-def _refuse_another_format(path: str | Path, found: str) -> None:
+def _refuse_another_format(path: str | Path, found: object) -> None:
     if found != OURS:
         raise HerbrandError(
             f"'{path}' was saved by another version of herbrand: its format is {found}, not {OURS}",
