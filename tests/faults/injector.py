@@ -6,7 +6,8 @@ run ends without meeting it. Afterwards: the exit status is that of the fault, e
 or a whole new one, nothing temporary is left but what a killed process could not remove, and the next run
 removes that and succeeds. A cache that cannot be written is no fault: then the result is there, and whole.
 
-``python -m tests.faults.injector`` runs all of them and prints how many points were tried and what was wrong.
+``python -m tests.faults.injector`` (``make fault``) runs all of them, or those of the commands or cases that
+are named, and prints how many points were tried and what was wrong.
 """
 
 from __future__ import annotations
@@ -54,7 +55,6 @@ predicate smokes(person)
 -0.3: smokes(x)
 """
 LEARNED = RULES.replace("0.7:", "?:").replace("-0.3:", "?:")
-PROOFS = "predicate e(v, v): learned\npredicate p(v, v)\np(x, y) :- e(x, y) @ ?\n"
 BOUNDS = "P(a) in [0.2, 0.3]\nP(b | a) >= 0.6\n"
 HORN = 'e("a", "b")\ne("b", "c")\np(x, y) :- e(x, y)\np(x, z) :- e(x, y), p(y, z)\n'
 
@@ -87,6 +87,7 @@ def cases() -> list[Case]:
         found.append(
             Case(f"infer {ending} to standard output", ("infer", "rules.hb", "--format", ending), ())
         )
+    found.append(Case("check", ("check", "rules.hb"), ()))
     learn = ("learn", "learned.hb", "--facts", "labels", "--iterations", "4")
     resumed = (*learn, "--resume", "state")
     found += [
@@ -380,9 +381,15 @@ def _whole(path: Path) -> bool:
 
 
 def main() -> None:
-    """Run what is named, or everything."""
+    """Run the cases and commands that are named, or everything."""
     wanted = sys.argv[1:]
-    chosen = [case for case in (*cases(), *long_cases()) if not wanted or case.name in wanted]
+    chosen = [
+        case
+        for case in (*cases(), *long_cases())
+        if not wanted or case.name in wanted or case.arguments[0] in wanted
+    ]
+    if not chosen:
+        sys.exit(f"there is no case or command of these names: {', '.join(wanted)}")
     warm_up()
     points, wrong = 0, []
     for case in chosen:
