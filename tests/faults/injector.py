@@ -284,6 +284,8 @@ def tried(case: Case, faults: Sequence[str] = tuple(FAULTS)) -> Tally:
                     before = _old(folder, case) if old else {}
                     ended = run(folder, case.arguments, point, number)
                     if not ended.met:
+                        if ended.status not in (0, 3):  # else a case that is broken has no points, none wrong
+                            tally.wrong.append(f"{case.name} without a fault: {ended.status}, {ended.err}")
                         break
                     tally.tried += 1
                     for what in _wrong(folder, case, ended, expected, before):
