@@ -156,14 +156,14 @@ def test_the_first_start_is_the_soft_evidence() -> None:
     ("settings_", "told"),
     [
         ({"schedule": "random"}, "no schedule 'random'"),
-        ({"damping": 1.0}, "damping is 1.0"),
-        ({"damping": -0.5}, "damping is -0.5"),
-        ({"starts": 0}, "0 starts"),
+        ({"damping": 1.0}, "up to, not including, 1, not 1.0"),
+        ({"damping": -0.5}, "up to, not including, 1, not -0.5"),
+        ({"starts": 0}, "a whole number from 1 on, not 0"),
     ],
 )
 def test_wrong_settings(settings_: dict[str, object], told: str) -> None:
     with pytest.raises(UnsupportedError, match=told):
-        MeanField(**settings_)  # type: ignore[arg-type]
+        hb.Model(hb.parse("1.0: p")).infer(engine="mean-field", **settings_)  # type: ignore[arg-type]
 
 
 @few
