@@ -52,6 +52,10 @@ def test_a_small_exact_run_loads_little_beside_torch(facts: list[str]) -> None:
     assert loaded(["infer", SMOKERS, *facts], ["torch", *NOT_FOR_A_SMALL_RUN]) == ["torch"]
 
 
+def test_bounds_need_no_tensors() -> None:
+    assert loaded(["bound", "examples/alarm_bounds/alarm.hb"], ["torch", "herbrand.scale.place"]) == []
+
+
 def process(*arguments: str, **given: Any) -> subprocess.CompletedProcess[str]:
     """A command as users run it, in a process that ends by :func:`herbrand.cli.run`."""
     given = {"stdout": subprocess.PIPE, **given}

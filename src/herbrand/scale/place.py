@@ -17,10 +17,8 @@ from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.relational_databases import Database, DuckDB
 from herbrand.contraction.relational_spark import Spark
 from herbrand.errors import BudgetError, FactsError, UnsupportedError
+from herbrand.scale.database_memory import LEAST_MEMORY, SHARE_FOR_DATABASE, is_enough
 
-SHARE_FOR_DATABASE = 0.8
-"""Of the memory allowed; the rest is this process's own."""
-LEAST_MEMORY = 64 << 20
 DEFAULT_FOLDER = "herbrand.spark"
 SPARK_MASTER = re.compile(
     r"(?P<master>spark://[^/]+|local-cluster\[[^\]]*\]|local\[[^\]]*\])(/(?P<folder>.+))?$"
@@ -57,11 +55,6 @@ def place_of(text: str) -> Place:
 def opened(place: Place, memory: int | None = None) -> Database:
     """The database at a place; ``memory`` in bytes bounds it and this process together."""
     return _OPENERS[place.kind](place, memory)
-
-
-def is_enough(memory: int) -> bool:
-    """Whether a database can be opened within so many bytes."""
-    return memory * SHARE_FOR_DATABASE >= LEAST_MEMORY
 
 
 def folder_of(place: Place) -> Path:

@@ -14,8 +14,9 @@ from herbrand.answers.marginals import Marginals
 from herbrand.contraction.memory import budget, readable
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.learning.learned import Learning
+from herbrand.scale.database_memory import is_enough
 from herbrand.scale.inference import ENGINES, StoredModel
-from herbrand.scale.place import Place, is_enough
+from herbrand.scale.place import Place
 from herbrand.scale.too_large import TooLarge
 from herbrand.scratch_folders import ScratchFolder
 

@@ -13,9 +13,10 @@ from herbrand.engines.engine import Support
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import HerbrandError
 from herbrand.program.program import Program
+from herbrand.scale.database_memory import is_enough
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import ENGINES, StoredModel
-from herbrand.scale.place import is_enough, opened
+from herbrand.scale.place import opened
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
 from herbrand.scale.too_large import TooLarge
 

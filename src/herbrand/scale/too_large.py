@@ -18,7 +18,7 @@ from herbrand.facts.sources.duckdb_tables import DuckDBFile
 from herbrand.facts.sources.parquet import ParquetFile
 from herbrand.facts.sources.stored import literal
 from herbrand.facts.store import Store
-from herbrand.scale.place import is_enough
+from herbrand.scale.database_memory import is_enough
 
 BYTES_A_CELL = 45
 """Of memory, at the most, while facts are read and sorted; measured on 20 million cells of numbers."""
