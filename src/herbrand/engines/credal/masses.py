@@ -114,9 +114,9 @@ class Masses:
 
 
 def separate_masses(part: Part, atoms: Scope, event: np.ndarray, given: np.ndarray | None) -> Masses | None:
-    """The masses of a query; ``None`` where rows are not separate, or tables get too wide."""
+    """The masses of a query; ``None`` where rows are not separate, there are none, or tables get too wide."""
     tables = separate_tables(part)
-    return None if tables is None else masses_of(tables, atoms, event, given)
+    return None if not tables else masses_of(tables, atoms, event, given)
 
 
 def masses_of(
