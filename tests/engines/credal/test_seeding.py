@@ -19,8 +19,8 @@ from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.markov import Graph, cyclic_atoms
 from herbrand.engines.credal.network import Facts, Group, Network
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
-from herbrand.engines.credal.seeding import SLACK, Seeds
-from herbrand.engines.credal.solve import Optimum
+from herbrand.engines.credal.seeding import Seeds
+from herbrand.engines.credal.solve import TOLERANCE, Optimum
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
 from tests.engines.credal.ariel.networks import bayesian
@@ -47,8 +47,35 @@ def test_a_search_without_time_is_as_good_as_the_messages() -> None:
     model = hb.Model(read_theory_text(credal_networks.dag(15, 0), "lcn"))
     messages = model.bound(engine="ariel")
     hurried = model.bound(engine="exact", time_limit=1.0)
-    assert (hurried.lower >= messages.lower - 2 * SLACK).all()
-    assert (hurried.upper <= messages.upper + 2 * SLACK).all()
+    assert (hurried.lower >= messages.lower * (1 - TOLERANCE)).all()
+    assert (hurried.upper <= messages.upper * (1 + TOLERANCE)).all()
+
+
+def test_seeds_of_rare_atoms_are_as_tight_as_messages() -> None:
+    text = "P(a) in [1e-12, 2e-12]\nP(b | a) = 0.5\nP(b | not a) = 0"
+    lowering = Lowering.over(hb.Model(hb.parse(text)).program)
+    seeds = Seeds(lowering.network())
+    assert seeds.interval(0) == pytest.approx((1e-12, 2e-12), rel=1e-9)
+    assert seeds.interval(1) == pytest.approx((5e-13, 1e-12), rel=1e-9)
+
+
+def test_ends_of_rows_that_are_not_proved_at_once_are_not_wider_than_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is stopped is intersected with what messages prove, after a search over vertices too."""
+    text = "P(y) in [0.1, 0.2]\n" + "".join(
+        f"P(f{i} | y) in [0.{i + 2}, 0.{i + 3}]\nP(f{i} | not y) in [0.1, 0.{i + 2}]\n" for i in range(4)
+    )
+    model = hb.Model(hb.parse(text))
+    query = "P(y | f0 and not f1 and f2 and not f3)"
+    (messages,) = model.bound(query, engine="ariel").rows()
+    stopped = Optimum(0.0, None, 0, proved=False), Optimum(1.0, None, 0, proved=False)
+    monkeypatch.setattr("herbrand.engines.credal.exact.ends_of", lambda *_, **__: Ends(*stopped))
+    found = model.bound(query, engine="exact")
+    (row,) = found.rows()
+    assert (row.lower, row.upper) == (messages.lower, messages.upper) and 0 < row.lower < row.upper < 1
+    assert row.certified and row.gap == pytest.approx(row.upper - row.lower)
+    assert found.guarantee == "bound" and not found.status.converged
 
 
 def test_contradictions_leave_no_seeds() -> None:

@@ -197,25 +197,21 @@ class Exact:
         part, local = asked.part_of(query)
         with _told_why(asked, query, part, clock):
             size = size_of(part, local)
-            soon = replace(clock, most=min(clock.most, AT_FIRST))
-            if separate_masses(part, local.atoms, local.event, local.given) is not None:
-                if not size.fits(self.memory):
-                    return ends_of(part, local, clock, ends_left)
-                ends = ends_of(part, local, soon, ends_left)
-                if ends.proved:
-                    return ends
-                program = ends_of(part, local, clock, ends_left, at_vertices=False)
-                return program.within(ends.lower.bound, ends.upper.bound)
-            size.check(self.memory, query.text)
-            if not size.products:
-                return ends_of(part, local, clock, ends_left)
+            rows = separate_masses(part, local.atoms, local.event, local.given) is not None
+            if not rows:
+                size.check(self.memory, query.text)
+            again = (size.products > 0 or rows) and size.fits(self.memory)
+            soon = replace(clock, most=min(clock.most, AT_FIRST)) if again else clock
             ends = ends_of(part, local, soon, ends_left)
             if ends.proved:
                 return ends
             atom = asked.atom_of(query)
             near = seeds.interval_of(query) if atom is None else seeds.interval(atom)
-            confined = ends_of(seeds.added_to(part), replace(local, within=near), clock, ends_left)
-            return confined.within(*near).within(ends.lower.bound, ends.upper.bound)
+            if again:
+                said = seeds.added_to(part), replace(local, within=near)
+                confined = ends_of(*said, clock, ends_left, at_vertices=False)
+                ends = confined.within(ends.lower.bound, ends.upper.bound)
+            return ends.within(*near)
 
     def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""

@@ -65,20 +65,19 @@ def _explanation(
             progress(f"{text}: statement {number + 1} of {len(said)}", share)
         effect = _effect(part, query, sentence, least, replace(clock, watch=None))
         moved = end.bound - effect.without
-        if abs(moved) > clock.tolerance:
+        if abs(moved) > clock.tolerance * (abs(end.bound) + abs(effect.without)):
             reasons.append(_reason(network, sentence, moved, end.bound - effect.relaxed))
     held = sum(reason.contribution for reason in reasons)
     note = (
         "A contribution is how far this end would move if the statement were left out. Statements act "
         "together, so contributions need not add up."
     )
-    exact = end.gap <= clock.tolerance
     return Explanation(
         f"P({text})",
         "lower probability" if least else "upper probability",
         end.bound,
         "exact",
-        Guarantee.EXACT if exact else Guarantee.BOUND,
+        Guarantee.EXACT if end.proved else Guarantee.BOUND,
         tuple(reasons),
         base,
         end.bound - base - held,

@@ -1,7 +1,7 @@
 """Intervals of single atoms, found by sound messages, for a global search to start from.
 
-They follow from what a network says, so they change no optimum; but a search whose atoms are confined from
-the start needs a fraction of its nodes.
+They follow from what a network says, and are rounded outward, so they change no optimum; but a search whose
+atoms are confined from the start needs a fraction of its nodes.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -26,8 +26,6 @@ from herbrand.engines.credal.sentence import Sentence
 
 MOST_SENTENCES = 20_000
 """Messages over more than this would cost more than the searches of a few small parts."""
-SLACK = 1e-7
-"""How much wider an interval is made: twice what rounding may have moved its ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +52,13 @@ class Seeds:
         if self._intervals is None:
             return 0.0, 1.0
         lower, upper = self._intervals
-        return max(0.0, float(lower[atom]) - SLACK), min(1.0, float(upper[atom]) + SLACK)
+        return float(lower[atom]), float(upper[atom])
 
     def interval_of(self, query: Query) -> tuple[float, float]:
         """Between these lies what is asked for, the facts given."""
         if self._intervals is None:
             return 0.0, 1.0
-        lower, upper = self._run.outer_interval(query, *self._intervals)
-        return max(0.0, lower - SLACK), min(1.0, upper + SLACK)
+        return self._run.outer_interval(query, *self._intervals)
 
     def added_to(self, part: Part) -> Part:
         """The part with what is known of its atoms said."""
