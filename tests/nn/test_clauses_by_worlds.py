@@ -33,6 +33,7 @@ STATED = [
     "0.6: r(x, _) and q",
     "0.6: p(x) and x = x",
     '0.6: x = "A" and q and p(x)',
+    "0.6: (exists z: r(x, z) and p(z)) and ((exists y: r(x, y) and p(y)) and q)",
 ]
 
 

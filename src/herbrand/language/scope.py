@@ -37,11 +37,13 @@ from herbrand.language.syntax import (
 class Renaming:
     """Renames within one statement: free variables keep their names, all others get new ones.
 
-    ``quantified``: those that a quantifier binds, too; otherwise only ``_``.
+    ``quantified``: those that a quantifier binds, too; otherwise only ``_``. ``numbered``: new names are numbers
+    alone, so that formulas that differ only in the names of bound variables become equal.
     """
 
-    def __init__(self, quantified: bool = True) -> None:
+    def __init__(self, quantified: bool = True, numbered: bool = False) -> None:
         self._quantified = quantified
+        self._numbered = numbered
         self._made = 0
 
     def formula(self, formula: Formula, names: Mapping[str, str] | None = None) -> Formula:
@@ -87,7 +89,7 @@ class Renaming:
 
     def _new(self, name: str) -> str:
         self._made += 1
-        return f"{name}`{self._made}"
+        return f"`{self._made}" if self._numbered else f"{name}`{self._made}"
 
 
 def anonymous_named(formula: Formula) -> Formula:

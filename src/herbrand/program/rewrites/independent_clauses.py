@@ -10,15 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from herbrand.errors import UnsupportedError
+from herbrand.language.scope import Renaming
 from herbrand.language.syntax import (
     And,
     Comparison,
+    Exists,
+    Forall,
     Formula,
     Not,
     Or,
     Theory,
     Truth,
     Xor,
+    children,
+    with_children,
 )
 from herbrand.program.lower import lower
 from herbrand.program.normal_form import plain, simplified
@@ -41,7 +46,7 @@ def with_independent_clauses(program: Program) -> Program:
 def clauses(formula: Formula) -> Iterator[Formula]:
     """The clauses of a formula, each once; those that always hold are left out."""
     try:
-        found = _clauses(simplified(plain(formula)), True)
+        found = _clauses(_with_equal_leaves(simplified(plain(formula)), {}), True)
     except OverflowError:
         raise UnsupportedError(
             f"the formula has more than {MOST_CLAUSES:,} clauses", span=formula.span
@@ -51,6 +56,13 @@ def clauses(formula: Formula) -> Iterator[Formula]:
         parts = tuple(leaf if holds else Not(leaf) for leaf, holds in literals)
         if parts:
             yield parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _with_equal_leaves(formula: Formula, first: dict[Formula, Formula]) -> Formula:
+    """The formula with one value for quantified leaves that differ only in the names they bind."""
+    if isinstance(formula, Exists | Forall):
+        return first.setdefault(Renaming(numbered=True).formula(formula), formula)
+    return with_children(formula, [_with_equal_leaves(part, first) for part in children(formula)])
 
 
 def _clauses(formula: Formula, wanted: bool) -> list[Clause]:
