@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -225,3 +226,15 @@ def test_folders_of_the_living_are_left_alone(tmp_path: Path, monkeypatch: pytes
             assert ours != other and Path(ours, ALIVE).exists()
         assert Path(ours).exists() and time.monotonic() >= began
     assert [path.name for path in tmp_path.iterdir()] == [f"{PREFIX}of somebody else"]
+
+
+def test_a_full_disk_met_by_a_library_is_a_plain_error(
+    herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/cache")
+
+    monkeypatch.setattr("herbrand.cli.app._asked", full)
+    outcome = herbrand("infer", "theory.hb")
+    assert outcome.status == 1
+    assert outcome.err.startswith("nothing can be written to /tmp/cache: No space left on device")

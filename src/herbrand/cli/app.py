@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import importlib
 import io
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import FrameType
 from typing import IO, Any, NoReturn
@@ -205,6 +207,10 @@ def _main() -> None:
         _fault(error)
 
 
+NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+"""A library's own temporary files can meet these as well as ours."""
+
+
 def _fault(error: Exception) -> NoReturn:
     if os.environ.get("HERBRAND_DEBUG"):
         raise error
@@ -215,6 +221,12 @@ def _fault(error: Exception) -> NoReturn:
             "the machine gave no more memory; no output file was changed\n"
             "  ask for less, such as --top or one --query, or give --memory what there is:"
             " what needs more is then refused before it begins"
+        )
+    if isinstance(error, OSError) and error.errno in NO_PLACE:
+        place = error.filename or tempfile.gettempdir()
+        _told(
+            f"nothing can be written to {place}: {error.strerror}\n"
+            "  free space there, or name another folder for temporary files: TMPDIR=FOLDER herbrand ..."
         )
     _told(
         f"internal error: {type(error).__name__}: {error}\n"

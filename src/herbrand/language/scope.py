@@ -37,8 +37,8 @@ from herbrand.language.syntax import (
 class Renaming:
     """Renames within one statement: free variables keep their names, all others get new ones.
 
-    ``quantified``: those that a quantifier binds, too; otherwise only ``_``. ``numbered``: new names are numbers
-    alone, so that formulas that differ only in the names of bound variables become equal.
+    ``quantified``: those that a quantifier binds, too; otherwise only ``_``. ``numbered``: new names are
+    numbers alone, so that formulas that differ only in the names of bound variables become equal.
     """
 
     def __init__(self, quantified: bool = True, numbered: bool = False) -> None:
