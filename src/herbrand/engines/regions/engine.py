@@ -278,11 +278,12 @@ class Regions:
             return NOT_COMPARED + "there is one start (--starts)"
         if state.loopy is None:
             return NOT_COMPARED + "bp cannot run or has not come to rest"
-        if len(state.parts) > 1:
+        (part, *others), (runs, *_) = state.parts, state.runs
+        if others:
             return NOT_COMPARED + f"the worlds fall into {len(state.parts)} parts with regions of their own"
-        if state.parts[0].propagation.counts.layout is None:
+        if part.propagation.counts.layout is None:
             return NOT_COMPARED + "regions of some constants at a time give no lower bound"
-        if self._best(state.runs[0]).bound == -math.inf == state.loopy.bound(state.parts[0]):
+        if self._best(runs).bound == -math.inf == state.loopy.bound(part):
             return NOT_COMPARED + "with these hard statements neither gives a lower bound"
         return ""
 
