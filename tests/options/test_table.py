@@ -303,7 +303,7 @@ def test_what_is_written_out_is_an_option_too() -> None:
     python_only = {"self", "model", "goal", "note", "progress", "watch", "bindings", "options", "engines"}
     for command, (method, _) in METHODS_OF.items():
         assert set(inspect.signature(method).parameters) <= python_only | set(options_of(command))
-    induce = set(inspect.signature(hb.induce).parameters) - {"theory", "watch"}
+    induce = set(inspect.signature(hb.induce).parameters) - {"theory", "watch", "note"}
     assert induce <= set(options_of("induce"))
 
 

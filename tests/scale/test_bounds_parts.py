@@ -289,7 +289,8 @@ def test_sentences_are_rows_and_those_about_one_atom_intervals() -> None:
             ([0, 1], 2, 0.0, 0.9, 4),
         ]
         single = database.rows(made.all_of("single", "atom, lower, upper"))
-        assert [(atom, round(low, 9), high) for atom, low, high in single] == [(0, 0.3, 0.5)]
+        assert [(atom, round(low, 9), round(high, 9)) for atom, low, high in single] == [(0, 0.3, 0.5)]
+        assert all(low <= 0.3 and high >= 0.5 for _, low, high in single), "rounded outward"
         assert database.rows(made.all_of("link", "source, target")) == [(0, 1)]
         # one pattern for a row and another for its negation; equal ones share a number
         assert len(made.patterns) == 5 and made.count == 5

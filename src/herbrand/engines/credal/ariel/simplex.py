@@ -14,7 +14,7 @@ method works with forms that are a little weaker, and what its prices prove is a
 >>> bound, optimal = least(np.array([0.0, 1.0, 2.0]), forms, 1, np.ones(3), 1.0, room)
 >>> round(bound, 6), optimal
 (0.5, True)
->>> room.point[:3].tolist()
+>>> room.point[:3].round(6).tolist()
 [0.5, 0.5, 0.0]
 """
 
