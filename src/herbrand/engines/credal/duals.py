@@ -24,8 +24,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
 from herbrand.engines.credal.linear_program import LinearProgram, power
-from herbrand.engines.credal.ranges import UNIT
 from herbrand.engines.credal.rational import proved_exactly
+from herbrand.engines.credal.rounding import UNIT
 
 EXACTNESS = 1e-10
 """HiGHS's tolerances, in units of the ranges."""

@@ -36,7 +36,13 @@ from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, Query, refused
+from herbrand.engines.credal.question import (
+    BoundQuestion,
+    ImpossibleGivenError,
+    Query,
+    each_answered,
+    refused,
+)
 from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
@@ -126,18 +132,13 @@ class Exact:
         queries = list(asked.queries())
         clock = self._clock(began)
         seeds = self._seeds(network)
-        found: list[Ends | None] = []
-        refusals: list[ImpossibleGivenError] = []
-        for number, query in enumerate(queries):
+
+        def answer(number: int, query: Query) -> Ends:
             told = _told(progress, query.text, number, len(queries))
             ends_left = 2 * (len(queries) - number)
-            try:
-                found.append(self._ends(asked, seeds, query, replace(clock, watch=told), ends_left))
-            except ImpossibleGivenError as refusal:
-                found.append(None)
-                refusals.append(refusal)
-        if len(refusals) == len(queries) and refusals:
-            raise refusals[0]
+            return self._ends(asked, seeds, query, replace(clock, watch=told), ends_left)
+
+        found, refusals = each_answered(queries, answer)
         self._search_on(asked, queries, found, clock)
         if not question.everything:
             self._check_others(asked, queries, clock)

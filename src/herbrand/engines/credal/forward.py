@@ -24,8 +24,7 @@ import numpy as np
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.markov import components
 from herbrand.engines.credal.network import Group, Network
-from herbrand.engines.credal.ranges import UNIT
-from herbrand.engines.credal.rounding import complement
+from herbrand.engines.credal.rounding import UNIT, complement
 from herbrand.engines.credal.shape import literals_of
 from herbrand.engines.credal.solve import Optimum
 

@@ -13,8 +13,9 @@ Query(text='s("a") | not s("a")', event=GroundFormula(shape=0, atoms=(0,)), give
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from herbrand.answers.status import Status
 from herbrand.engines.credal.lowering import Lowering
@@ -26,6 +27,8 @@ from herbrand.language.syntax import And, Atom, Formula, Variable
 from herbrand.program.instances import instances
 from herbrand.program.program import Program
 from herbrand.program.question import check_formula
+
+Answer = TypeVar("Answer")
 
 
 class ImpossibleGivenError(ContradictionError):
@@ -62,6 +65,26 @@ def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGive
         f"the upper probability of {what} in P({query.text}) is 0, so it cannot be given",
         hint="look at it as a query of its own",
     )
+
+
+def each_answered(
+    queries: Sequence[Query], answer: Callable[[int, Query], Answer]
+) -> tuple[list[Answer | None], list[ImpossibleGivenError]]:
+    """The answer to each query, ``None`` where what is given is impossible; and these refusals.
+
+    Raises the first of them where every query is refused.
+    """
+    found: list[Answer | None] = []
+    refusals: list[ImpossibleGivenError] = []
+    for number, query in enumerate(queries):
+        try:
+            found.append(answer(number, query))
+        except ImpossibleGivenError as refusal:
+            found.append(None)
+            refusals.append(refusal)
+    if refusals and len(refusals) == len(queries):
+        raise refusals[0]
+    return found, refusals
 
 
 def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:

@@ -11,9 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.rounding import UNIT, product
 
-UNIT = 2.0**-53
-"""The largest relative error of one rounding."""
 ROUNDS = 30
 MOVED = 1e-3
 """A round that shrinks no range by this share is the last one."""
@@ -76,8 +75,8 @@ def _tighten_products(products: np.ndarray, lower: np.ndarray, upper: np.ndarray
     if not len(products):
         return
     result, left, right = products.T
-    np.minimum.at(upper, result, _up(upper[left] * upper[right]))
-    np.maximum.at(lower, result, _down(lower[left] * lower[right]))
+    np.minimum.at(upper, result, product(upper[left], upper[right], np.inf))
+    np.maximum.at(lower, result, product(lower[left], lower[right], 0.0))
     for one, other in ((left, right), (right, left)):
         above = lower[other] > 0
         np.minimum.at(upper, one[above], _up(upper[result[above]] / lower[other[above]]))

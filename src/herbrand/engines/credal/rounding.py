@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Number = np.ndarray | np.floating
+UNIT = 2.0**-53
+"""What one rounding moves a number by at most, as a share of it."""
 
 
 class Enclosure(NamedTuple):
@@ -32,7 +34,7 @@ class Enclosure(NamedTuple):
         return Enclosure(np.asarray(exact, float), np.asarray(exact, float))
 
     def times(self, other: Enclosure) -> Enclosure:
-        return Enclosure(_product(self.low, other.low, 0.0), _product(self.high, other.high, np.inf))
+        return Enclosure(product(self.low, other.low, 0.0), product(self.high, other.high, np.inf))
 
     def plus(self, other: Enclosure) -> Enclosure:
         return Enclosure(sum_below(self.low, other.low), sum_above(self.high, other.high))
@@ -89,7 +91,7 @@ def share_above(part: float, rest: float) -> float:
     return min(1.0, float(np.nextafter(part / whole, 2.0))) if rest > 0 else 1.0
 
 
-def _product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:
+def product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:
     """The product rounded towards 0 or infinity; products with 0 and 1 are exact."""
     found = left * right
     exact = (left == 0) | (right == 0) | (left == 1) | (right == 1)

@@ -39,7 +39,13 @@ from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, Query, cannot_be_given
+from herbrand.engines.credal.question import (
+    BoundQuestion,
+    Query,
+    cannot_be_given,
+    each_answered,
+    refused,
+)
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Support
 from herbrand.engines.loop import Limits, settle
@@ -87,15 +93,16 @@ class Ariel:
         began = time.perf_counter()
         run = self._started(network, began)
         lower, upper, status = run.settled(progress)
+        confined = lower, upper
         if question.everything and not len(network.facts):
             texts: Sequence[str] = network.atoms.texts()
         else:
             queries = list(_queries(network, question))
             texts = [query.text for query in queries]
-            lower, upper, refusals = _answered(run, queries, lower, upper)
-            if refusals:
-                advice = "; ".join([*([status.advice] if status.advice else []), *refusals])
-                status = replace(status, converged=False, advice=advice)
+            found, refusals = each_answered(queries, lambda _, query: run.interval(query, *confined))
+            ends = np.array([(np.nan, np.nan) if one is None else one for one in found]).reshape(-1, 2)
+            lower, upper = ends.T
+            status = refused(status, refusals)
         status = replace(status, seconds=time.perf_counter() - began)
         certified = np.full(len(texts), self.sound) & ~np.isnan(lower)
         return Bounds(self.name, self._guarantee, status, texts, lower, upper, certified)
@@ -249,27 +256,6 @@ class Run:
         except FoundContradictionError:
             return True
         return False
-
-
-def _answered(
-    run: Run, queries: Sequence[Query], lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """The interval of each query, NaN where what is given is impossible, and what is said of these.
-
-    Raises where that is so of all of them.
-    """
-    found: list[Interval] = []
-    refusals: list[ImpossibleGivenError] = []
-    for query in queries:
-        try:
-            found.append(run.interval(query, lower, upper))
-        except ImpossibleGivenError as refusal:
-            found.append((np.nan, np.nan))
-            refusals.append(refusal)
-    if refusals and len(refusals) == len(queries):
-        raise refusals[0]
-    ends = np.array(found).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1], [refusal.mistakes[0].message for refusal in refusals]
 
 
 def _queries(network: Network, question: BoundQuestion) -> Iterator[Query]:

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-UNIT = 2.0**-53
-"""What one rounding moves a number by, as a share of it."""
+from herbrand.engines.credal.rounding import UNIT
+
 LOGARITHM = 32 * UNIT
 """A logarithm, and a sum of two, is right up to this share of the numbers in it (library functions: 4)."""
 
