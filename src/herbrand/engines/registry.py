@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from herbrand.engines.described import options_in, without
 from herbrand.engines.engine import Engine, Settings
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.language.collection import collector_paused
 from herbrand.options.table import options_of, unused, uses
 
 Given = TypeVar("Given")
@@ -145,5 +146,12 @@ def _named(table: Mapping[str, str | type], name: str, command: str, offered: It
     found = table[name]
     if isinstance(found, type):
         return found
-    module, _, member = found.partition(":")
-    return getattr(importlib.import_module(module), member)
+    return imported(found)
+
+
+def imported(named: str) -> Any:
+    """The member of a module, written ``module:member``."""
+    module, _, member = named.partition(":")
+    # What is imported stays: looking for garbage in it takes a sixth of torch's import.
+    with collector_paused():
+        return getattr(importlib.import_module(module), member)

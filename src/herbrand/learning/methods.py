@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from herbrand.engines.described import options_in
+from herbrand.engines.registry import imported
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
@@ -32,8 +32,7 @@ METHODS = {
 def method_named(name: str) -> Method:
     """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
     _refuse_no_method(name)
-    module, _, member = METHODS[name].partition(":")
-    return getattr(importlib.import_module(module), member)
+    return imported(METHODS[name])
 
 
 def learned(
