@@ -16,6 +16,8 @@ FLOORS = [
     "scratch_folders",
     "whole_files row_keys",
     "options",
+    "memory",
+    "budget",
     "language contraction tensor_files",
     "facts",
     "program",

@@ -155,6 +155,10 @@ class BudgetError(HerbrandError):
     """Work that would exceed the memory or the cost allowed; told before it begins."""
 
 
+class OutOfTimeError(BudgetError):
+    """Work that was not done when its time ended, and has nothing to show for it."""
+
+
 class UnsupportedError(HerbrandError):
     """A statement or an option that the chosen command or engine cannot serve."""
 

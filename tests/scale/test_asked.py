@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.contraction import memory
+from herbrand import memory
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.scale import reading
 

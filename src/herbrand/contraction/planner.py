@@ -25,10 +25,10 @@ from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense_plan import dense_route
 from herbrand.contraction.distinct import expand
 from herbrand.contraction.expression import Contraction
-from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.sparse_plan import backgrounds_apart, sparse_route
 from herbrand.contraction.steps import Route, Statistics, Step, entries
 from herbrand.errors import BudgetError
+from herbrand.memory import allowed_bytes, readable
 
 MOST_STEPS_SHOWN = 12
 SHOWN_WIDTH = 56
@@ -151,7 +151,7 @@ def plan(
     statistics = tuple(operands) if operands is not None else (Statistics(),) * len(contraction.operands)
     if len(statistics) != len(contraction.operands):
         raise ValueError(f"{len(contraction.operands)} operands, but statistics for {len(statistics)}")
-    found = _planned(contraction, statistics, budget(memory), gradient, executor)
+    found = _planned(contraction, statistics, allowed_bytes(memory), gradient, executor)
     if found.bytes > found.budget:
         raise _refusal(found)
     return found

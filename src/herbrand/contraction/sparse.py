@@ -31,12 +31,12 @@ from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense import arranged, spread, zero_diagonal
 from herbrand.contraction.expression import Axes, Pair
 from herbrand.contraction.joins import Integers, Rows
-from herbrand.contraction.memory import readable
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.products import row_sums, triangle_at_mask
 from herbrand.contraction.relation import Dense, Relation, Sparse, Support, has_background
 from herbrand.contraction.steps import Route, Step
 from herbrand.errors import BudgetError
+from herbrand.memory import readable
 
 
 def run_sparse(plan: Plan, relations: Sequence[Relation]) -> Relation:

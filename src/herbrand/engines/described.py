@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from herbrand.contraction.memory import bytes_of
+from herbrand.memory import bytes_of
 from herbrand.options.table import check, options_of, refuse_unknown
 
 Described = TypeVar("Described")

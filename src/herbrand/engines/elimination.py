@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
-from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.ground_network import Network, Scope, links
 from herbrand.engines.width import least_width, least_width_of
 from herbrand.errors import BudgetError
+from herbrand.memory import ANY_MACHINE
 from herbrand.program.ground import Ground
 
 FLOAT = torch.float64

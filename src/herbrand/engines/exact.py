@@ -18,7 +18,6 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.asked import Asked, forced
 from herbrand.engines.attribution import attributed
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
@@ -31,6 +30,7 @@ from herbrand.engines.refuted import no_weight
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.ground import Ground, ground, ground_template
 from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
@@ -86,7 +86,7 @@ class Exact:
         return Support(True, "", elimination.operations, elimination.bytes, state, Guarantee.EXACT)
 
     def start(self, program: Program, question: Question) -> State:
-        grounded = ground(program, budget(self.memory), MOST_GROUNDINGS)
+        grounded = ground(program, allowed_bytes(self.memory), MOST_GROUNDINGS)
         refuse_hopeless(grounded)
         algebra = "maximum" if question.most_probable else "log"
         return State(grounded, question, planned(network_of(grounded), algebra))
@@ -147,7 +147,7 @@ class Exact:
 
     def refuse_too_much(self, elimination: Elimination) -> None:
         """Raise before anything is allocated where the plan is above the limits."""
-        allowed = budget(self.memory)
+        allowed = allowed_bytes(self.memory)
         atoms = f"with {elimination.network.atom_count:,} latent atoms"
         if elimination.bytes > allowed:
             raise BudgetError(
@@ -170,7 +170,7 @@ class Exact:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
         if state.question.most_probable:
             look_up = by_number(state.ground, found.shares)
-            probability = ChosenWorld(state.ground.evidence, look_up, budget(self.memory)).holds
+            probability = ChosenWorld(state.ground.evidence, look_up, allowed_bytes(self.memory)).holds
         else:
             parts = _Parts(state.network, state.elimination.labels)
             probability = partial(self._probability, state, found, parts)
@@ -184,7 +184,9 @@ class Exact:
         """The share of the partition that worlds with the formula have."""
         extra = Network(list(state.network.sizes), state.network.atom_count)
         for template in forbidding(state.ground.program, formula):
-            rows = ground_template(template, state.ground.evidence, state.ground.atoms, budget(self.memory))
+            rows = ground_template(
+                template, state.ground.evidence, state.ground.atoms, allowed_bytes(self.memory)
+            )
             add_template(extra, rows, ())
         if extra.constant == -math.inf:
             return 0.0

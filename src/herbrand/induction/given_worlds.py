@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from herbrand.contraction.memory import budget
 from herbrand.errors import ContradictionError, FactsError, Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
@@ -23,6 +22,7 @@ from herbrand.induction.machine import WIDEST
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory, Value
+from herbrand.memory import allowed_bytes
 from herbrand.program.derive import derived
 
 Object = tuple[str | None, bool, Value]
@@ -119,7 +119,7 @@ def _loaded(
         theory.facts, signature, sources, rule_heads=heads, closed=closed, header=header
     )
     rules = [rule for rule in theory.rules if rule.head.predicate != target]
-    return known, derived(rules, known, facts, budget()) if rules else facts
+    return known, derived(rules, known, facts, allowed_bytes()) if rules else facts
 
 
 def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -> GivenWorld:

@@ -17,9 +17,9 @@ from typing import cast
 import torch
 from torch import nn
 
-from herbrand.contraction.memory import budget, readable
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.induction.layer import Group, LogicLayer
+from herbrand.memory import allowed_bytes, readable
 
 WIDEST = 4
 """The largest breadth: quaternary predicates."""
@@ -143,7 +143,7 @@ class LogicMachine(nn.Module):
         return groups, worlds, objects
 
     def _refuse_too_large(self, worlds: int, objects: int) -> None:
-        needed, allowed = self.estimated_bytes(worlds, objects, torch.is_grad_enabled()), budget()
+        needed, allowed = self.estimated_bytes(worlds, objects, torch.is_grad_enabled()), allowed_bytes()
         if needed > allowed:
             raise BudgetError(
                 f"{worlds} worlds of {objects:,} objects need {readable(needed)}, "

@@ -22,13 +22,13 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.contraction.memory import budget
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
+from herbrand.memory import allowed_bytes
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, codes_of
 from herbrand.program.lower import lower
@@ -111,7 +111,7 @@ def told_facts(theory: Theory, world: World, aim: Aim, memory: int | None = None
     told = {name: _told(signature, facts, name, aim.latent) for name in facts.tables}
     facts = Facts(facts.domains, told)
     _refuse_valueless(signature, facts)
-    return derived(theory.rules, signature, facts, budget(memory)) if theory.rules else facts
+    return derived(theory.rules, signature, facts, allowed_bytes(memory)) if theory.rules else facts
 
 
 def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] = ()) -> tuple[str, ...]:

@@ -17,13 +17,13 @@ import torch
 
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
-from herbrand.contraction.memory import readable
 from herbrand.contraction.relation import Dense, Relation, Sparse
 from herbrand.errors import BudgetError
 from herbrand.learning.example import Example
 from herbrand.learning.indicators import Indicators
 from herbrand.learning.quantified import quantified_flips
 from herbrand.learning.ties import Ties
+from herbrand.memory import readable
 from herbrand.program.bindings import Bindings
 from herbrand.program.program import Program
 from herbrand.program.template import Conjunction, Literal, Template

@@ -25,7 +25,6 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import Patience, Penalty, Slope, climb
@@ -39,6 +38,7 @@ from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.learning.ties import Ties, ties
 from herbrand.learning.writing import weight_statements, with_weights
+from herbrand.memory import allowed_bytes
 from herbrand.program.evidence import LATENT
 
 DEFAULT_L2 = 0.1
@@ -126,7 +126,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     examples = [example(theory, world, aim, settings.memory) for world in worlds]
     for one in examples:
         refuse_latent(one, "pseudo-likelihood")
-    return at_the_top(theory, pseudo_likelihood(examples, budget(settings.memory)), settings, began)
+    return at_the_top(theory, pseudo_likelihood(examples, allowed_bytes(settings.memory)), settings, began)
 
 
 def at_the_top(

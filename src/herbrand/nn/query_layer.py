@@ -36,7 +36,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from herbrand.contraction.memory import budget, bytes_of, readable
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal
 from herbrand.engines.proof.query import Proof
@@ -51,6 +50,7 @@ from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
+from herbrand.memory import allowed_bytes, bytes_of, readable
 from herbrand.nn.rule_weights import RuleWeights
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class QueryLayer(nn.Module):
         types = self._read.shape.clause.types
         sizes = [self.proof.program.sizes[types[name]] for name in self.asked]
         needed = math.prod([len(inputs), *sizes]) * FLOAT
-        if needed > budget(self.memory):
+        if needed > allowed_bytes(self.memory):
             raise BudgetError(
                 f"an answer for each of {len(inputs):,} questions and {math.prod(sizes):,} constants takes "
                 f"{readable(needed)}",
@@ -182,7 +182,7 @@ class QueryLayer(nn.Module):
             facts,
             self.weights.rules(),
             depth=self.depth,
-            memory=budget(self.memory),
+            memory=allowed_bytes(self.memory),
         )
 
     def _scored(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -270,7 +270,7 @@ def _with_pairs(facts: Facts, shapes: Mapping[str, tuple[int, ...]], memory: int
     for name, shape in shapes.items():
         if len(tables[name].true):
             continue
-        if math.prod(shape) * FLOAT * (len(shape) + 1) > budget(memory):
+        if math.prod(shape) * FLOAT * (len(shape) + 1) > allowed_bytes(memory):
             raise BudgetError(
                 f"{name} takes {math.prod(shape):,} scores, which is too many",
                 hint="state the facts that may have one, or allow more by memory",

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from herbrand.contraction.memory import readable
 from herbrand.errors import BudgetError, Span
+from herbrand.memory import readable
 from herbrand.program.evidence import LATENT, Evidence, codes_of
 from herbrand.program.template import TRUE, Argument, Conjunction, Literal, Pair
 

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.contraction.memory import readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Constant
+from herbrand.memory import readable
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.counting import assignments
 from herbrand.program.evidence import LATENT, Evidence

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from herbrand.contraction.memory import budget
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
@@ -38,6 +37,7 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
 )
+from herbrand.memory import allowed_bytes
 from herbrand.options.kinds import texts
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
@@ -192,7 +192,7 @@ class Knowledge:
 
     def _derived(self, signature: Signature, facts: Facts, resting: Mapping[str, str]) -> Facts:
         try:
-            return derived(self.rules, signature, facts, budget())
+            return derived(self.rules, signature, facts, allowed_bytes())
         except ContradictionError:
             # What has a proof with a weight may be false: that is evidence, and no contradiction.
             heads = {rule.head.predicate for rule in self.rules}

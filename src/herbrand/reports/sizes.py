@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
-from herbrand.contraction.memory import bytes_of, readable
 from herbrand.engines.choice import Choice, best, choices
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings, Support
@@ -18,6 +17,7 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Bound, BoundRows, Rule
+from herbrand.memory import bytes_of, readable
 from herbrand.model import Model
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from herbrand.contraction.expression import Contraction, Sizes
-from herbrand.contraction.memory import readable
 from herbrand.contraction.relational import planned, rendered
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.mean_field.listing import SHARE, SMALLEST
@@ -21,6 +20,7 @@ from herbrand.engines.mean_field.products import Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import BudgetError
+from herbrand.memory import readable
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.logistic import sigmoid_of
 from herbrand.scale.operands import REAL, Marginals, Sender

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.memory import readable
 from herbrand.contraction.relational import UNLIMITED
 from herbrand.contraction.relational_databases import Database, DuckDB
 from herbrand.engines.credal.asking import named_in
@@ -36,6 +35,7 @@ from herbrand.learning.example import Aim
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
+from herbrand.memory import readable
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.lower import lower
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.relational_databases import Database, DuckDB
 from herbrand.contraction.relational_spark import Spark
 from herbrand.errors import BudgetError, FactsError, UnsupportedError
+from herbrand.memory import allowed_bytes, readable
 from herbrand.scale.database_memory import LEAST_MEMORY, SHARE_FOR_DATABASE, is_enough
 
 DEFAULT_FOLDER = "herbrand.spark"
@@ -76,8 +76,8 @@ def _duckdb(place: Place, memory: int | None) -> Database:
             f"'{path}' is not a valid DuckDB database",
             hint="facts in other files are given by --facts; --on names a database, new or old",
         )
-    allowed = int(budget(memory) * SHARE_FOR_DATABASE)
-    if not is_enough(budget(memory)):
+    allowed = int(allowed_bytes(memory) * SHARE_FOR_DATABASE)
+    if not is_enough(allowed_bytes(memory)):
         raise BudgetError(
             f"a database needs at least {readable(LEAST_MEMORY)} of memory, and may use {readable(allowed)}",
             hint="allow more by --memory",

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.marginals import AtomTable
-from herbrand.contraction.memory import budget, readable
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.syntax import Value
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.question import AtomPattern, Question
 from herbrand.scale.beliefs import Layout
 from herbrand.scale.domain import canonical
@@ -67,7 +67,7 @@ def refuse_unanswerable(
     predicates = evidence.program.signature.predicates
     names = list(predicates) if question.everything else [p.predicate for p in question.atoms if p.latent]
     atoms = sum(evidence.known(name).latent_count() for name in names)
-    if atoms * BYTES_A_ROW > budget(memory):
+    if atoms * BYTES_A_ROW > allowed_bytes(memory):
         raise BudgetError(
             f"the answer would have {atoms:,} rows, about {readable(atoms * BYTES_A_ROW)} in memory",
             hint="ask for the most probable by --top K, or for some atoms by --query",
@@ -110,7 +110,7 @@ def _with_others(
     """All atoms with these arguments, those without a row included."""
     dialect, sizes = evidence.database.dialect, evidence.sizes(layout.predicate)
     wanted = math.prod(s for c, s in zip(layout.columns, sizes, strict=True) if c not in fixed)
-    if wanted * BYTES_A_ROW > budget(None):
+    if wanted * BYTES_A_ROW > allowed_bytes(None):
         raise BudgetError(
             f"{layout.predicate} has {wanted:,} such atoms", hint="ask for some of them by --query"
         )

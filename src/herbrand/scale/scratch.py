@@ -11,9 +11,9 @@ from typing import Any
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.memory import budget, readable
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.learning.learned import Learning
+from herbrand.memory import allowed_bytes, readable
 from herbrand.scale.database_memory import is_enough
 from herbrand.scale.inference import ENGINES, StoredModel
 from herbrand.scale.place import Place
@@ -98,7 +98,7 @@ def inferred_instead(
     """What ``infer`` answers where memory did not do; raises what was wrong there, if a database will not do
     either."""
     settings = asked[3]
-    if asked[2] not in ("auto", *ENGINES) or not is_enough(budget(settings.memory)):
+    if asked[2] not in ("auto", *ENGINES) or not is_enough(allowed_bytes(settings.memory)):
         raise error
 
     def bounded(place: Place) -> StoredModel:

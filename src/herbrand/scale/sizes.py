@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.engine import Support
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import HerbrandError
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.program import Program
 from herbrand.scale.database_memory import is_enough
 from herbrand.scale.evidence import StoredEvidence
@@ -44,7 +44,7 @@ def measured_instead(
 ) -> tuple[dict[str, Support], bool]:
     """Where no engine can run in memory: those that a database would run, the others as they are; and
     whether there are such."""
-    if any(support.possible for support in engines.values()) or not is_enough(budget(memory)):
+    if any(support.possible for support in engines.values()) or not is_enough(allowed_bytes(memory)):
         return engines, False
     try:
         there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory).engines

@@ -16,7 +16,6 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
@@ -31,6 +30,7 @@ from herbrand.engines.refuted import proved_contradiction
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_statement
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -94,7 +94,7 @@ class BeliefPropagation:
 
     def start(self, program: Program, question: Question) -> State:
         refuse_what_is_no_marginal(question, self.name)
-        memory = budget(self.memory)
+        memory = allowed_bytes(self.memory)
         found = compiled(program, memory, self.lift)
         if question.everything and found.atom_count * BYTES_AN_ATOM > memory:
             raise BudgetError(

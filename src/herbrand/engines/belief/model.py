@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.contraction.memory import readable
 from herbrand.engines.belief.class_graph import ClassGraph, class_graph, patterns
 from herbrand.engines.belief.constants import Classes, interchangeable
 from herbrand.engines.belief.graph import Array, FactorGraph
@@ -20,6 +19,7 @@ from herbrand.engines.belief.ground_graph import GroundGraph, ground_graph
 from herbrand.engines.belief.points import canonical
 from herbrand.engines.belief.refinement import WORTH_LIFTING, lifted
 from herbrand.errors import BudgetError
+from herbrand.memory import readable
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.ground import Ground, ground
 from herbrand.program.program import Program

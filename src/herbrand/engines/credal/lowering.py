@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.gathering import MOST_ATOMS_A_SENTENCE, Gathered, sentence_of, too_many_atoms
 from herbrand.engines.credal.network import Facts, Network
@@ -60,6 +59,7 @@ from herbrand.language.syntax import (
     leaf_terms,
     walk,
 )
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.program import Program
@@ -134,7 +134,7 @@ class Lowering:
 
     @staticmethod
     def over(program: Program, memory: int | None = None) -> Lowering:
-        return Lowering(program, _atoms(program, budget(memory)), memory)
+        return Lowering(program, _atoms(program, allowed_bytes(memory)), memory)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_evidence", Evidence(self.program))
@@ -293,7 +293,7 @@ class Lowering:
     ) -> tuple[Bindings, dict[str, str], list[str]]:
         """The choices of constants that what is observed leaves; types by variable; free variables."""
         conjunction, types = self.choices(event, given)
-        limit = Limit(budget(self.memory), span=span)
+        limit = Limit(allowed_bytes(self.memory), span=span)
         rows = enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit)
         return rows, types, [name for name, _ in conjunction.variables]
 
@@ -340,10 +340,10 @@ class Lowering:
         stated, bound = bound, self._expanded_bound(bound, types)
         leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
-        if needed > budget(self.memory):
+        if needed > allowed_bytes(self.memory):
             raise BudgetError(
                 f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each, about "
-                f"{readable(needed)}, and {readable(budget(self.memory))} are allowed",
+                f"{readable(needed)}, and {readable(allowed_bytes(self.memory))} are allowed",
                 span=bound.span,
                 hint="allow more by --memory, or state it of fewer constants",
             )
@@ -376,10 +376,10 @@ class Lowering:
 
     def _refuse_too_many_links(self, count: int, bound: Bound) -> None:
         needed = count * BYTES_A_LINK
-        if needed > budget(self.memory):
+        if needed > allowed_bytes(self.memory):
             raise BudgetError(
                 f"as written, the groundings of this statement link {count:,} pairs of atoms, about "
-                f"{readable(needed)}, and {readable(budget(self.memory))} are allowed",
+                f"{readable(needed)}, and {readable(allowed_bytes(self.memory))} are allowed",
                 span=bound.span,
                 hint="end the statement in 'independent', or allow more by --memory",
             )

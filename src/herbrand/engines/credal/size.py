@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.credal.clusters import clusters_of
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.part import Part
 from herbrand.errors import BudgetError
+from herbrand.memory import allowed_bytes, readable
 
 MOST_WIDTH = 16
 """Atoms in one table."""
@@ -43,7 +43,7 @@ class Size:
 
     def fits(self, memory: int | None) -> bool:
         """Whether it is small enough to be made."""
-        return self.core <= MOST_CORE and self.width <= MOST_WIDTH and self.bytes <= budget(memory)
+        return self.core <= MOST_CORE and self.width <= MOST_WIDTH and self.bytes <= allowed_bytes(memory)
 
     def check(self, memory: int | None, query: str) -> None:
         """Raise before anything is made that is too large."""

@@ -19,7 +19,6 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.asked import Asked
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.ground_graph import GroundGraph
@@ -34,6 +33,7 @@ from herbrand.engines.reading import looked_up
 from herbrand.engines.refuted import contradiction, proved_contradiction
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -118,7 +118,7 @@ class Gibbs:
 
     def start(self, program: Program, question: Question) -> State:
         _refuse_what_no_sample_tells(question)
-        memory = budget(self.memory)
+        memory = allowed_bytes(self.memory)
         found = compiled(program, memory, lift=False)
         if possible_values(found.graph) is None:
             raise proved_contradiction(program, memory)

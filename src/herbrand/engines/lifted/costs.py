@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.lifted.bunches import Bunch
 from herbrand.engines.lifted.cumulated import Structure
 from herbrand.engines.lifted.summation import Summation
+from herbrand.memory import ANY_MACHINE
 
 BYTES_A_NUMBER = 8
 KEPT = 3

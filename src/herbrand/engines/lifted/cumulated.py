@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from herbrand.contraction import Contraction, plan
-from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.lifted.cumulants import DEGREE, FEW
 from herbrand.engines.lifted.factors import Axes
 from herbrand.errors import BudgetError
+from herbrand.memory import ANY_MACHINE
 
 WORTH_IT = 1e6
 """A contraction of fewer operations is left as it is."""

@@ -15,7 +15,6 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.asked import Asked, forced
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact, operations_in
@@ -29,6 +28,7 @@ from herbrand.engines.refuted import contradiction, no_weight, proved_contradict
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.instances import instances
@@ -163,7 +163,7 @@ class Lifted:
 
     def _affordable(self, problem: Problem, question: Question) -> Problem:
         """The problem, or :class:`NotLiftableError` where counting would exceed the limits."""
-        allowed, cost = budget(self.memory), problem.cost(question)
+        allowed, cost = allowed_bytes(self.memory), problem.cost(question)
         if cost.bytes > allowed:
             needed = readable(cost.bytes) if math.isfinite(cost.bytes) else "more than any machine has"
             raise NotLiftableError(f"counting needs {needed} and may use {readable(allowed)}")
@@ -188,7 +188,7 @@ class Lifted:
     def _contradiction(self, problem: Problem) -> HerbrandError:
         """The error for a total of minus infinity: a contradiction only where hard statements alone, counted
         without weights, leave no world; a smallest set is found on the ground where that is small."""
-        program, allowed = problem.evidence.program, budget(self.memory)
+        program, allowed = problem.evidence.program, allowed_bytes(self.memory)
         try:
             satisfiable = self._affordable(unweighted(problem), TOTAL_ONLY).total > -math.inf
         except NotLiftableError:
@@ -199,7 +199,7 @@ class Lifted:
         assert state.problem is not None
         if not state.question.everything:
             return
-        evidence, allowed = state.problem.evidence, budget(self.memory)
+        evidence, allowed = state.problem.evidence, allowed_bytes(self.memory)
         counts = {name: evidence.known(name).latent_count() for name in evidence.program.signature.predicates}
         needed = sum(counts.values()) * BYTES_AN_ATOM
         if needed > allowed:
@@ -213,7 +213,7 @@ class Lifted:
         """The probability of every instance of the queried formulas."""
         assert state.problem is not None
         evidence = state.problem.evidence
-        world = ChosenWorld(evidence, solution.of, budget(self.memory))
+        world = ChosenWorld(evidence, solution.of, allowed_bytes(self.memory))
         probability = partial(self._in_world, world) if state.problem.most else self._probability
         return tuple(
             Row(show_formula(said), None, (), probability(solution, closed))

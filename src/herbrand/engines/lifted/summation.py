@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from herbrand.contraction import Contraction, Dense, Statistics, plan, run
-from herbrand.contraction.memory import ANY_MACHINE
 from herbrand.engines.lifted.bunches import Tie, bunches_of
 from herbrand.engines.lifted.cumulants import LogSums, largest
 from herbrand.engines.lifted.cumulated import Structure
@@ -25,6 +24,7 @@ from herbrand.engines.lifted.factors import Axes, Factors
 from herbrand.engines.lifted.gathering import FLOAT, Axis, Clamp, Gathering
 from herbrand.engines.lifted.tabulated import Tabulated
 from herbrand.engines.lifted.terms import CountTerm
+from herbrand.memory import ANY_MACHINE
 
 K = TypeVar("K")
 

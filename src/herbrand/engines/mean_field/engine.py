@@ -15,7 +15,6 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
@@ -25,6 +24,7 @@ from herbrand.engines.mean_field.reading import tables_asked_for
 from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
+from herbrand.memory import allowed_bytes
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -106,7 +106,7 @@ class MeanField:
         _ = problem.operations  # a contraction that does not fit is refused here
         seeds = [None, *(self.seed + number for number in range(1, self.starts))]
         stride = 1.0 if self.damping is None else 1 - self.damping
-        classes = colouring(problem, budget(self.memory)) if self.schedule == "sequential" else None
+        classes = colouring(problem, allowed_bytes(self.memory)) if self.schedule == "sequential" else None
         return State(problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes)
 
     def step(self, state: State) -> State:
@@ -136,7 +136,7 @@ class MeanField:
     def _classes(self, problem: Problem) -> tuple[AtomClass, ...]:
         """Classes for the last improvements; whole predicates where there would be too many."""
         try:
-            found = colouring(problem, budget(self.memory))
+            found = colouring(problem, allowed_bytes(self.memory))
         except BudgetError:
             found = ()
         if 0 < len(found) <= SMALL_ENOUGH:

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from herbrand.contraction.blocks import OneThread
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.mean_field.clipping import clipped, refuse_clip
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
 from herbrand.engines.mean_field.hard import Settled, settled
@@ -27,6 +26,7 @@ from herbrand.engines.mean_field.score import Score, Weights
 from herbrand.engines.mean_field.tables import DenseTable, ListedTable, Table
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.errors import BudgetError, ContradictionError
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import LatentAtoms, ground, ground_template
 from herbrand.program.program import Program
@@ -135,7 +135,7 @@ def prepared(
     anything large is allocated.
     """
     refuse_clip(clip, program)
-    allowed = budget(memory)
+    allowed = allowed_bytes(memory)
     evidence = Evidence(program)
     hard = tuple(t for t in program.templates if t.weight is None)
     weighted = [t for t in program.templates if t.weight is not None]

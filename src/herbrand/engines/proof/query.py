@@ -27,7 +27,6 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
 from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
@@ -54,6 +53,7 @@ from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule, Value
+from herbrand.memory import allowed_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,9 @@ class Proof:
             )
         found = self.found(read.shape, [read.inputs], request)
         weight = float(found.table.values[0]) if len(found.table) else 0.0
-        ground = GroundProofs(self.plans, budget(request.memory), request.seconds, int(request.depth) + 2)
+        ground = GroundProofs(
+            self.plans, allowed_bytes(request.memory), request.seconds, int(request.depth) + 2
+        )
         graph, (root,) = ground.of(self.plans.with_goal(read.shape.clause), [read.inputs])
         note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
         count = PROOFS if request.top is None else request.top
@@ -177,7 +179,7 @@ class Proof:
             check_probabilities(self.program, self.program.reached([shape.clause]))
             refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
-        runner = Runner(self.plans, request.arithmetic(), budget(request.memory), request.seconds)
+        runner = Runner(self.plans, request.arithmetic(), allowed_bytes(request.memory), request.seconds)
         if request.depth == FIXPOINT:
             return self._to_fixpoint(shape, inputs, runner, request, began)
         absences = completion(runner)
@@ -205,7 +207,7 @@ class Proof:
         """Raise where something has a proof that is stated to be false."""
         rows = self.program.facts.tables[name].false
         if name not in self._denied:
-            runner = Runner(self.plans, Truth(), budget(request.memory), request.seconds)
+            runner = Runner(self.plans, Truth(), allowed_bytes(request.memory), request.seconds)
             columns = [column.astype(np.int64) for column in rows.T]
             answers = Fixpoint(runner, completion(runner)).answers(
                 name, tuple(range(len(columns))), columns, len(rows)
@@ -235,7 +237,7 @@ class Proof:
         columns = [column.tolist() for column in possible.table.columns]
         rows = [(*inputs[number], *rest) for number, *rest in zip(*columns, strict=True)]
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
-        proofs = GroundProofs(within.plans, budget(request.memory), request.seconds, left)
+        proofs = GroundProofs(within.plans, allowed_bytes(request.memory), request.seconds, left)
         graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
         ground = worlds.ground(graph, nodes[len(rows) :])
         values = np.array(probabilities(ground, nodes[: len(rows)]), np.float64)

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from herbrand.contraction.memory import budget
 from herbrand.engines.proof.differentiable import Differentiable
 from herbrand.engines.proof.fixpoint import completion
 from herbrand.engines.proof.goals import Shape
@@ -27,6 +26,7 @@ from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import Unrolled
+from herbrand.memory import allowed_bytes
 
 
 def scores(
@@ -45,6 +45,6 @@ def scores(
     predicate; ``rules``: the same for all weighted rules, in their order.
     """
     arithmetic = Differentiable.of(proof.program, facts, rules)
-    runner = Runner(proof.plans, arithmetic, budget(memory))
+    runner = Runner(proof.plans, arithmetic, allowed_bytes(memory))
     question = proof.question(shape, inputs, arithmetic)
     return Unrolled(runner, completion(runner)).answers(question, depth + 1)

@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from herbrand.contraction.memory import readable
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.clauses import ORDERS, Compared, Measured, OneOf
 from herbrand.engines.proof.clauses import Test as Condition
@@ -24,6 +23,7 @@ from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index
 from herbrand.engines.proof.table import ROW, Grid, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
+from herbrand.memory import readable
 
 BYTES = 8
 

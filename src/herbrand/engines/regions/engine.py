@@ -17,7 +17,6 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.asked import Asked
 from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
 from herbrand.engines.belief.engine import State as GroundState
@@ -35,6 +34,7 @@ from herbrand.engines.regions.parts import Construction, Part, size_of
 from herbrand.engines.regions.runs import Run, begun, drawn_leanings, stepped
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.memory import allowed_bytes, readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
@@ -181,7 +181,7 @@ class Regions:
             return State(question, ground=self._ground.start(program, question), reason=str(reason))
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:
-            raise contradiction(program, budget(self.memory), self.name)
+            raise contradiction(program, allowed_bytes(self.memory), self.name)
         self._refuse_too_many_atoms(evidence, question)
         loopy = None
         if self.starts > 1 and not all(part.propagation.graph.acyclic for part in parts):
@@ -330,7 +330,7 @@ class Regions:
         """Without a part that messages have found impossible."""
         assert state.problem is not None
         if len(state.parts) == 1:
-            raise contradiction(state.problem.evidence.program, budget(self.memory), self.name)
+            raise contradiction(state.problem.evidence.program, allowed_bytes(self.memory), self.name)
         parts = (*state.parts[:part], *state.parts[part + 1 :])
         return replace(state, parts=parts, runs=(*state.runs[:part], *state.runs[part + 1 :]))
 
@@ -351,7 +351,7 @@ class Regions:
     def _refuse_too_many_atoms(self, evidence: Evidence, question: Question) -> None:
         if not question.everything:
             return
-        allowed = budget(self.memory)
+        allowed = allowed_bytes(self.memory)
         count = sum(evidence.known(p).latent_count() for p in evidence.program.signature.predicates)
         if count * BYTES_AN_ATOM > allowed:
             raise BudgetError(

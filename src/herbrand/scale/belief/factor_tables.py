@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.contraction.memory import readable
 from herbrand.contraction.relational_algebras import meaning_of
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.pieces import Piece, fits_a_table, merge_key, table_of, worth_of
 from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
+from herbrand.memory import readable
 from herbrand.program.ground import without_idle
 from herbrand.program.template import Conjunction, Literal, Template
 from herbrand.scale.atoms import StoredAtoms

@@ -13,13 +13,13 @@ import pyarrow as pa
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status, out_of_iterations
-from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.engine import MOST_PASSES, TOLERANCE
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.question import BoundQuestion, Query, read_bound_question
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.memory import allowed_bytes, readable
 from herbrand.scale.bounds.intervals import State, StoredAriel
 from herbrand.scale.bounds.parts import shelved
 from herbrand.scale.bounds.sentences import Report, Sentences, StoredLowering
@@ -83,7 +83,7 @@ def _begun(engine: StoredAriel, lowering: StoredLowering, asked: Asked) -> State
     database, settings = engine.database, asked.settings
     sentences = Sentences(database, lowering, settings.independence == "markov")
     sentences.write(asked.report)
-    shelves = shelved(sentences, int(budget(settings.memory) * SHARE_FOR_GRAPH), asked.report)
+    shelves = shelved(sentences, int(allowed_bytes(settings.memory) * SHARE_FOR_GRAPH), asked.report)
     state = engine.begun(sentences, shelves)
     sentences.clear()
     return state
@@ -120,7 +120,7 @@ def _refuse_other_questions(
                 hint="ask for atoms, or leave out --on",
             )
     count = len(question.queries) or len(lowering.atoms)
-    if count * BYTES_A_ROW > budget(settings.memory):
+    if count * BYTES_A_ROW > allowed_bytes(settings.memory):
         raise BudgetError(
             f"the answer would have {count:,} rows, about {readable(count * BYTES_A_ROW)} in memory",
             hint="ask for some atoms by --query",

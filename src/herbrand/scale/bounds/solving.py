@@ -12,10 +12,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from herbrand.contraction.memory import budget, readable
 from herbrand.contraction.relational_databases import Database
 from herbrand.contraction.relational_spark import Spark
 from herbrand.errors import BudgetError
+from herbrand.memory import allowed_bytes, readable
 from herbrand.scale.bounds.sweeping import TOLD, swept_each
 from herbrand.scale.bounds.workers import Workers
 
@@ -79,16 +79,16 @@ def solver(database: Database, memory: int | None) -> Iterator[Solver]:
 
 def database_memory(kind: str, memory: int | None) -> int | None:
     """What is left for the database, and this process, where workers stand beside it."""
-    return int(budget(memory) * (1 - SHARE_FOR_WORKERS)) if kind == "duckdb" else memory
+    return int(allowed_bytes(memory) * (1 - SHARE_FOR_WORKERS)) if kind == "duckdb" else memory
 
 
 def worker_count(memory: int | None) -> int:
     """How many workers there is room for, at most one for each processor."""
-    allowed = int(budget(memory) * SHARE_FOR_WORKERS)
+    allowed = int(allowed_bytes(memory) * SHARE_FOR_WORKERS)
     if allowed < BYTES_A_WORKER:
         raise BudgetError(
             f"a worker process takes about {readable(BYTES_A_WORKER)}, and the workers may use "
-            f"{readable(allowed)} of {readable(budget(memory))}",
+            f"{readable(allowed)} of {readable(allowed_bytes(memory))}",
             hint="allow more by --memory",
         )
     return max(1, min(os.cpu_count() or 1, allowed // BYTES_A_WORKER))

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.contraction.expression import Contraction, Sizes
-from herbrand.contraction.memory import readable
 from herbrand.contraction.relational import Query, Stored, planned, rendered
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import BudgetError
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.parameters import Parameters
+from herbrand.memory import readable
 from herbrand.program.template import Argument, Conjunction, Template
 from herbrand.scale.evidence import keys_of_mixed, mixed
 from herbrand.scale.learning.lesson import StoredExample

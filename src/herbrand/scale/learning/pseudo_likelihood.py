@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 
-from herbrand.contraction.memory import budget
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.learned import Learning
 from herbrand.learning.pseudo_likelihood import Part, PseudoLikelihood, at_the_top, indifferent
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import refuse_possibly_tied
+from herbrand.memory import allowed_bytes
 from herbrand.scale.learning.conditionals import BYTES_A_CHANGE, StoredConditionals, fetched
 from herbrand.scale.learning.counted import Counted, counted, fingerprint, kept_counts
 from herbrand.scale.learning.flips import Report
@@ -48,7 +48,7 @@ def learned_there(
 
 def stored_objective(example: StoredExample, counts: Counted, memory: int | None) -> PseudoLikelihood:
     """The objective of a world."""
-    limit = budget(memory) * SHARE_FETCHED
+    limit = allowed_bytes(memory) * SHARE_FETCHED
     parts = tuple(part for target in example.targets for part in _parts(example, target, counts, limit))
     return PseudoLikelihood(counts.parameters, parts)
 

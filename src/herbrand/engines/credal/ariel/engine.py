@@ -26,7 +26,6 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.contraction.memory import budget, readable
 from herbrand.engines.credal.ariel.contradictions import explained as contradiction_in
 from herbrand.engines.credal.ariel.explaining import explained
 from herbrand.engines.credal.ariel.incidence import Incidence
@@ -50,6 +49,7 @@ from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Support
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, ContradictionError, Mistake
+from herbrand.memory import allowed_bytes, readable
 
 TOLERANCE = 1e-7
 MOST_PASSES = 1000
@@ -84,7 +84,7 @@ class Ariel:
     def supports(self, network: Network, question: BoundQuestion) -> Support:
         """Possible wherever the network itself fits."""
         size = self._bytes(network)
-        if size > budget(self.memory):
+        if size > allowed_bytes(self.memory):
             return Support(False, f"it needs about {readable(size)}")
         operations = len(network) * OPERATIONS_A_SENTENCE
         return Support(True, operations=operations, bytes=size, guarantee=self._guarantee)
@@ -131,10 +131,10 @@ class Ariel:
 
     def _started(self, network: Network, began: float) -> Run:
         size = self._bytes(network)
-        if size > budget(self.memory):
+        if size > allowed_bytes(self.memory):
             raise BudgetError(
                 f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need "
-                f"about {readable(size)}, and {readable(budget(self.memory))} are allowed",
+                f"about {readable(size)}, and {readable(allowed_bytes(self.memory))} are allowed",
                 hint="allow more by --memory",
             )
         links = Links.of(network) if self.markov else None

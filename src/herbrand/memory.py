@@ -2,7 +2,7 @@
 
 >>> readable(3 * 2**20)
 '3.0 MB'
->>> budget(10_000)
+>>> allowed_bytes(10_000)
 10000
 """
 
@@ -23,8 +23,8 @@ ANY_MACHINE = 2**50
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-def budget(memory: int | None = None) -> int:
-    """The bytes a plan may use: what was asked for, else 70 % of the machine's memory."""
+def allowed_bytes(memory: int | None = None) -> int:
+    """The bytes that a call may use: those given, else 70 % of the machine's memory."""
     return int(memory) if memory is not None else int(SHARE * machine_memory())
 
 
@@ -33,6 +33,19 @@ def machine_memory() -> int:
     """Bytes of memory that this process may use: the machine's, or less where a control group says so."""
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([installed, *_cgroup_limits(CGROUPS, Path("/proc/self/cgroup"))])
+
+
+def resident_bytes() -> int:
+    """Bytes of memory that this process holds of its own; files that it maps do not count.
+
+    0 where the system does not say.
+    """
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as file:
+            _, resident, shared, *_ = file.read(128).split()
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def readable(amount: float) -> str:

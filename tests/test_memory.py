@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.contraction import memory
-from herbrand.contraction.memory import budget, bytes_of, machine_memory, readable
+from herbrand import memory
 from herbrand.errors import UnsupportedError
+from herbrand.memory import allowed_bytes, bytes_of, machine_memory, readable
 
 UNITS = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
@@ -39,8 +39,8 @@ def test_amounts(text: str | int, amount: int) -> None:
 def test_shares_of_the_machine() -> None:
     assert bytes_of("100%") == machine_memory()
     assert bytes_of("12.5 %") == int(machine_memory() * 0.125)
-    assert budget() == int(0.7 * machine_memory())
-    assert budget(5) == 5 and budget(0) == 0
+    assert allowed_bytes() == int(0.7 * machine_memory())
+    assert allowed_bytes(5) == 5 and allowed_bytes(0) == 0
 
 
 @pytest.mark.parametrize(
