@@ -11,6 +11,8 @@ the same sizes are of the same kind, so that those made at different times may b
 >>> wide = row_keys([np.array([1, 0, 256]), np.array([2, 5, 0])], [2**40, 2**40])
 >>> np.argsort(wide).tolist(), [column.tolist() for column in key_columns(wide, [2**40, 2**40])]
 ([1, 0, 2], [[1, 0, 256], [2, 5, 0]])
+>>> row_pointers(np.array([0, 2, 2]), 3).tolist(), run_starts(np.array([4, 4, 7, 4])).tolist()
+([0, 1, 1, 3], [0, 2, 3])
 """
 
 from __future__ import annotations
@@ -75,6 +77,24 @@ def places_among(known: Keys, wanted: Keys) -> npt.NDArray[np.int64]:
         return np.full(len(wanted), -1)
     places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return np.where(known[places] == wanted, places, -1)
+
+
+def row_pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
+    """Where the rows of each value would begin if they were sorted by it, [size + 1]."""
+    counts = np.bincount(sorted_or_not, minlength=size) if len(sorted_or_not) else np.zeros(size, np.int64)
+    pointers = np.zeros(size + 1, np.int64)
+    np.cumsum(counts, out=pointers[1:])
+    return pointers
+
+
+def run_starts(numbers: Keys) -> np.ndarray:
+    """Where each run of equal numbers begins."""
+    if not len(numbers):
+        return np.empty(0, np.int64)
+    begins = np.empty(len(numbers), bool)
+    begins[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=begins[1:])
+    return begins.nonzero()[0]
 
 
 def _as_bytes(columns: Columns, sizes: Sequence[int]) -> npt.NDArray[np.bytes_]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import herbrand as hb
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.nn.rule_weights import RuleWeights
 
 RULES = """\

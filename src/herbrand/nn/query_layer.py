@@ -38,12 +38,12 @@ from torch import Tensor, nn
 
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
-from herbrand.engines.proof.rules import HornProgram
 from herbrand.engines.proof.scores import scores as scores_of
 from herbrand.engines.proof.table import Table
-from herbrand.engines.proof.widening import NarrowError
+from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Learned, Rule, Value

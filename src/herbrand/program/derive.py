@@ -33,7 +33,6 @@ from herbrand.language.syntax import (
     Formula,
     Not,
     Rule,
-    ValueIn,
     ValueIs,
     walk,
 )
@@ -41,6 +40,7 @@ from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, arguments_of, codes_of
 from herbrand.program.lower import body_conjunction
 from herbrand.program.program import Program
+from herbrand.program.strata import body_predicates, strata
 from herbrand.program.template import Argument, Conjunction
 
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -75,7 +75,7 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: f
     for rule in rules:
         refuse_open(rule, heads, facts)
     facts = _with_tables(facts, {name: replace(facts.tables[name], world="closed") for name in heads})
-    for stratum in _strata(rules):
+    for stratum in strata(rules):
         derivations = [d for rule in stratum if (d := _derivation(rule, signature, facts)) is not None]
         facts = _fixpoint(derivations, signature, facts, memory)
     return facts
@@ -182,42 +182,15 @@ def _negation(part: Not, bound: Iterable[str]) -> Formula:
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
     """Rules derive from what is known; raises where one would derive from an open predicate."""
+    for name, _ in body_predicates(rule):
+        if name not in heads and facts.tables[name].world == "open":
+            raise UnsupportedError(
+                f"this rule derives from {name}, which is open: {next(show_statement(rule))}",
+                span=rule.span,
+                hint=f"rules derive from what is known: declare {name} observed, or --closed {name}",
+            )
     for literal in rule.body:
-        for name in _predicates_of(literal):
-            if name not in heads and facts.tables[name].world == "open":
-                raise UnsupportedError(
-                    f"this rule derives from {name}, which is open: {next(show_statement(rule))}",
-                    span=rule.span,
-                    hint=f"rules derive from what is known: declare {name} observed, or --closed {name}",
-                )
         if any(
             isinstance(part, ValueIs) and free_variables(Atom("", (part.value,))) for part in walk(literal)
         ):
             raise UnsupportedError("a rule's body names values by constants", span=literal.span)
-
-
-def _predicates_of(literal: Formula) -> list[str]:
-    atoms = (p.atom if isinstance(p, ValueIs | ValueIn) else p for p in walk(literal))
-    return [atom.predicate for atom in atoms if isinstance(atom, Atom)]
-
-
-def _strata(rules: Sequence[Rule]) -> list[list[Rule]]:
-    """Rules in the order to run them: a predicate is complete before it is negated."""
-    level = dict.fromkeys((rule.head.predicate for rule in rules), 0)
-    for _ in range(len(level) + 1):
-        changed = False
-        for rule in rules:
-            for literal in rule.body:
-                for name in _predicates_of(literal):
-                    least = level.get(name, -1) + isinstance(literal, Not)
-                    if name in level and level[rule.head.predicate] < least:
-                        level[rule.head.predicate] = least
-                        changed = True
-        if not changed:
-            return [[r for r in rules if level[r.head.predicate] == n] for n in sorted(set(level.values()))]
-    circular = next(r for r in rules if level[r.head.predicate] > len(level))
-    raise LanguageError(
-        f"{circular.head.predicate} depends on its own negation",
-        span=circular.span,
-        hint="'not' stands before a predicate that is complete without this rule",
-    )

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Atom, Learned, Rule, ValueIn, ValueIs, walk
+from herbrand.language.syntax import Learned, Rule
+from herbrand.program.strata import body_predicates
 
 
 def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[str, str]:
@@ -29,7 +30,7 @@ def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[s
     while grown:
         grown = False
         for rule in rules:
-            reasons = [found[name] for name in _predicates(rule) if name in found]
+            reasons = [found[name] for name, _ in body_predicates(rule) if name in found]
             if reasons and rule.head.predicate not in found:
                 found[rule.head.predicate] = reasons[0]
                 grown = True
@@ -49,11 +50,3 @@ def refuse_weighted(command: str, asked: Iterable[str], resting: Mapping[str, st
             f"{name} rests on weights of proofs, which {command} does not count: {resting[name]}",
             hint=f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities",
         )
-
-
-def _predicates(rule: Rule) -> Iterable[str]:
-    for literal in rule.body:
-        for part in walk(literal):
-            atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
-            if isinstance(atom, Atom):
-                yield atom.predicate

@@ -24,13 +24,13 @@ CHOICES: dict[str, Sequence[object]] = {
     "unrolled.MOST_DIRECT": (2, 0, 1, 100),
     "unrolled.GRID_CACHE": (2**19, 1, 6),
     "unrolled.FEWEST_ROWS": (16, 1),
-    "iteration.MOST_RELATIONS": (4, 4, 0),
-    "iteration.BLOCK": (64, 2, 1),
-    "iteration.DENSE_SHARE": (0.08, 0.0, 2.0),
-    "iteration.CHUNK": (2**20, 1),
-    "iteration.MOST_WORK": (2**26, 0),
-    "pushes.CHUNK": (2**20, 1),
-    "accumulated.DENSE_BYTES": (2**28, 0),
+    "recursion_loop.MOST_RELATIONS": (4, 4, 0),
+    "recursion_loop.BLOCK": (64, 2, 1),
+    "recursion_loop.DENSE_SHARE": (0.08, 0.0, 2.0),
+    "recursion_loop.CHUNK": (2**20, 1),
+    "recursion_loop.MOST_WORK": (2**26, 0),
+    "join_sum.CHUNK": (2**20, 1),
+    "fixpoint_rows.DENSE_BYTES": (2**28, 0),
 }
 
 roads = st.fixed_dictionaries(

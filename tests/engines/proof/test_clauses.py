@@ -6,11 +6,11 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.proof.branches import components, is_part, split
-from herbrand.engines.proof.clauses import MIRRORED, OPPOSITES, ORDERS, Absence, Clause, Compared, Lookup
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.rules import HornProgram
-from herbrand.engines.proof.strata import check_strata
 from herbrand.errors import LanguageError
+from herbrand.program.clauses import MIRRORED, OPPOSITES, ORDERS, Absence, Clause, Compared, Lookup
+from herbrand.program.strata import check_strata
 
 DECLARED = """\
 type year = number

@@ -21,7 +21,7 @@ from tests.engines.proof.test_against_proofs import plus, told
 from tests.engines.proof.test_single_proofs import proof_of
 from tests.oracles.proofs import Row, Weights, goal_answers
 
-BY_CALLS = {"iteration.MOST_RELATIONS": 0}
+BY_CALLS = {"recursion_loop.MOST_RELATIONS": 0}
 
 quick = settings(
     max_examples=2 * EXAMPLES,
@@ -216,7 +216,7 @@ def test_limits_are_felt_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     every = {"x": list(range(200))}
     with pytest.raises(BudgetError, match="rows on the way to the answer"):
         model.query("path(x, y)", bindings=every, memory="4 kB")
-    monkeypatch.setattr("herbrand.engines.proof.iteration.MOST_WORK", 10_000)
+    monkeypatch.setattr("herbrand.engines.proof.recursion_loop.MOST_WORK", 10_000)
     with pytest.raises(BudgetError, match=r"not done after 0.05 s"):
         model.query("path(x, y)", bindings=every, depth=10**6, time_limit=0.05)
 

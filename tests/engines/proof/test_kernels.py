@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from herbrand.engines.proof.join_sum import MaskedPush, Push, Workspace
 from herbrand.engines.proof.kernels import HIGHEST_MARK
-from herbrand.engines.proof.pushes import MaskedPush, Push
-from herbrand.engines.proof.workspace import Workspace
 
 GROUPS, PIVOTS, VALUES = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 0, 2]), np.array([1.0, 2, 3, 4, 5])
 POINTERS, COLUMNS = np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 0, 3], np.int32)

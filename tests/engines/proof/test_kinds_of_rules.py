@@ -136,10 +136,10 @@ def test_listed_proofs_add_up_to_the_weight(kind: str) -> None:
 ROADS: Sequence[dict[str, object]] = [
     {"table.LARGEST_GRID": 0},
     {"table.SMALL_GRID": 0, "table.DENSE_SHARE": 2.0},
-    {"unrolled.MOST_DIRECT": 0, "iteration.MOST_RELATIONS": 0},
+    {"unrolled.MOST_DIRECT": 0, "recursion_loop.MOST_RELATIONS": 0},
     {"unrolled.MOST_DIRECT": 100, "table.MOST_WAITING": 0},
-    {"iteration.BLOCK": 2, "iteration.DENSE_SHARE": 0.0},
-    {"unrolled.GRID_CACHE": 1, "unrolled.FEWEST_ROWS": 1, "iteration.CHUNK": 1, "pushes.CHUNK": 1},
+    {"recursion_loop.BLOCK": 2, "iteration.DENSE_SHARE": 0.0},
+    {"unrolled.GRID_CACHE": 1, "unrolled.FEWEST_ROWS": 1, "recursion_loop.CHUNK": 1, "join_sum.CHUNK": 1},
 ]  # fmt: skip
 
 

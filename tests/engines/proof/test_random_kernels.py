@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.proof import pushes
+from herbrand.engines.proof import join_sum
+from herbrand.engines.proof.join_sum import MaskedPush, Push, Workspace
 from herbrand.engines.proof.kernels import add_rows, entries, pull, pull_one, rows_filled
-from herbrand.engines.proof.pushes import MaskedPush, Push
-from herbrand.engines.proof.workspace import Workspace
 
 quick = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -74,7 +73,7 @@ def test_pushes(rng: np.random.Generator, best: bool, chunk: int) -> None:
     table, workspace = dense(*relation, width), Workspace()
     asked: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pushes, "CHUNK", chunk)
+        patch.setattr(join_sum, "CHUNK", chunk)
         for _ in range(3):
             groups = grouped(rng, rows)
             push = Push(*groups, *relation, width, workspace)
@@ -148,7 +147,7 @@ def test_the_ways_back_are_derivatives(rng: np.random.Generator) -> None:
     assert of_weights == pytest.approx(into_rows[of_entry, columns])
     many = int(rng.integers(1, 3))
     state, told = rng.random((width, many)), rng.normal(size=(rows, many))
-    of_state, of_facts = pushes.pull_back(pointers, columns, weights, state, None, told, [True, True])
+    of_state, of_facts = join_sum.pull_back(pointers, columns, weights, state, None, told, [True, True])
     assert of_state == pytest.approx(table.T @ told)
     assert of_facts == pytest.approx((told[of_entry] * state[columns]).sum(axis=1))
 

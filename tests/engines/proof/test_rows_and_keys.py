@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.proof import accumulated
-from herbrand.engines.proof.accumulated import Accumulated
+from herbrand.engines.proof import fixpoint_rows
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Real, Truth
-from herbrand.engines.proof.keys import row_pointers, run_starts
+from herbrand.engines.proof.fixpoint_rows import FixpointRows
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.table import ROW, Table
+from herbrand.row_keys import row_pointers, run_starts
 
 quick = settings(deadline=None, max_examples=40)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -102,7 +102,7 @@ def test_ranges_of_answers(rng: np.random.Generator) -> None:
 
 
 class Kept:
-    """What :class:`Accumulated` does, in a dictionary."""
+    """What :class:`FixpointRows` does, in a dictionary."""
 
     def __init__(self, best: bool) -> None:
         self.rows: dict[tuple[int, ...], float] = {}
@@ -129,8 +129,8 @@ def test_rows_that_grow(rng: np.random.Generator, arithmetic: Arithmetic, dense_
     sizes = [1, 3, 2]
     plain = Kept(arithmetic.best)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accumulated, "DENSE_BYTES", dense_bytes)
-        grown = Accumulated((ROW, "x", "y"), sizes, arithmetic, 10**9)
+        patch.setattr(fixpoint_rows, "DENSE_BYTES", dense_bytes)
+        grown = FixpointRows((ROW, "x", "y"), sizes, arithmetic, 10**9)
         for turn in range(5):
             count = int(rng.integers(0, 6))
             columns = random_rows(rng, [1 + 2 * turn, 3, 2], count)
@@ -154,7 +154,7 @@ def test_rows_that_grow(rng: np.random.Generator, arithmetic: Arithmetic, dense_
 def test_rows_that_outgrow_64_bits_while_they_are_kept() -> None:
     """The number of questions grows: their keys become others, the rows stay."""
     sizes = [1, HUGE, 2**30]
-    grown, names = Accumulated((ROW, "x", "y"), sizes, Real(), 10**9), (ROW, "x", "y")
+    grown, names = FixpointRows((ROW, "x", "y"), sizes, Real(), 10**9), (ROW, "x", "y")
     for number in (0, 5, 0):
         columns = (np.array([number]), np.array([HUGE - 1]), np.array([3]))
         assert len(grown.add(Table(names, columns, np.ones(1)))) == 1
@@ -163,7 +163,7 @@ def test_rows_that_outgrow_64_bits_while_they_are_kept() -> None:
 
 
 def test_what_an_increment_leaves_as_it_is_has_settled() -> None:
-    rows = Accumulated((ROW, "x"), [1, 2], Real(), 10**6)
+    rows = FixpointRows((ROW, "x"), [1, 2], Real(), 10**6)
 
     def one(value: float) -> Table:
         return Table((ROW, "x"), (np.array([0]), np.array([1])), np.array([value]))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.diagrams import FALSE, TRUE, Diagrams
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
@@ -20,6 +19,7 @@ from herbrand.engines.proof.ordering import _Search as Search
 from herbrand.engines.proof.relation import Relation
 from herbrand.errors import BudgetError
 from herbrand.facts.table import FactTable
+from herbrand.program.clauses import Clause
 
 quick = settings(deadline=None, max_examples=40)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from herbrand.engines.proof import kernels
-from herbrand.engines.proof.keys import run_starts
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.syntax import Learned, Rule
+from herbrand.row_keys import run_starts
 
 MOST_DIGITS = 4200
 """Of an exact count: they double with each call where both sides of a rule are recursive, and Python

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from herbrand.engines.proof.clauses import Absence, Clause, Literal, Lookup
+from herbrand.program.clauses import Absence, Clause, Literal, Lookup
 
 PART_MARK = "`"
 """Stands in the name of every made predicate; no written name can hold it."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.proof.absence import Absences
 from herbrand.engines.proof.branches import is_part
-from herbrand.engines.proof.clauses import Absence, Clause, Lookup
+from herbrand.engines.proof.negation import Absences
 from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, State, Table
 from herbrand.errors import BudgetError
+from herbrand.program.clauses import Absence, Clause, Lookup
 
 MOST_INSTANCES = 300_000
 Row = tuple[int, ...]

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herbrand.engines.proof.arithmetic import Reverse, rule_number
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.relation import Index, Relation
-from herbrand.engines.proof.rules import HornProgram
 from herbrand.language.syntax import Rule
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import FactRows, Value

@@ -12,7 +12,7 @@ from herbrand.engines.proof.branches import PART_MARK
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import GOAL
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.syntax import Value

@@ -21,15 +21,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
-from herbrand.engines.proof.rules import HornProgram
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Not, Rule, Variable, leaf_terms
+from herbrand.program.clauses import Clause
 
 
 def learned_predicates(rules: Sequence[Rule], signature: Signature, facts: Facts) -> tuple[str, ...]:

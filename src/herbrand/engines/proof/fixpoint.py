@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.proof.absence import Absences
-from herbrand.engines.proof.accumulated import Accumulated
 from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.fixpoint_rows import FixpointRows
+from herbrand.engines.proof.negation import Absences
 from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.steps import Runner, outputs_named
@@ -33,8 +33,8 @@ class _Owner:
 
     place: Place
     questions: Questions
-    answers: Accumulated
-    reached: dict[Place, Accumulated] = field(default_factory=dict)
+    answers: FixpointRows
+    reached: dict[Place, FixpointRows] = field(default_factory=dict)
     waiting: list[_Site] = field(default_factory=list)
     news: list[Table] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class _Site:
     owner: _Owner
     plan: ClausePlan
     position: int
-    rows: Accumulated
+    rows: FixpointRows
 
 
 class Fixpoint:
@@ -111,8 +111,8 @@ class Fixpoint:
             )
         return self._owners[place]
 
-    def _accumulated(self, names: tuple[str, ...], sizes: list[int]) -> Accumulated:
-        return Accumulated(names, sizes, self._arithmetic, self._runner.memory)
+    def _accumulated(self, names: tuple[str, ...], sizes: list[int]) -> FixpointRows:
+        return FixpointRows(names, sizes, self._arithmetic, self._runner.memory)
 
     def _ask(self, owner: _Owner, columns: list[np.ndarray]) -> None:
         """Questions that are new begin a frontier of their own."""

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from herbrand.engines.proof.branches import PART_MARK
-from herbrand.engines.proof.clauses import Clause
-from herbrand.engines.proof.rules import HornProgram, body_of
-from herbrand.engines.proof.widening import NarrowError
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.absence import absence
 from herbrand.language.names import shown_name
@@ -44,6 +43,8 @@ from herbrand.language.syntax import (
     Variable,
     leaf_terms,
 )
+from herbrand.program.clauses import Clause
+from herbrand.program.lower_rules import goal_clause
 
 GOAL = f"?{PART_MARK}"
 """The predicate that a goal's clause derives; as a part of no rule, asking it takes no depth."""
@@ -119,7 +120,7 @@ class _Reading:
             )
         head = (*constants, *self._named, *(name for name in variables if name not in self._named))
         rule = Rule(Atom(GOAL, tuple(map(Variable, head))), tuple(body), span=self._whole.span)
-        clause = body_of(rule, self._program.signature, self._program.facts)
+        clause = goal_clause(rule, self._program.signature, self._program.facts)
         inputs = head[: len(constants) + len(self._named)]
         indices = tuple(
             self._index(constant, clause.types[name])

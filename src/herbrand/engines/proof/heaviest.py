@@ -3,7 +3,7 @@
 "Heaviest" is by the absolute value of the product of the weights used.
 
 >>> from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
->>> from herbrand.engines.proof.clauses import Clause
+>>> from herbrand.program.clauses import Clause
 >>> root, clause = Node("p", (0,), None), Clause("p", ("x",), (), {})
 >>> one, two = (Instance(clause, (), (Fact("e", (0, place), place),)) for place in (0, 1))
 >>> graph = Derivations({root: [one, two]})

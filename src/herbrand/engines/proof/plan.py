@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from herbrand.engines.proof.clauses import Clause
-from herbrand.engines.proof.clauses import Test as Condition
 from herbrand.language.scope import written
+from herbrand.program.clauses import Clause
+from herbrand.program.clauses import Test as Condition
 
 Mode = tuple[int, ...]
 """The places of the arguments that are known, ascending."""

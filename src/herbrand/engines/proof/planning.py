@@ -1,6 +1,6 @@
 """Plans are made once for each predicate and mode, and kept: branches split off, literals put in order.
 
->>> from herbrand.engines.proof.rules import HornProgram
+>>> from herbrand.engines.proof.horn_program import HornProgram
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -22,8 +22,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from herbrand.engines.proof.branches import is_part, positive, split
-from herbrand.engines.proof.clauses import Absence, Clause, Literal, Lookup
-from herbrand.engines.proof.clauses import Test as Condition
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.join_sum import Workspace
 from herbrand.engines.proof.ordering import Candidate, best_order
 from herbrand.engines.proof.plan import (
     Ask,
@@ -38,10 +38,11 @@ from herbrand.engines.proof.plan import (
     Test,
 )
 from herbrand.engines.proof.recursion import LinearRecursion
-from herbrand.engines.proof.rules import HornProgram, stated_clause
-from herbrand.engines.proof.workspace import Workspace
 from herbrand.errors import LanguageError
 from herbrand.language.scope import written
+from herbrand.program.clauses import Absence, Clause, Literal, Lookup
+from herbrand.program.clauses import Test as Condition
+from herbrand.program.lower_rules import stated_clause
 
 ASKED_SHARE = 0.05
 """A derived predicate is taken to hold for this share of all rows, when orders are compared."""

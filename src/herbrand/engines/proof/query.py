@@ -28,21 +28,20 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
-from herbrand.engines.proof.clauses import Clause
+from herbrand.engines.proof.deeper_proofs import is_cut_off
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.explain import PROOFS, explanation
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
 from herbrand.engines.proof.goals import Goal, Shape, read_goal
+from herbrand.engines.proof.ground_proofs import GroundProofs
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.probability import probabilities
-from herbrand.engines.proof.providing import GroundProofs
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
-from herbrand.engines.proof.rules import HornProgram
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
-from herbrand.engines.proof.truncation import is_cut_off
 from herbrand.engines.proof.unrolled import Asked, Unrolled
-from herbrand.engines.proof.widening import NarrowError, widened
+from herbrand.engines.proof.wider_types import NarrowError, widened
 from herbrand.engines.proof.worlds import (
     PossibleWorlds,
     check_probabilities,
@@ -54,6 +53,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule, Value
 from herbrand.memory import allowed_bytes
+from herbrand.program.clauses import Clause
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.proof.keys import row_pointers
 from herbrand.engines.proof.table import Table
-from herbrand.row_keys import Keys, places_among, row_keys
+from herbrand.row_keys import Keys, places_among, row_keys, row_pointers
 
 
 class Questions:

@@ -2,10 +2,11 @@
 
 ``path(x, y) :- edge(x, y)`` and ``path(x, y) :- edge(x, z), path(z, y)`` lead from each frontier to answers
 and to the next frontier by the same pushes at every depth, so that all calls may run in one loop
-(:mod:`herbrand.engines.proof.iteration`). With the other argument known the recursive clause calls first:
-what the others answer is then the first frontier, and every frontier is answers. Names only, like a plan.
+(:mod:`herbrand.engines.proof.recursion_loop`). With the other argument known the recursive clause calls
+first: what the others answer is then the first frontier, and every frontier is answers. Names only, like a
+plan.
 
->>> from herbrand.engines.proof.rules import HornProgram
+>>> from herbrand.engines.proof.horn_program import HornProgram
 >>> from herbrand.engines.proof.planning import Plans
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
@@ -25,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from herbrand.engines.proof.clauses import Clause
 from herbrand.engines.proof.plan import Ask, ClausePlan, Join, PredicatePlan, Step
+from herbrand.program.clauses import Clause
 
 FRONTIER = 0
 """The slot that a round begins with; the others are filled by its links."""

@@ -16,9 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.proof.keys import row_pointers
 from herbrand.facts.table import FactTable
-from herbrand.row_keys import Keys, row_keys
+from herbrand.row_keys import Keys, row_keys, row_pointers
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,16 +14,16 @@ from functools import partial
 import numpy as np
 
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
-from herbrand.engines.proof.clauses import ORDERS, Compared, Measured, OneOf
-from herbrand.engines.proof.clauses import Test as Condition
+from herbrand.engines.proof.join_sum import JoinSums
 from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Fix, Join, Step, Test
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.pushing import Pushing
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index
 from herbrand.engines.proof.table import ROW, Grid, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
 from herbrand.memory import readable
+from herbrand.program.clauses import ORDERS, Compared, Measured, OneOf
+from herbrand.program.clauses import Test as Condition
 
 BYTES = 8
 
@@ -55,7 +55,7 @@ class Runner:
         self._seconds = seconds
         self._weights: dict[str, Values | None] = {}
         # not a method of this object: a cycle would keep the states of a run until the next collection
-        self.pushing = Pushing(arithmetic, partial(check_rows, memory), plans.workspace)
+        self.pushing = JoinSums(arithmetic, partial(check_rows, memory), plans.workspace)
 
     @property
     def seconds_left(self) -> float | None:

@@ -21,8 +21,7 @@ import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
-from herbrand.engines.proof.keys import run_starts
-from herbrand.row_keys import Keys, row_keys
+from herbrand.row_keys import Keys, row_keys, run_starts
 
 ROW = ""
 DENSE_SHARE = 0.02

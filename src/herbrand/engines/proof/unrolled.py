@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.proof.absence import Absences
-from herbrand.engines.proof.iteration import fits, iterate
+from herbrand.engines.proof.negation import Absences
 from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.recursion import LinearRecursion
+from herbrand.engines.proof.recursion_loop import fits, iterate
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import (
     ROW,

@@ -24,11 +24,11 @@ import numpy as np
 
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.chances import Evidence, Row, chances_of, refuse_wrong_sums
-from herbrand.engines.proof.clauses import Absence, Clause
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import FactRows
+from herbrand.program.clauses import Absence, Clause
 
 Choice = Hashable
 
@@ -117,7 +117,7 @@ class GroundProgram:
 @dataclass(frozen=True, eq=False)
 class PossibleWorlds:
     """``program`` derives all that holds in some world: atoms whose absence is uncertain are left out of its
-    bodies (:attr:`~herbrand.engines.proof.clauses.Clause.unless`), and facts weigh their probability."""
+    bodies (:attr:`~herbrand.program.clauses.Clause.unless`), and facts weigh their probability."""
 
     program: HornProgram
     uncertain: frozenset[str]

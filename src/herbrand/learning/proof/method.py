@@ -24,9 +24,9 @@ from dataclasses import replace
 
 from herbrand.answers.status import Status
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
-from herbrand.engines.proof.rules import HornProgram
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.relational import Stored, planned, rendered
 from herbrand.contraction.relational_algebras import Meaning, meaning_of
-from herbrand.engines.proof.clauses import Absence, Clause, Compared, Lookup, Measured, Never, OneOf
-from herbrand.engines.proof.rules import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.syntax import Learned
+from herbrand.program.clauses import Absence, Clause, Compared, Lookup, Measured, Never, OneOf
 from herbrand.scale.facts import StoredFacts
 
 Tables = Mapping[str, str]

@@ -19,15 +19,16 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_algebras import Meaning
-from herbrand.engines.proof.clauses import Clause, Lookup
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
+from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.request import FIXPOINT, Request
-from herbrand.engines.proof.rules import HornProgram, stated_clause
-from herbrand.engines.proof.widening import NarrowError
+from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule
+from herbrand.program.clauses import Clause, Lookup
+from herbrand.program.lower_rules import stated_clause
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.proof.clauses import ClauseQueries, Tables, listed
 from herbrand.scale.reading import Fetched

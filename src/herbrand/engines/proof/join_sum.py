@@ -1,33 +1,172 @@
 """Joins that sum out the variable they were joined on, without writing the joined rows down.
 
 The state's other live columns make groups; each group's constants are pushed through compressed rows at
-once. The last results are remembered, because the clauses of a predicate often begin alike.
+once: ``groups`` are pointers into ``pivots``, the constants that are pushed, and ``values``, their weights.
+Each push knows its way back, for gradients. The last results are remembered, because the clauses of a
+predicate often begin alike.
+
+>>> workspace = Workspace()
+>>> marks, base = workspace.of(4)
+>>> marks.tolist(), base.tolist(), workspace.of(4)[0] is marks
+([-1, -1, -1, -1], [0], True)
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from herbrand.engines.proof import kernels
+from herbrand.engines.proof import kernels, reverse
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
-from herbrand.engines.proof.keys import run_starts
 from herbrand.engines.proof.plan import Ask, Join
-from herbrand.engines.proof.pushes import MaskedPush, Push, pull_back
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.engines.proof.table import ROW, Grid, State, Table
-from herbrand.engines.proof.workspace import Workspace
+from herbrand.row_keys import run_starts
 
+CHUNK = 2**20
 REMEMBERED = 4
 """States that were pushed last. They are held, so that their arrays stay what they are."""
 NO_WEIGHTS = np.empty(0)
 
 
-class Pushing:
+class Workspace(threading.local):
+    """Memory that the kernels write into, kept from one question to the next: one for each thread.
+
+    Marks are below the base, which only kernels move: an interrupt between two steps leaves nothing that
+    could be taken for another's."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        """A copy starts with arrays of its own."""
+        return Workspace, ()
+
+    def of(self, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """Marks [width] and their base [1]."""
+        if width not in self._spaces:
+            self._spaces[width] = np.full(width, -1, np.int32), np.zeros(1, np.int64)
+        return self._spaces[width]
+
+
+@dataclass(frozen=True, eq=False)
+class Push:
+    """What one push takes, and its way back."""
+
+    groups: np.ndarray
+    pivots: np.ndarray
+    values: np.ndarray
+    pointers: np.ndarray
+    columns: np.ndarray
+    weights: np.ndarray
+    width: int
+    workspace: Workspace
+
+    def forward(
+        self, best: bool, check_size: Callable[[float, int], None]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """How many entries each group found, which, and their totals; in chunks, as long as they fit."""
+        marks, base = self.workspace.of(self.width)
+        number = len(self.groups) - 1
+        counts = np.zeros(number, np.int64)
+        bound = 0
+        if len(self.pivots):
+            bound = int((self.pointers[self.pivots + 1] - self.pointers[self.pivots]).sum())
+        capacity = max(1, min(bound, max(CHUNK, self.width)))
+        parts: list[tuple[np.ndarray, np.ndarray]] = []
+        group, total = 0, 0
+        while group < number:
+            found, totals = np.empty(capacity, np.int64), np.empty(capacity)
+            group, filled = kernels.push(
+                self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
+                best, group, counts, found, totals,
+            )  # fmt: skip
+            parts.append((found[:filled], totals[:filled]))
+            total += filled
+            check_size(total, 4)
+        if not parts:
+            return counts, np.empty(0, np.int64), np.empty(0)
+        if len(parts) == 1:
+            return counts, *parts[0]
+        return counts, np.concatenate([f for f, _ in parts]), np.concatenate([t for _, t in parts])
+
+    def back(
+        self, counts: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
+    ) -> tuple[np.ndarray | None, ...]:
+        of_values = np.zeros(len(self.values))
+        of_weights = np.zeros(len(self.weights)) if needed[1] else reverse.NONE
+        reverse.push_back(
+            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights,
+            np.zeros(self.width), np.append(0, np.cumsum(counts)), found, slope, of_values, of_weights,
+        )  # fmt: skip
+        return of_values, of_weights if needed[1] else None
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedPush:
+    """What a push under a mask takes, and its way back."""
+
+    groups: np.ndarray
+    pivots: np.ndarray
+    values: np.ndarray
+    pointers: np.ndarray
+    columns: np.ndarray
+    weights: np.ndarray
+    first: np.ndarray
+    length: np.ndarray
+    allowed: np.ndarray
+    allowed_weights: np.ndarray
+    width: int
+    workspace: Workspace
+
+    def forward(self, best: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        marks, base = self.workspace.of(self.width)
+        counts = np.zeros(len(self.first), np.int64)
+        most = int(self.length.sum())
+        found, totals = np.empty(most, np.int64), np.empty(most)
+        filled = kernels.push_where(
+            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
+            best, self.first, self.length, self.allowed, self.allowed_weights, counts, found, totals,
+        )  # fmt: skip
+        return counts, found[:filled], totals[:filled]
+
+    def back(
+        self, ends: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
+    ) -> tuple[np.ndarray | None, ...]:
+        of_values = np.zeros(len(self.values))
+        of_weights = np.zeros(len(self.weights)) if needed[1] else reverse.NONE
+        of_allowed = np.zeros(len(self.allowed_weights)) if needed[2] else reverse.NONE
+        reverse.push_where_back(
+            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights,
+            np.zeros(self.width), np.zeros(self.width), self.first, self.length, self.allowed,
+            self.allowed_weights, ends, found, slope, of_values, of_weights, of_allowed,
+        )  # fmt: skip
+        return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
+
+
+def pull_back(
+    pointers: np.ndarray,
+    sources: np.ndarray,
+    weights: np.ndarray,
+    state: np.ndarray,
+    active: np.ndarray | None,
+    slope: np.ndarray,
+    needed: Sequence[bool],
+) -> tuple[np.ndarray | None, ...]:
+    active = kernels.rows_filled(state) if active is None else active
+    of_state = np.zeros(state.shape) if needed[0] else reverse.NO_MATRIX
+    of_weights = np.zeros(len(weights)) if needed[1] else reverse.NONE
+    reverse.pull_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
+    return of_state if needed[0] else None, of_weights if needed[1] else None
+
+
+class JoinSums:
     """One run's pushes, and the last of them."""
 
     def __init__(

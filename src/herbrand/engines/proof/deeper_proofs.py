@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from herbrand.engines.proof.absence import Absences
 from herbrand.engines.proof.arithmetic import Truth
 from herbrand.engines.proof.fixpoint import Fixpoint
+from herbrand.engines.proof.negation import Absences
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import ROW, State, Table, grouped
 from herbrand.engines.proof.unrolled import Asked, Beyond, Goal, Unrolled

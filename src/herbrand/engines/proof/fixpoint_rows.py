@@ -4,7 +4,7 @@ In the real algebra an addition is an increment, in those that take the larger v
 improve. A row that an increment leaves as it is, to the last bit, counts as settled.
 
 >>> from herbrand.engines.proof.arithmetic import Best
->>> rows = Accumulated(("", "x"), [2, 3], Best(), 10**6)
+>>> rows = FixpointRows(("", "x"), [2, 3], Best(), 10**6)
 >>> def row(x, value): return Table(("", "x"), (np.array([0]), np.array([x])), np.array([value]))
 >>> len(rows.add(row(1, 0.5))), len(rows.add(row(1, 0.4))), rows.add(row(1, 0.7)).values.tolist()
 (1, 0, [0.7])
@@ -24,7 +24,7 @@ DENSE_BYTES = 2**28
 FLOAT = 8
 
 
-class Accumulated:
+class FixpointRows:
     """Distinct rows under their keys: every possible row has a place where these are few, else a sorted
     list has those that are there. The first column may outgrow its size."""
 

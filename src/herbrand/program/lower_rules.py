@@ -1,27 +1,40 @@
-"""Horn rules over known facts, ready to be planned: one variable for each constant, no equation left.
+"""From rules to clauses: one variable for each constant, no equation left.
 
-Takes a checked theory's rules; gives a :class:`HornProgram`. ``x = y`` becomes one variable, a constant
-becomes a variable with a known index, a many-valued atom a relation with one more column.
+``x = y`` becomes one variable, a constant becomes a variable with a known index, a many-valued atom a
+relation with one more column, ``not`` an absence. Every evaluation of rules begins here.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
 >>> theory = parse_theory('uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"')
 >>> facts = fact_sources({"parent": [("liam", "ann")], "brother": [("ann", "bob")]})
->>> program = HornProgram.of(theory.rules, *load_facts((), check(theory), facts))
->>> print(program.clauses["uncle"][0])
+>>> print(rule_clause(theory.rules[0], *load_facts((), check(theory), facts)))
 uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
-import numpy as np
-
-from herbrand.engines.proof.clauses import (
+from herbrand.errors import LanguageError
+from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_constant
+from herbrand.language.scope import Renaming, variable_types
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    Not,
+    Rule,
+    Term,
+    Truth,
+    ValueIn,
+    ValueIs,
+    Variable,
+)
+from herbrand.program.clauses import (
     MIRRORED,
     OPPOSITES,
     ORDERS,
@@ -34,127 +47,18 @@ from herbrand.engines.proof.clauses import (
     Never,
     OneOf,
 )
-from herbrand.engines.proof.relation import Relation
-from herbrand.engines.proof.strata import check_strata
-from herbrand.errors import LanguageError
-from herbrand.facts.facts import Facts
-from herbrand.language.names import shown_constant
-from herbrand.language.scope import Renaming, variable_types
-from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    Atom,
-    BodyLiteral,
-    Comparison,
-    Constant,
-    Learned,
-    Not,
-    Rule,
-    Term,
-    Truth,
-    ValueIn,
-    ValueIs,
-    Variable,
-)
 
 
-@dataclass(frozen=True, eq=False)
-class HornProgram:
-    """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept."""
-
-    signature: Signature
-    facts: Facts
-    clauses: Mapping[str, tuple[Clause, ...]]
-    rules: tuple[Rule, ...] = ()
-    weighted: tuple[Rule, ...] = ()
-
-    @classmethod
-    def of(cls, rules: Sequence[Rule], signature: Signature, facts: Facts) -> HornProgram:
-        """Raises ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
-        check_strata(rules)
-        weighted: list[Rule] = []
-        clauses: dict[str, list[Clause]] = {}
-        for rule in rules:
-            known = clauses.setdefault(rule.head.predicate, [])
-            place = None if rule.weight is None else len(weighted)
-            if rule.weight is not None:
-                weighted.append(rule)
-            clause = _Reading(rule, signature, facts).clause()
-            if clause is not None:
-                known.append(replace(clause, weight=place, rule=rule))
-        for name, known in clauses.items():
-            if len(facts.tables[name].true) or len(facts.tables[name].soft):
-                known.insert(0, stated_clause(name, signature))
-        return cls(
-            signature,
-            facts,
-            {name: tuple(known) for name, known in clauses.items()},
-            tuple(rules),
-            tuple(weighted),
-        )
-
-    @cached_property
-    def _relations(self) -> dict[str, Relation]:
-        return {}
-
-    @cached_property
-    def sizes(self) -> Mapping[str, int]:
-        """How many constants each type has."""
-        return {name: len(domain) for name, domain in self.facts.domains.items()}
-
-    @cached_property
-    def numbers(self) -> dict[str, np.ndarray]:
-        """The constants of ordered types, filled when a comparison first needs them."""
-        return {}
-
-    def values(self, type_name: str) -> np.ndarray:
-        """The constants of a type as an array that can be compared."""
-        if type_name not in self.numbers:
-            self.numbers[type_name] = self.facts.domains[type_name].values.to_numpy(zero_copy_only=False)
-        return self.numbers[type_name]
-
-    def is_derived(self, predicate: str) -> bool:
-        return predicate in self.clauses
-
-    def reached(self, clauses: Iterable[Clause]) -> set[str]:
-        """The predicates that clauses rest on, through ``not`` too."""
-        waiting, found = list(clauses), set[str]()
-        while waiting:
-            for name in waiting.pop().predicates() - found:
-                found.add(name)
-                waiting += self.clauses.get(name, ())
-        return found
-
-    def absences(self, clauses: Sequence[Clause]) -> Iterator[tuple[Clause, str]]:
-        """What stands behind ``not`` in clauses and all they rest on, each with its clause."""
-        reached = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
-        for clause in (*clauses, *reached):
-            for part in clause.body:
-                if isinstance(part, Absence):
-                    yield clause, part.predicate
-
-    def column_types(self, predicate: str) -> tuple[str, ...]:
-        return self.signature.predicates[predicate].column_types
-
-    def relation(self, predicate: str) -> Relation:
-        """The stated facts of a predicate."""
-        if predicate not in self._relations:
-            sizes = tuple(self.sizes[name] for name in self.column_types(predicate))
-            self._relations[predicate] = Relation.of(self.facts.tables[predicate], sizes)
-        return self._relations[predicate]
-
-    def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
-        """Whether every weight is above 0: of the facts of all predicates but some, and of the ``rules``."""
-        numbers = [rule.weight for rule in self.weighted if rules and not isinstance(rule.weight, Learned)]
-        tables = [table for name, table in self.facts.tables.items() if name not in but]
-        return all(number is None or number > 0 for number in numbers) and all(
-            table.weights is None or not len(table.weights) or table.weights.min() > 0 for table in tables
-        )
+def rule_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause | None:
+    """A theory's rule as a clause, without a place for its weight; ``None`` where its body cannot hold."""
+    clause = _Lowering(rule, signature, facts).clause()
+    return None if clause is None else replace(clause, rule=rule)
 
 
-def body_of(rule: Rule, signature: Signature, facts: Facts) -> Clause:
+def goal_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause:
     """A goal's rule as a clause. Its head derives nothing that the vocabulary knows; a body that cannot hold
     has a literal that says so."""
-    return _Reading(rule, signature, facts).goal()
+    return _Lowering(rule, signature, facts).goal()
 
 
 def stated_clause(predicate: str, signature: Signature) -> Clause:
@@ -164,7 +68,7 @@ def stated_clause(predicate: str, signature: Signature) -> Clause:
     return Clause(predicate, names, (Lookup(predicate, names, True),), dict(zip(names, types, strict=True)))
 
 
-class _Reading:
+class _Lowering:
     """One rule on its way to a clause: constants get names, equations merge them."""
 
     def __init__(self, rule: Rule, signature: Signature, facts: Facts) -> None:

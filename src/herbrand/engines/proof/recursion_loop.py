@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from herbrand.engines.proof import rounds
-from herbrand.engines.proof.keys import run_starts
+from herbrand.engines.proof import recursion_kernels as rounds
 from herbrand.engines.proof.recursion import FRONTIER, LinearRecursion, Part, RelationKey, Round
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import Table
+from herbrand.row_keys import run_starts
 
 MOST_RELATIONS = 4
 """As many as the loop is compiled for."""

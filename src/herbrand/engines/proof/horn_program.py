@@ -1,0 +1,121 @@
+"""Horn rules as clauses over known facts, ready to be planned.
+
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory('uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"')
+>>> facts = fact_sources({"parent": [("liam", "ann")], "brother": [("ann", "bob")]})
+>>> program = HornProgram.of(theory.rules, *load_facts((), check(theory), facts))
+>>> print(program.clauses["uncle"][0])
+uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.proof.relation import Relation
+from herbrand.facts.facts import Facts
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Learned, Rule
+from herbrand.program.clauses import Absence, Clause
+from herbrand.program.lower_rules import rule_clause, stated_clause
+from herbrand.program.strata import check_strata
+
+
+@dataclass(frozen=True, eq=False)
+class HornProgram:
+    """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept."""
+
+    signature: Signature
+    facts: Facts
+    clauses: Mapping[str, tuple[Clause, ...]]
+    rules: tuple[Rule, ...] = ()
+    weighted: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], signature: Signature, facts: Facts) -> HornProgram:
+        """Raises ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
+        check_strata(rules)
+        weighted: list[Rule] = []
+        clauses: dict[str, list[Clause]] = {}
+        for rule in rules:
+            known = clauses.setdefault(rule.head.predicate, [])
+            place = None if rule.weight is None else len(weighted)
+            if rule.weight is not None:
+                weighted.append(rule)
+            clause = rule_clause(rule, signature, facts)
+            if clause is not None:
+                known.append(replace(clause, weight=place))
+        for name, known in clauses.items():
+            if len(facts.tables[name].true) or len(facts.tables[name].soft):
+                known.insert(0, stated_clause(name, signature))
+        return cls(
+            signature,
+            facts,
+            {name: tuple(known) for name, known in clauses.items()},
+            tuple(rules),
+            tuple(weighted),
+        )
+
+    @cached_property
+    def _relations(self) -> dict[str, Relation]:
+        return {}
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """How many constants each type has."""
+        return {name: len(domain) for name, domain in self.facts.domains.items()}
+
+    @cached_property
+    def numbers(self) -> dict[str, np.ndarray]:
+        """The constants of ordered types, filled when a comparison first needs them."""
+        return {}
+
+    def values(self, type_name: str) -> np.ndarray:
+        """The constants of a type as an array that can be compared."""
+        if type_name not in self.numbers:
+            self.numbers[type_name] = self.facts.domains[type_name].values.to_numpy(zero_copy_only=False)
+        return self.numbers[type_name]
+
+    def is_derived(self, predicate: str) -> bool:
+        return predicate in self.clauses
+
+    def reached(self, clauses: Iterable[Clause]) -> set[str]:
+        """The predicates that clauses rest on, through ``not`` too."""
+        waiting, found = list(clauses), set[str]()
+        while waiting:
+            for name in waiting.pop().predicates() - found:
+                found.add(name)
+                waiting += self.clauses.get(name, ())
+        return found
+
+    def absences(self, clauses: Sequence[Clause]) -> Iterator[tuple[Clause, str]]:
+        """What stands behind ``not`` in clauses and all they rest on, each with its clause."""
+        reached = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
+        for clause in (*clauses, *reached):
+            for part in clause.body:
+                if isinstance(part, Absence):
+                    yield clause, part.predicate
+
+    def column_types(self, predicate: str) -> tuple[str, ...]:
+        return self.signature.predicates[predicate].column_types
+
+    def relation(self, predicate: str) -> Relation:
+        """The stated facts of a predicate."""
+        if predicate not in self._relations:
+            sizes = tuple(self.sizes[name] for name in self.column_types(predicate))
+            self._relations[predicate] = Relation.of(self.facts.tables[predicate], sizes)
+        return self._relations[predicate]
+
+    def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
+        """Whether every weight is above 0: of the facts of all predicates but some, and of the ``rules``."""
+        numbers = [rule.weight for rule in self.weighted if rules and not isinstance(rule.weight, Learned)]
+        tables = [table for name, table in self.facts.tables.items() if name not in but]
+        return all(number is None or number > 0 for number in numbers) and all(
+            table.weights is None or not len(table.weights) or table.weights.min() > 0 for table in tables
+        )
