@@ -18,6 +18,7 @@ FLOORS = [
     "options",
     "memory",
     "budget",
+    "relations",
     "language contraction tensor_files",
     "facts",
     "program",

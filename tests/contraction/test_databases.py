@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from herbrand.contraction import Contraction, Dense, Sparse
-from herbrand.contraction.relational import DUCKDB, SPARK, Stored, planned, rendered
+from herbrand.contraction.relational import Stored, planned, rendered
 from herbrand.contraction.relational_databases import DuckDB, contract_in
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.relations.dialects import DUCKDB, SPARK
 
 
 @pytest.fixture

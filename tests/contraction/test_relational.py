@@ -13,9 +13,10 @@ import torch
 from hypothesis import HealthCheck, Phase, given, settings
 
 from herbrand.contraction import Contraction, Sparse
-from herbrand.contraction.relational import SPARK, Stored, planned, rendered
+from herbrand.contraction.relational import Stored, planned, rendered
 from herbrand.contraction.relational_databases import DuckDB, contract_in
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.relations.dialects import SPARK
 from tests.contraction import problems as given_problems
 from tests.contraction.problems import Problem, agree, problems
 

@@ -23,6 +23,7 @@ from herbrand.contraction.expression import Axes, Contraction, Pair
 from herbrand.contraction.planner import Plan, plan
 from herbrand.contraction.relational_algebras import Meaning, meaning_of
 from herbrand.contraction.steps import Route, Statistics, Step
+from herbrand.relations.dialects import DUCKDB, Dialect
 
 ONE_ROW = "(SELECT 1 AS one) o"
 UNLIMITED = 2**62
@@ -57,50 +58,6 @@ class Query:
     rows: str | None
     background: str | None
     algebra: str
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """Where databases differ: phrases with gaps.
-
-    ``numbers``: a query for the numbers from 0 up to ``count``, named ``i``. ``part`` shares the values of a
-    column out among ``count`` parts. ``gathered``: all values of a group, in their order. ``hash``: a BIGINT
-    of some expressions. ``field`` and ``kind`` make a record of named fields.
-    """
-
-    numbers: str
-    part: str
-    gathered: str
-    hash: str
-    field: str
-    kind: str
-
-    def hashed(self, columns: Sequence[str]) -> str:
-        """The hash of some expressions."""
-        return self.hash.format(columns=", ".join(columns))
-
-    def record(self, **values: str) -> str:
-        """Expressions as one value with these fields; records are ordered by the first, then the next."""
-        fields = (self.field.format(name=name, value=value) for name, value in values.items())
-        return f"{self.kind}({', '.join(fields)})"
-
-
-DUCKDB = Dialect(
-    numbers="(SELECT range AS i FROM range({count}))",
-    part="HASH({column}) % {count}",
-    gathered="LIST_SORT(LIST({value}))",
-    hash="CAST(HASH({columns}) >> 2 AS BIGINT)",
-    field="{name} := {value}",
-    kind="STRUCT_PACK",
-)
-SPARK = Dialect(
-    numbers="(SELECT id AS i FROM range({count}))",
-    part="PMOD(HASH({column}), {count})",
-    gathered="SORT_ARRAY(COLLECT_LIST({value}))",
-    hash="XXHASH64({columns})",
-    field="{value} AS {name}",
-    kind="STRUCT",
-)
 
 
 def planned(contraction: Contraction, tables: Sequence[Stored]) -> Plan:

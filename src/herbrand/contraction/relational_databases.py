@@ -28,9 +28,10 @@ import torch
 from herbrand.contraction.algebra import algebra_named
 from herbrand.contraction.expression import Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse, has_background
-from herbrand.contraction.relational import DUCKDB, Dialect, Stored, planned, rendered
+from herbrand.contraction.relational import Stored, planned, rendered
 from herbrand.errors import BudgetError, FactsError, HerbrandError, UnsupportedError
 from herbrand.memory import readable
+from herbrand.relations.dialects import DUCKDB, Dialect
 from herbrand.scratch_folders import ScratchFolder
 
 

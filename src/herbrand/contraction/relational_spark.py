@@ -17,9 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from herbrand.contraction.relational import SPARK
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.relations.dialects import SPARK
 from herbrand.whole_files import written_whole
 
 SETTINGS = {

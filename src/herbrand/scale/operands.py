@@ -13,12 +13,13 @@ from functools import cached_property
 
 from herbrand.contraction.expression import Contraction
 from herbrand.contraction.planner import Plan
-from herbrand.contraction.relational import Dialect, Query, Stored, planned, rendered
+from herbrand.contraction.relational import Query, Stored, planned, rendered
 from herbrand.contraction.relational_algebras import meaning_of
 from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
 from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import UnsupportedError
 from herbrand.program.template import FALSE, Argument
+from herbrand.relations.dialects import Dialect
 from herbrand.scale.evidence import StoredEvidence
 
 REAL = meaning_of("real")

@@ -1,0 +1,89 @@
+"""Where the SQL of databases differs: phrases with gaps, which the one writer of expressions fills.
+
+>>> DUCKDB.quoted("order"), SPARK.quoted("order"), SPARK.text_value("it's")
+('"order"', '`order`', "'it''s'")
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Where databases differ: phrases with gaps.
+
+    ``numbers``: a query for the numbers from 0 up to ``count``, named ``i``. ``part`` shares the values of a
+    column out among ``count`` parts. ``gathered``: all values of a group, in their order. ``hash``: a BIGINT
+    of some expressions. ``field`` and ``kind`` make a record of named fields. ``quote`` stands around names;
+    ``phrases`` are the parts of expressions that the database writes in its own way.
+    """
+
+    numbers: str
+    part: str
+    gathered: str
+    hash: str
+    field: str
+    kind: str
+    quote: str
+    phrases: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def hashed(self, columns: Sequence[str]) -> str:
+        """The hash of some expressions."""
+        return self.hash.format(columns=", ".join(columns))
+
+    def record(self, **values: str) -> str:
+        """Expressions as one value with these fields; records are ordered by the first, then the next."""
+        fields = (self.field.format(name=name, value=value) for name, value in values.items())
+        return f"{self.kind}({', '.join(fields)})"
+
+    def quoted(self, name: str) -> str:
+        """The name of a column."""
+        return f"{self.quote}{name}{self.quote}"
+
+    def text_value(self, text: str) -> str:
+        """A constant text."""
+        return f"'{text.replace(chr(39), 2 * chr(39))}'"
+
+    def phrase(self, sql: str) -> str:
+        """A phrase of SQL with this database's own words in it."""
+        for name, own in self.phrases.items():
+            sql = sql.replace(f"{{{name}}}", own)
+        return sql
+
+
+DUCKDB = Dialect(
+    numbers="(SELECT range AS i FROM range({count}))",
+    part="HASH({column}) % {count}",
+    gathered="LIST_SORT(LIST({value}))",
+    hash="CAST(HASH({columns}) >> 2 AS BIGINT)",
+    field="{name} := {value}",
+    kind="STRUCT_PACK",
+    quote='"',
+    phrases={
+        "divided": "({0} / {1})",
+        "floored": "(({0} - ((({0} % {1}) + {1}) % {1})) // {1})",
+        "log": "LN({0})",
+        "text": "VARCHAR",
+    },
+)
+SPARK = Dialect(
+    numbers="(SELECT id AS i FROM range({count}))",
+    part="PMOD(HASH({column}), {count})",
+    gathered="SORT_ARRAY(COLLECT_LIST({value}))",
+    hash="XXHASH64({columns})",
+    field="{value} AS {name}",
+    kind="STRUCT",
+    quote="`",
+    phrases={  # division by 0 is an error there, and the logarithm of 0 NULL
+        "divided": (
+            "CASE WHEN {1} <> 0 THEN {0} / {1} WHEN {0} > 0 THEN DOUBLE('inf') "
+            "WHEN {0} < 0 THEN DOUBLE('-inf') ELSE DOUBLE('nan') END"
+        ),
+        "floored": "(({0} - ((({0} % {1}) + {1}) % {1})) DIV {1})",
+        "log": "CASE WHEN {0} > 0 THEN LN({0}) WHEN {0} = 0 THEN DOUBLE('-inf') ELSE DOUBLE('nan') END",
+        "text": "STRING",
+    },
+)

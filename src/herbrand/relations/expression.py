@@ -1,0 +1,394 @@
+"""Expressions over the columns of a relation, as values: evaluated by NumPy, or written as SQL.
+
+Each operation is one row of :data:`OPERATIONS`, which holds both meanings side by side. Numbers are those of
+IEEE 754 on both: 1 / 0 is infinite and log(0) minus infinity. Whole numbers have 64 bits, and one that does
+not fit is an error, never another number. Comparisons with nan are undefined.
+
+>>> worth = choose(column("x") > 0, log(column("x")), literal(0.0))
+>>> evaluated(worth, {"x": np.array([1.0, -1.0])}, 2).tolist()
+[0.0, 0.0]
+>>> written(column("x") + 1, {"x": "int"}, DUCKDB)
+'("x" + CAST(\\'1\\' AS BIGINT))'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from typing import cast as typed
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.relations.dialects import DUCKDB, Dialect
+
+__all__ = ["DUCKDB", "Expression", "choose", "column", "exp", "literal", "log"]
+
+Array = NDArray[Any]
+Kind = Literal["int", "float", "bool", "text"]
+Kinds = Mapping[str, Kind]
+
+DTYPES: Mapping[Kind, Any] = {
+    "int": np.dtype(np.int64),
+    "float": np.dtype(np.float64),
+    "bool": np.dtype(np.bool_),
+    "text": np.dtypes.StringDType(),
+}
+TYPES: Mapping[Kind, str] = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "text": "{text}"}
+"""In SQL; the name of the type of texts is the dialect's own."""
+
+LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """An operation and its arguments: expressions, or for a column its name and for a literal its value."""
+
+    operation: str
+    arguments: tuple[Any, ...]
+
+    def __add__(self, other: Given) -> Expression:
+        return _made("+", self, other)
+
+    def __radd__(self, other: Given) -> Expression:
+        return _made("+", other, self)
+
+    def __sub__(self, other: Given) -> Expression:
+        return _made("-", self, other)
+
+    def __rsub__(self, other: Given) -> Expression:
+        return _made("-", other, self)
+
+    def __mul__(self, other: Given) -> Expression:
+        return _made("*", self, other)
+
+    def __rmul__(self, other: Given) -> Expression:
+        return _made("*", other, self)
+
+    def __truediv__(self, other: Given) -> Expression:
+        return _made("/", self, other)
+
+    def __rtruediv__(self, other: Given) -> Expression:
+        return _made("/", other, self)
+
+    def __floordiv__(self, other: int) -> Expression:
+        return _made("//", self, _divisor(other))
+
+    def __mod__(self, other: int) -> Expression:
+        return _made("%", self, _divisor(other))
+
+    def __neg__(self) -> Expression:
+        return _made("negative", self)
+
+    def __lt__(self, other: Given) -> Expression:
+        return _made("<", self, other)
+
+    def __le__(self, other: Given) -> Expression:
+        return _made("<=", self, other)
+
+    def __gt__(self, other: Given) -> Expression:
+        return _made("<", other, self)
+
+    def __ge__(self, other: Given) -> Expression:
+        return _made("<=", other, self)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return _made("=", self, other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return _made("<>", self, other)
+
+    def __and__(self, other: Given) -> Expression:
+        return _made("and", self, other)
+
+    def __or__(self, other: Given) -> Expression:
+        return _made("or", self, other)
+
+    def __invert__(self) -> Expression:
+        return _made("not", self)
+
+    def __bool__(self) -> bool:
+        """Refused: ``a and b`` or ``a < b < c`` would silently drop the first condition."""
+        raise TypeError("an expression has no truth value by itself; use & | ~ for and, or, not")
+
+    __hash__ = object.__hash__
+
+    def columns(self) -> Iterator[str]:
+        """The names of the columns that it reads, some more than once."""
+        if self.operation == "column":
+            yield self.arguments[0]
+        elif self.operation != "literal":
+            for argument in self.arguments:
+                yield from argument.columns()
+
+
+Given = Expression | int | float | bool | str
+
+
+def column(name: str) -> Expression:
+    """The value that a row has in a column."""
+    return Expression("column", (name,))
+
+
+def literal(value: Any) -> Expression:
+    """The same value in every row."""
+    return value if isinstance(value, Expression) else Expression("literal", (_plain(value),))
+
+
+def exp(x: Given) -> Expression:
+    return _made("exp", x)
+
+
+def log(x: Given) -> Expression:
+    """The natural logarithm."""
+    return _made("log", x)
+
+
+def magnitude(x: Given) -> Expression:
+    """The absolute value."""
+    return _made("abs", x)
+
+
+def greater(*values: Given) -> Expression:
+    """The largest of the values in a row."""
+    return _folded("max", values)
+
+
+def lesser(*values: Given) -> Expression:
+    """The smallest of the values in a row."""
+    return _folded("min", values)
+
+
+def choose(condition: Given, then: Given, otherwise: Given) -> Expression:
+    """``then`` in rows in which the condition is true. Both are evaluated everywhere."""
+    return _made("choose", condition, then, otherwise)
+
+
+def cast(x: Given, kind: Kind) -> Expression:
+    """The value as another kind: whole numbers of truth values, floats of whole numbers, text of both."""
+    return _made(f"to {kind}", x)
+
+
+def every(*conditions: Given) -> Expression:
+    """Whether all of the conditions are true; with none, true."""
+    return _folded("and", conditions) if conditions else literal(True)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``sql`` has a gap for each argument; ``kinds`` are what each argument may be, and ``gives`` what comes
+    out: a kind, or the place of the argument whose kind it is."""
+
+    array: Callable[..., Array]
+    sql: str
+    kinds: tuple[str, ...]
+    gives: Kind | int
+
+
+def _exactly(operation: Callable[..., Array], bound: Callable[..., int]) -> Callable[..., Array]:
+    """An operation on whole numbers that refuses what does not fit in 64 bits; ``bound`` of the largest
+    magnitudes is cheap, and only where it is too large is each row looked at."""
+
+    def exact(*arguments: Any) -> Array:
+        found = operation(*arguments)
+        if found.dtype != np.int64 or not found.size:
+            return found
+        if bound(*(_largest(argument) for argument in arguments)) > LARGEST:
+            plain = operation(*(np.asarray(argument).astype(object) for argument in arguments))
+            if np.any(plain != found):
+                raise too_large()
+        return found
+
+    return exact
+
+
+def _largest(values: Any) -> int:
+    return max(abs(int(np.max(values))), abs(int(np.min(values))))
+
+
+def too_large() -> HerbrandError:
+    return UnsupportedError("a count does not fit in 64 bits", hint="use the real algebra")
+
+
+def _text_of(values: Any) -> Array:
+    return np.asarray(values).astype(np.dtypes.StringDType())
+
+
+NUMBER = "int float"
+ANY = "int float bool text"
+
+OPERATIONS: Mapping[str, Operation] = {
+    "+": Operation(_exactly(np.add, lambda a, b: a + b), "({} + {})", (NUMBER, "0"), 0),
+    "-": Operation(_exactly(np.subtract, lambda a, b: a + b), "({} - {})", (NUMBER, "0"), 0),
+    "*": Operation(_exactly(np.multiply, lambda a, b: a * b), "({} * {})", (NUMBER, "0"), 0),
+    "negative": Operation(_exactly(np.negative, lambda a: a), "(-{})", (NUMBER,), 0),
+    "/": Operation(np.divide, "{divided}", ("float", "float"), "float"),
+    "//": Operation(np.floor_divide, "{floored}", ("int", "int"), "int"),
+    "%": Operation(np.mod, "((({0} % {1}) + {1}) % {1})", ("int", "int"), "int"),
+    "abs": Operation(_exactly(np.abs, lambda a: a), "ABS({})", (NUMBER,), 0),
+    "exp": Operation(np.exp, "EXP({})", ("float",), "float"),
+    "log": Operation(np.log, "{log}", ("float",), "float"),
+    "max": Operation(np.maximum, "GREATEST({}, {})", (NUMBER, "0"), 0),
+    "min": Operation(np.minimum, "LEAST({}, {})", (NUMBER, "0"), 0),
+    "choose": Operation(np.where, "CASE WHEN {} THEN {} ELSE {} END", ("bool", ANY, "1"), 1),
+    "<": Operation(np.less, "({} < {})", (ANY, "0"), "bool"),
+    "<=": Operation(np.less_equal, "({} <= {})", (ANY, "0"), "bool"),
+    "=": Operation(np.equal, "({} = {})", (ANY, "0"), "bool"),
+    "<>": Operation(np.not_equal, "({} <> {})", (ANY, "0"), "bool"),
+    "and": Operation(np.logical_and, "({} AND {})", ("bool", "bool"), "bool"),
+    "or": Operation(np.logical_or, "({} OR {})", ("bool", "bool"), "bool"),
+    "not": Operation(np.logical_not, "(NOT {})", ("bool",), "bool"),
+    "to int": Operation(lambda x: np.asarray(x).astype(np.int64), "CAST({} AS BIGINT)", ("int bool",), "int"),
+    "to float": Operation(
+        lambda x: np.asarray(x).astype(np.float64), "CAST({} AS DOUBLE)", ("int float",), "float"
+    ),
+    "to text": Operation(_text_of, "CAST({} AS {text})", ("int text",), "text"),
+}
+"""The one table. A kind that is a number's place means: of the same kind as that argument."""
+
+
+def kind_of(expression: Expression, kinds: Kinds) -> Kind:
+    """The kind of its values; raises where an operation is not for these kinds."""
+    return _Reader(kinds, None).read(expression)[0]
+
+
+def written(expression: Expression, kinds: Kinds, dialect: Dialect) -> str:
+    """The expression as SQL."""
+    return _Reader(kinds, dialect).read(expression)[1]
+
+
+def evaluated(expression: Expression, columns: Mapping[str, Array], count: int) -> Array:
+    """Its value in each of ``count`` rows."""
+    with np.errstate(all="ignore"):
+        found = _value(expression, columns)
+    if np.ndim(found) == 0:
+        return np.full(count, found, dtype=DTYPES[_kind_of_value(found)])
+    return np.asarray(found)
+
+
+def kind_of_array(values: Array) -> Kind:
+    """The kind of a column's dtype."""
+    letter = values.dtype.kind
+    if letter not in _LETTERS:
+        raise HerbrandError(f"a column of {values.dtype} is of no kind that relations have")
+    return _LETTERS[letter]
+
+
+_LETTERS: Mapping[str, Kind] = {"i": "int", "u": "int", "f": "float", "b": "bool", "T": "text", "U": "text"}
+
+
+def _value(expression: Expression, columns: Mapping[str, Array]) -> Any:
+    if expression.operation == "column":
+        return columns[expression.arguments[0]]
+    if expression.operation == "literal":
+        value = expression.arguments[0]
+        # Python's own numbers would take the other argument's dtype, and texts none.
+        return (
+            np.asarray(value, dtype=DTYPES[_kind_of_value(value)])[()]
+            if not isinstance(value, str)
+            else value
+        )
+    arguments = [_value(argument, columns) for argument in expression.arguments]
+    if expression.operation == "choose" and all(isinstance(x, str) for x in arguments[1:]):
+        arguments[1] = np.asarray(arguments[1], dtype=DTYPES["text"])
+    return OPERATIONS[expression.operation].array(*arguments)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Kinds and, where there is a dialect, the SQL of expressions."""
+
+    kinds: Kinds
+    dialect: Dialect | None
+
+    def read(self, expression: Expression) -> tuple[Kind, str]:
+        dialect = self.dialect
+        if expression.operation == "column":
+            name = expression.arguments[0]
+            if name not in self.kinds:
+                raise HerbrandError(f"there is no column '{name}', only {', '.join(self.kinds) or 'none'}")
+            return self.kinds[name], dialect.quoted(name) if dialect else ""
+        if expression.operation == "literal":
+            value = expression.arguments[0]
+            return _kind_of_value(value), written_value(value, dialect) if dialect else ""
+        parts = [self.read(argument) for argument in expression.arguments]
+        operation = OPERATIONS[expression.operation]
+        kinds = self._checked(expression.operation, operation, [kind for kind, _ in parts])
+        gives = kinds[operation.gives] if isinstance(operation.gives, int) else operation.gives
+        if dialect is None:
+            return gives, ""
+        texts = [
+            f"CAST({text} AS DOUBLE)" if kind != before else text
+            for kind, (before, text) in zip(kinds, parts, strict=True)
+        ]
+        return gives, dialect.phrase(operation.sql).format(*texts)
+
+    def _checked(self, name: str, operation: Operation, kinds: list[Kind]) -> list[Kind]:
+        """The kinds after whole numbers beside floats, or where floats are wanted, have become floats."""
+        found: list[Kind] = []
+        for wanted, kind in zip(operation.kinds, kinds, strict=True):
+            like = int(wanted) if wanted.isdigit() else None
+            if like is None:
+                fits = kind in wanted.split()
+                widened: Kind = "float" if not fits and kind == "int" and "float" in wanted.split() else kind
+                if not fits and widened == kind:
+                    raise HerbrandError(f"'{name}' is not for a value of kind {kind}")
+                found.append(widened)
+            else:
+                pair = {found[like], kind}
+                if pair == {"int", "float"}:
+                    found[like] = "float"
+                elif len(pair) > 1:
+                    raise HerbrandError(f"'{name}' of a {found[like]} and of a {kind}, which differ")
+                found.append(found[like])
+        return found
+
+
+def written_value(value: Any, dialect: Dialect) -> str:
+    """A constant as SQL."""
+    kind = _kind_of_value(value)
+    if kind == "bool":
+        return "TRUE" if value else "FALSE"
+    if kind == "text":
+        return dialect.text_value(value)
+    return f"CAST('{value!r}' AS {TYPES[kind]})"
+
+
+def _kind_of_value(value: Any) -> Kind:
+    if isinstance(value, bool | np.bool_):
+        return "bool"
+    if isinstance(value, int | np.integer):
+        return "int"
+    if isinstance(value, float | np.floating):
+        return "float"
+    if isinstance(value, str):
+        return "text"
+    raise HerbrandError(f"{value!r} is no value that relations have", hint="use int, float, bool or str")
+
+
+def _plain(value: Any) -> Any:
+    """Python's own number; ``repr`` of NumPy's is no SQL."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if _kind_of_value(plain) == "int" and not -LARGEST - 1 <= plain <= LARGEST:
+        raise too_large()
+    return plain
+
+
+def _divisor(value: Any) -> Expression:
+    """Whole division is by positive constants: databases round a negative one the other way."""
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise HerbrandError(f"whole division is by a positive whole number, not by {value!r}")
+    return literal(value)
+
+
+def _made(operation: str, *arguments: Any) -> Expression:
+    return Expression(operation, tuple(literal(typed(Any, argument)) for argument in arguments))
+
+
+def _folded(operation: str, values: tuple[Any, ...]) -> Expression:
+    found = literal(values[0])
+    for value in values[1:]:
+        found = _made(operation, found, value)
+    return found

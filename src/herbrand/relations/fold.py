@@ -1,0 +1,188 @@
+"""Folds: what a group of rows becomes. Each is one row of :data:`FOLDS`, its two meanings side by side.
+
+A fold of no rows is the fold's identity, so that folds are the additions of semirings:
+:data:`SEMIRING_FOLDS` names the fold of each.
+
+>>> folded(total(column("x")), {"x": np.array([1.0, 2.0, 4.0])}, np.array([0, 1, 1]), 2).tolist()
+[1.0, 6.0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from herbrand.errors import HerbrandError
+from herbrand.relations.expression import (
+    LARGEST,
+    Array,
+    Expression,
+    Given,
+    Kind,
+    Kinds,
+    column,
+    evaluated,
+    kind_of,
+    kind_of_array,
+    literal,
+    too_large,
+)
+
+__all__ = ["Fold", "column", "count", "largest", "least", "log_sum", "some", "total"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A row of :data:`FOLDS`, and the expression whose values are folded."""
+
+    name: str
+    of: Expression
+
+    def kind(self, kinds: Kinds) -> Kind:
+        """Of what comes out; raises where the fold is not for such values."""
+        found = kind_of(self.of, kinds)
+        if found not in FOLDS[self.name].kinds.split():
+            raise HerbrandError(f"'{self.name}' is no fold of values of kind {found}")
+        return found
+
+    def identity(self, kinds: Kinds) -> Any:
+        """What it is of no rows; None where whole numbers and texts have none."""
+        kind = self.kind(kinds)
+        found = FOLDS[self.name].identity
+        if self.name in ("largest", "least"):
+            return found if kind == "float" else None
+        return int(found) if kind == "int" else bool(found) if kind == "bool" else found
+
+
+def total(of: Given) -> Fold:
+    """The sum."""
+    return Fold("total", literal(of))
+
+
+def largest(of: Given) -> Fold:
+    return Fold("largest", literal(of))
+
+
+def least(of: Given) -> Fold:
+    return Fold("least", literal(of))
+
+
+def count() -> Fold:
+    """How many rows there are."""
+    return Fold("total", literal(1))
+
+
+def some(condition: Given) -> Fold:
+    """Whether the condition is true in some row."""
+    return Fold("some", literal(condition))
+
+
+def log_sum(of: Given) -> Fold:
+    """The logarithm of the sum of exponentials."""
+    return Fold("log_sum", literal(of))
+
+
+def _sums(values: Array, groups: Array, size: int) -> Array:
+    if values.dtype != np.int64:
+        return np.bincount(groups, values, size)
+    bound = len(values) * max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0))))
+    if bound < 2**53:  # floats hold these exactly, and bincount adds floats
+        return np.bincount(groups, values, size).astype(np.int64)
+    sums = np.zeros(size, object if bound > LARGEST else np.int64)
+    np.add.at(sums, groups, values.astype(sums.dtype))
+    if sums.dtype == object and any(abs(x) > LARGEST for x in sums):
+        raise too_large()
+    return sums.astype(np.int64)
+
+
+def _largest(values: Array, groups: Array, size: int) -> Array:
+    if kind_of_array(values) == "text":
+        return _of_ranks(values, lambda ranks: _largest(ranks, groups, size))
+    found = np.full(size, _extreme(values, False))
+    np.maximum.at(found, groups, values)
+    return found
+
+
+def _least(values: Array, groups: Array, size: int) -> Array:
+    if kind_of_array(values) == "text":
+        return _of_ranks(values, lambda ranks: _least(ranks, groups, size))
+    found = np.full(size, _extreme(values, True))
+    np.minimum.at(found, groups, values)
+    return found
+
+
+def _of_ranks(values: Array, fold: Callable[[Array], Array]) -> Array:
+    """Texts are folded by their ranks among the different ones."""
+    known, ranks = np.unique(values, return_inverse=True)
+    return known[fold(ranks.reshape(-1).astype(np.int64))]
+
+
+def _extreme(values: Array, high: bool) -> Any:
+    """The value that any other replaces."""
+    if values.dtype.kind == "f":
+        return math.inf if high else -math.inf
+    info = np.iinfo(np.int64)
+    return np.int64(info.max if high else info.min)
+
+
+def _some(values: Array, groups: Array, size: int) -> Array:
+    return np.bincount(groups[values], minlength=size) > 0
+
+
+def _log_sums(values: Array, groups: Array, size: int) -> Array:
+    """The largest is taken out first; a group whose largest is infinite is that."""
+    peaks = _largest(values, groups, size)
+    finite = np.where(np.isfinite(peaks), peaks, 0.0)
+    with np.errstate(all="ignore"):
+        sums = finite + np.log(np.bincount(groups, np.exp(values - finite[groups]), size))
+    return np.where(np.isfinite(peaks), sums, peaks)
+
+
+@dataclass(frozen=True)
+class FoldMeaning:
+    """``array(values, groups, size)`` folds the rows of each group; ``sql`` has a gap for the value.
+
+    ``peaked``: the value's largest in its group is needed first, and fills the second gap.
+    """
+
+    array: Callable[[Array, Array, int], Array]
+    sql: str
+    kinds: str
+    identity: float
+    peaked: bool = False
+
+
+FOLDS: Mapping[str, FoldMeaning] = {
+    "total": FoldMeaning(_sums, "SUM({0})", "int float", 0.0),
+    "largest": FoldMeaning(_largest, "MAX({0})", "int float text", -math.inf),
+    "least": FoldMeaning(_least, "MIN({0})", "int float text", math.inf),
+    "some": FoldMeaning(_some, "BOOL_OR({0})", "bool", False),
+    "log_sum": FoldMeaning(
+        _log_sums,
+        "CASE WHEN ABS(MAX({1})) < CAST('inf' AS DOUBLE) "
+        "THEN MAX({1}) + LN(SUM(EXP({0} - {1}))) ELSE MAX({1}) END",
+        "float",
+        -math.inf,
+        peaked=True,
+    ),
+}
+
+SEMIRING_FOLDS: Mapping[str, Callable[[Given], Fold]] = {
+    "real": total,
+    "counting": total,
+    "log": log_sum,
+    "maximum": largest,
+    "max_product": largest,
+    "boolean": some,
+}
+"""The addition of each semiring as a fold of its values."""
+
+
+def folded(fold: Fold, columns: Mapping[str, Array], groups: Array, size: int) -> Array:
+    """The fold of each group's rows; ``groups`` [row] is the number of each row's group, none is empty."""
+    fold.kind({name: kind_of_array(values) for name, values in columns.items()})
+    return FOLDS[fold.name].array(evaluated(fold.of, columns, len(groups)), groups, size)

@@ -1,0 +1,211 @@
+"""What a relation is, wherever its rows are: the operations that algorithms are written over.
+
+:class:`Relation` checks names and kinds and says what the operations mean; :class:`~.memory.Memory` and
+:class:`~.stored.Stored` carry them out. Rows have no order, and equal rows may stand more than once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from herbrand.errors import HerbrandError
+from herbrand.relations.expression import Array, Expression, Given, Kinds, column, kind_of, literal
+from herbrand.relations.fold import Fold, count
+
+
+class Relation(ABC):
+    """``kinds``: the columns in their order, and of what kind each is."""
+
+    kinds: Kinds
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.kinds)
+
+    def join(self, other: Self, on: Sequence[str] = ()) -> Self:
+        """A row for each pair of rows that are equal in the columns ``on``; with none, for every pair.
+
+        Other columns need different names in the two.
+        """
+        self._check_join(other, on)
+        return self._joined(other, tuple(on), None)
+
+    def left_join(self, other: Self, on: Sequence[str], **otherwise: Any) -> Self:
+        """As :meth:`join`, and each row that has no match once, with these values in the other's columns."""
+        self._check_join(other, on)
+        added = {name: kind for name, kind in other.kinds.items() if name not in on}
+        if set(otherwise) != set(added):
+            raise HerbrandError(
+                f"a left join that adds {', '.join(added)} needs a value for each, not for "
+                f"{', '.join(otherwise) or 'none'}"
+            )
+        values = {name: _of_kind(name, otherwise[name], kind) for name, kind in added.items()}
+        return self._joined(other, tuple(on), values)
+
+    def matching(self, other: Self, on: Sequence[str]) -> Self:
+        """The rows that equal some row of the other in the columns ``on``."""
+        return self._filtered(other, self._check_keys(other, on), True)
+
+    def without(self, other: Self, on: Sequence[str]) -> Self:
+        """The rows that equal no row of the other in the columns ``on``."""
+        return self._filtered(other, self._check_keys(other, on), False)
+
+    def group(self, by: Sequence[str] = (), **folds: Fold) -> Self:
+        """A row for each different value of the columns ``by``, with its folds; no rows have no group."""
+        self._check_columns(by)
+        _refuse_both(by, folds)
+        return self._grouped(tuple(by), folds)
+
+    def let(self, **columns: Given) -> Self:
+        """With these columns too, in place of those of the same name; all are of the rows before."""
+        return self._computed({**{name: column(name) for name in self.kinds}, **_lifted(columns)})
+
+    def select(self, **columns: Given) -> Self:
+        """With these columns only."""
+        return self._computed(_lifted(columns))
+
+    def only(self, *columns: str) -> Self:
+        """With these of its columns only."""
+        self._check_columns(columns)
+        return self._computed({name: column(name) for name in columns})
+
+    def renamed(self, **names: str) -> Self:
+        """With columns called anew: ``new="old"``."""
+        self._check_columns(list(names.values()))
+        new = {old: name for name, old in names.items()}
+        kept = [new.get(name, name) for name in self.kinds]
+        if len(set(kept)) < len(kept):
+            raise HerbrandError(f"two columns would both be called {_twice(kept)}")
+        return self._computed({new.get(name, name): column(name) for name in self.kinds})
+
+    def where(self, condition: Given) -> Self:
+        """The rows in which the condition is true."""
+        found = literal(condition)
+        if kind_of(found, self.kinds) != "bool":
+            raise HerbrandError("a condition is true or false, and this is another kind of value")
+        return self._selected(found)
+
+    def stack(self, *others: Self) -> Self:
+        """The rows of all; their columns have the same names and kinds, in any order."""
+        for other in others:
+            if dict(other.kinds) != dict(self.kinds):
+                raise HerbrandError(
+                    f"rows of {_shown(other.kinds)} do not go below rows of {_shown(self.kinds)}"
+                )
+        return self._stacked(others) if others else self
+
+    def distinct(self) -> Self:
+        """Each different row once."""
+        return self._grouped(self.columns, {})
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return int(self.scalar(count()))
+
+    def scalar(self, fold: Fold) -> Any:
+        """The fold of all rows; of none its identity, and None where whole numbers or texts have none."""
+        found = self._grouped((), {"folded": fold}).arrays()["folded"]
+        return (
+            found[0].item()
+            if len(found) and hasattr(found[0], "item")
+            else (found[0] if len(found) else fold.identity(self.kinds))
+        )
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as Python's own values, sorted."""
+        arrays = self.arrays()
+        if not arrays:
+            return [()] * self.count()
+        return sorted(zip(*(values.tolist() for values in arrays.values()), strict=True))
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """The columns in memory; rows are in the same order in all."""
+
+    @abstractmethod
+    def kept(self) -> Self:
+        """The same rows, computed once and held: for what is read more than once."""
+
+    @abstractmethod
+    def _joined(self, other: Any, on: tuple[str, ...], otherwise: Mapping[str, Any] | None) -> Self: ...
+
+    @abstractmethod
+    def _filtered(self, other: Any, on: tuple[str, ...], present: bool) -> Self: ...
+
+    @abstractmethod
+    def _grouped(self, by: tuple[str, ...], folds: Mapping[str, Fold]) -> Self: ...
+
+    @abstractmethod
+    def _computed(self, columns: Mapping[str, Expression]) -> Self: ...
+
+    @abstractmethod
+    def _selected(self, condition: Expression) -> Self: ...
+
+    @abstractmethod
+    def _stacked(self, others: Sequence[Any]) -> Self: ...
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.kinds:
+                raise HerbrandError(f"there is no column '{name}', only {', '.join(self.kinds) or 'none'}")
+        if len(set(names)) < len(names):
+            raise HerbrandError(f"a column is named twice: {_twice(names)}")
+
+    def _check_keys(self, other: Relation, on: Sequence[str]) -> tuple[str, ...]:
+        self._check_columns(on)
+        other._check_columns(on)
+        for name in on:
+            if self.kinds[name] != other.kinds[name]:
+                raise HerbrandError(
+                    f"'{name}' of kind {self.kinds[name]} never equals one of kind {other.kinds[name]}"
+                )
+        return tuple(on)
+
+    def _check_join(self, other: Relation, on: Sequence[str]) -> None:
+        self._check_keys(other, on)
+        both = [name for name in other.kinds if name in self.kinds and name not in on]
+        if both:
+            raise HerbrandError(
+                f"both relations have a column '{both[0]}', which is not joined on", hint="rename one of them"
+            )
+
+
+def checked_name(name: str) -> str:
+    """Databases do not tell upper from lower case."""
+    if not name.isidentifier() or name != name.lower() or not name.isascii():
+        raise HerbrandError(f"'{name}' is no name of a column", hint="use lower case letters, digits and _")
+    return name
+
+
+def _lifted(columns: Mapping[str, Given]) -> dict[str, Expression]:
+    return {checked_name(name): literal(value) for name, value in columns.items()}
+
+
+def _of_kind(name: str, value: Any, kind: str) -> Any:
+    """The value, a whole number among floats as a float; raises for another kind."""
+    found = kind_of(literal(value), {})
+    if found == "int" and kind == "float":
+        return float(value)
+    if found != kind:
+        raise HerbrandError(f"{value!r} is no value of the column '{name}', which is of kind {kind}")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _refuse_both(by: Sequence[str], folds: Mapping[str, Fold]) -> None:
+    for name in folds:
+        checked_name(name)
+    both = set(by) & set(folds)
+    if both:
+        raise HerbrandError(f"'{min(both)}' is both a column of groups and a fold")
+
+
+def _twice(names: Sequence[str]) -> str:
+    return next(name for name in names if list(names).count(name) > 1)
+
+
+def _shown(kinds: Kinds) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in kinds.items()) or "no columns"

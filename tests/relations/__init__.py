@@ -1,0 +1,1 @@
+"""Relations against plain Python."""
