@@ -269,7 +269,8 @@ class Model:
         if too_large is not None:
             raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
-        derived = {rule.head.predicate for rule in self.theory.rules}
+        derived = self.theory.derived.keys()
+        self._knowledge.refuse_unusable("explain", "weights", "bounds", "rules")
         if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
                 chosen | {"top": top}

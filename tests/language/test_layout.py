@@ -13,7 +13,7 @@ from herbrand.language.layout import stretches
 from herbrand.language.parse import parse_theory
 
 GOES_ON = [
-    *[",", ":", ":-", "=>", "<=>", "=", "!=", "|", "@", "~"],
+    *[",", ":", ":-", "=>", "<=>", "=", "!=", "|", "@", "~", "::", ";"],
     *["and", "or", "xor", "not", "in", "where"],
 ]
 OTHERS = ["<", ">", "<=", ">=", ")", "x", "1", "?", "true", "band", "nor", "`and`", '"and"', '","']
@@ -88,6 +88,12 @@ def test_statements_over_several_lines_mean_what_they_mean_on_one() -> None:
 )
 def test_an_unclosed_bracket_does_not_swallow_what_is_plainly_a_statement(following: str) -> None:
     assert texts(f"p(x\n{following}") == ["p(x", following.strip()]
+
+
+def test_alternatives_stand_on_lines_of_their_own() -> None:
+    text = "0.4 :: a;  # one\n  0.5 ::\n  b;\n? :: c"
+    assert texts(f"{text}\n0.2 :: d") == [text, "0.2 :: d"]
+    assert texts("0.4 :: a;\n1.5: b") == ["0.4 :: a;", "1.5: b"]
 
 
 def test_a_line_that_asks_for_more_does_not_take_what_is_plainly_a_statement() -> None:

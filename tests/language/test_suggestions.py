@@ -92,7 +92,7 @@ def test_comments(comment: str, before: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("0.7::smokes(x)", "a probability stands behind its fact: ... ~ 0.7"),
+        ("hard :: smokes(x)", "a probability stands before its atom: 0.3 :: rain"),
         ("1: a(x).", "a statement ends with its line; no full stop is needed"),
         ("1: a(x);", "a statement ends with its line; an alternative is written 'or'"),
         ("1,5: a(x)", "a decimal point is written '.'"),

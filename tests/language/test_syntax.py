@@ -276,6 +276,7 @@ class TestTheories:
             theory.formulas,
             theory.bounds,
             theory.rules,
+            theory.choices,
         )
         assert sum(map(len, kinds)) == len(list(theory.singly())) == len(theory.statements)
 

@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from herbrand.language.names import RESERVED
 from herbrand.language.syntax import (
+    Alternative,
     And,
     Atom,
     Bound,
+    Choice,
     Comparison,
     Constant,
     Exists,
@@ -173,5 +175,20 @@ rules = st.builds(
     st.one_of(st.none(), numbers, st.builds(Learned)),
     labels,
 )
-statements = st.one_of(types(), predicates, fact_rows(), weighted_formulas, bounds(), rules)
+heads = st.one_of(atoms, st.builds(ValueIs, st.builds(Atom, names), constants))
+heads_with_values = st.one_of(heads, st.builds(ValueIs, atoms_with_arguments, terms))
+
+
+@st.composite
+def choices(draw: st.DrawFn) -> Choice:
+    rest, alternatives = 1.0, []
+    for _ in range(draw(st.integers(1, 3))):
+        number = draw(st.floats(0, rest))
+        rest -= number
+        chance = st.one_of(st.just(number), variables, st.builds(Learned, bound_variables | st.just(())))
+        alternatives.append(Alternative(draw(chance), draw(heads_with_values)))
+    return Choice(tuple(alternatives), tuple(draw(st.lists(body_literals, max_size=3))), draw(labels))
+
+
+statements = st.one_of(types(), predicates, fact_rows(), weighted_formulas, bounds(), rules, choices())
 theories = st.lists(statements, max_size=6).map(lambda parts: Theory(tuple(parts)))

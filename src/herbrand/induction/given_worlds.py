@@ -23,6 +23,7 @@ from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory, Value
 from herbrand.memory import allowed_bytes
+from herbrand.program.choices import refuse_choices
 from herbrand.program.derive import derived
 
 Object = tuple[str | None, bool, Value]
@@ -71,6 +72,7 @@ def read_worlds(
 
     Raises with what is wrong: no world, an empty one, a target without examples or too wide, contradictions.
     """
+    refuse_choices(theory.statements, "induce")
     signature = check(theory)
     shared, named = fact_sources(facts), _world_folders(Path(folder))
     loaded = []

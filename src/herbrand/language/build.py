@@ -16,9 +16,11 @@ from herbrand.errors import Mistake, Source, Span
 from herbrand.language.expectations import shortened
 from herbrand.language.names import number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
+    Alternative,
     And,
     Atom,
     Bound,
+    Choice,
     Comparison,
     Constant,
     Exists,
@@ -232,6 +234,35 @@ class Builder(Transformer[Token, Any]):
         for literal in body:
             self.check_body_literal(literal)
         return Rule(head, tuple(body), weight, self.label_text, self.whole)
+
+    def choice(self, parts: list[Any]) -> Choice:
+        alternatives, *body = parts
+        body = [literal for literal in body if literal is not None]
+        for literal in body:
+            self.check_body_literal(literal)
+        return Choice(alternatives, tuple(body), self.label_text, self.whole)
+
+    def alternatives(self, parts: list[Alternative]) -> tuple[Alternative, ...]:
+        return tuple(parts)
+
+    def alternative(self, parts: list[Any]) -> Alternative:
+        chance, head = parts
+        match head:
+            case Atom() | ValueIs():
+                known = head
+            case Comparison(operator="=", left=Variable(name=name) as left, right=value):
+                known = ValueIs(Atom(name, (), left.span), value, head.span)
+            case _:
+                hint = "a weighted formula has one colon: '0.3: ...'"
+                self.refuse("behind '::' stands one atom, or an atom with a value", head.span, hint)
+                known = Atom("", span=head.span)
+        return Alternative(chance, known, head.span)
+
+    def number_chance(self, parts: list[Token]) -> float:
+        return min(max(self.probability_of(parts[0]), 0.0), 1.0)
+
+    def chance(self, parts: list[Any]) -> Learned:
+        return parts[0]
 
     def check_body_literal(self, literal: Formula) -> None:
         inner = literal.operand if isinstance(literal, Not) else literal

@@ -81,6 +81,7 @@ def _signature(theory: Theory, mistakes: Mistakes, unread: Collection[str] = ())
     constants.check_uses((uses.classes.name_of(use.key), use) for use in uses.constants)
     for rows in uses.rows:
         constants.check_rows(rows, predicates[rows.predicate])
+    constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
     return Signature(types, predicates, vocabulary.strict, constants.mentioned)
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from herbrand.errors import Mistake, Mistakes, Span, nearest
 from herbrand.language.declarations import kind_of, places
-from herbrand.language.names import shown_constant
+from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.signature import Kind, Predicate, Type
-from herbrand.language.syntax import FactRows, Value
+from herbrand.language.syntax import FactRows, Value, Variable
 from herbrand.language.uses import ConstantUse
 
 _MOST_CHOICES = 1000
@@ -52,6 +52,19 @@ class ConstantCheck:
         for name, use in uses:
             if name is not None and self._fits(self._types[name], use.value, use.span):
                 self._mentioned[name].setdefault(use.value)
+
+    def check_numeric(self, uses: Iterable[tuple[str | None, Variable]]) -> None:
+        """Variables that stand for probabilities, after all constants; tables may still bring text."""
+        for name, variable in uses:
+            if name is not None and (self.kinds.get(name) or self._types[name].kind) == "text":
+                known = self._types[name]
+                origin = ("declared here", known.span)
+                if known.name in self._witnesses:
+                    origin = ("as text here", self._witnesses[known.name].span)
+                message = f"{shown_name(variable.name)} is a probability and ranges over text"
+                self._mistakes.add(
+                    Mistake(message, variable.span, "a probability is a number", places(origin))
+                )
 
     def check_rows(self, rows: FactRows, predicate: Predicate) -> None:
         for name, column in zip(predicate.column_types, rows.columns, strict=True):

@@ -18,6 +18,7 @@ from herbrand.language.show import show_statement
 from herbrand.language.syntax import (
     Atom,
     Bound,
+    Choice,
     Formula,
     Hard,
     Rule,
@@ -35,7 +36,13 @@ ROW, LETTER, MARGIN, GAP = 30, 7.3, 12, 140
 """Pixels: a statement's height, a letter's width, the room around all, the room for lines."""
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-COLOURS = {"weighted": "#4a7ebb", "hard": "#444444", "bound": "#3a9d5d", "rule": "#c77d2e"}
+COLOURS = {
+    "weighted": "#4a7ebb",
+    "hard": "#444444",
+    "bound": "#3a9d5d",
+    "rule": "#c77d2e",
+    "choice": "#8e5bb5",
+}
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,8 @@ class Drawing:
 
 
 def drawn(theory: Theory) -> Drawing:
-    """The weighted formulas, bounds and rules of a theory, and the predicates that they name."""
-    wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule))
+    """The weighted formulas, bounds, rules and choices of a theory, and the predicates that they name."""
+    wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
     statements = list(islice(wanted, STATEMENTS_SHOWN))
     names = list(dict.fromkeys(chain.from_iterable(map(_named, statements))))
     texts = [_cut(next(show_statement(statement))) for statement in statements]
@@ -100,6 +107,8 @@ def _formulas(statement: Single) -> Iterable[Formula]:
             return (event,) if given is None else (event, given)
         case Rule(head=head, body=body):
             return (head, *body)
+        case Choice(alternatives=alternatives, body=body):
+            return (*(alternative.head for alternative in alternatives), *body)
     return ()
 
 
@@ -109,6 +118,8 @@ def _kind(statement: Single) -> str:
             return "bound"
         case Rule():
             return "rule"
+        case Choice():
+            return "choice"
         case WeightedFormula(weight=Hard()):
             return "hard"
     return "weighted"

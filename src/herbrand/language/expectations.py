@@ -31,6 +31,8 @@ _TERMINALS = {
     "RBRACE": "'}'",
     "COMMA": "','",
     "COLON": "':'",
+    "CHANCE": "'::'",
+    "SEMICOLON": "';'",
     "VBAR": "'|'",
     "QMARK": "'?'",
     "TILDE": "'~'",
@@ -122,7 +124,7 @@ def _names(accepted: Collection[str], whole: str) -> Iterator[str]:
         if not in_rule:
             yield "a connective (and, or, xor, =>, <=>)"
         rest &= set(_ENDINGS) if in_rule else set(_ENDINGS) - {"AT"}
-    if rest == _COMPARISONS | {"COLON"}:
+    if rest == _COMPARISONS | {"COLON", "CHANCE"}:
         rest -= _COMPARISONS
     if rest >= _COMPARISONS:
         yield "a comparison (=, != ...)"

@@ -19,11 +19,12 @@ BLANK = " \t\f\n"
 STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _MARKS = re.compile(STRING + r"|`[^`\n]*`|#[^\n]*|[\n()\[\]{}]")
 _MARKS_OR_QUOTE = re.compile(_MARKS.pattern + '|"')
-_ASKS_FOR_MORE = re.compile(r"(?:[,:|@~]|:-|=>|(?<![<>])=|(?<!\w)(?:and|or|xor|not|in|where))$")
+_ASKS_FOR_MORE = re.compile(r"(?:[,;:|@~]|:-|=>|(?<![<>])=|(?<!\w)(?:and|or|xor|not|in|where))$")
 _BLANKS = re.compile(r"(?:[ \t\f\n]+|#[^\n]*)*")
 _PLAINLY_A_NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:type|predicate)[ \t]+[^\W\d]|(?:hard|-?[0-9][0-9.eE+-]*|\?)[ \t]*:(?!-)|P[ \t]*\()"
 )
+_AN_ALTERNATIVE = re.compile(r"[ \t]*(?:-?[0-9][0-9.eE+-]*|\?)[ \t]*::")
 _LONGEST_ENDING = 8
 
 
@@ -74,7 +75,7 @@ class Layout:
             said_until = _end_of_words(text, passed, at) or said_until
             passed = mark.end()
             if character == "\n":
-                new = _PLAINLY_A_NEW_STATEMENT.match(text, passed) is not None
+                new = _begins_a_statement(text, passed, said_until)
                 if open_brackets and (new or open_brackets[0] in self._never_closed):
                     return self._cut_short(start, open_brackets)
                 if not open_brackets and (new or not _asks_for_more(text, start, said_until)):
@@ -105,6 +106,13 @@ def _end_of_words(text: str, start: int, end: int) -> int:
     """The end of what stands between two marks, trailing space left out; 0 if nothing does."""
     words = text[start:end].rstrip(BLANK)
     return start + len(words) if words else 0
+
+
+def _begins_a_statement(text: str, line: int, said_until: int) -> bool:
+    """Whether a line plainly begins a statement; ``0.6 :: tails(c)`` behind a semicolon does not."""
+    if _PLAINLY_A_NEW_STATEMENT.match(text, line) is None:
+        return False
+    return text[said_until - 1] != ";" or _AN_ALTERNATIVE.match(text, line) is None
 
 
 def _asks_for_more(text: str, start: int, end: int) -> bool:

@@ -145,6 +145,29 @@ def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[st
     return types
 
 
+def bound_variables(body: Iterable[Formula]) -> set[str]:
+    """The variables of a rule's body that its atoms bind, or an equation with one of these or a constant.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> rule = parse_theory("p(x, y) :- q(x), not r(z), y = x, x < w").rules[0]
+    >>> sorted(bound_variables(rule.body))
+    ['x', 'y']
+    """
+    bound: set[str] = set()
+    equations: list[Comparison] = []
+    for literal in body:
+        if isinstance(literal, Atom | ValueIs | ValueIn):
+            bound.update(term.name for term in leaf_terms(literal) if isinstance(term, Variable))
+        elif isinstance(literal, Comparison) and literal.operator == "=":
+            equations.append(literal)
+    for _ in equations:
+        for equation in equations:
+            sides = (equation.left, equation.right)
+            if any(isinstance(side, Constant) or side.name in bound for side in sides):
+                bound.update(side.name for side in sides if isinstance(side, Variable))
+    return bound
+
+
 def with_constants(formula: Formula, values: Mapping[str, Constant]) -> Formula:
     """The formula with constants for free variables, its bound ones untouched."""
     match formula:

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 
 from herbrand.language.names import shown_constant, shown_name, shown_number
 from herbrand.language.syntax import (
+    Alternative,
     And,
     Atom,
     Bound,
     BoundRows,
+    Choice,
     Comparison,
     Constant,
     Exists,
@@ -74,6 +76,8 @@ def show_statement(statement: Statement) -> Iterator[str]:
             lines = (line for bound in statement.bounds() for line in show_statement(bound))
         case Rule():
             lines = iter([_rule_line(statement)])
+        case Choice():
+            lines = iter([_choice_line(statement)])
     return (label + line for line in lines)
 
 
@@ -202,6 +206,18 @@ def _rule_line(rule: Rule) -> str:
     body = ", ".join(map(show_formula, rule.body))
     weight = "" if rule.weight is None else f" @ {show_weight(rule.weight)}"
     return f"{show_formula(rule.head)} :- {body}{weight}"
+
+
+def _choice_line(choice: Choice) -> str:
+    heads = "; ".join(map(_shown_alternative, choice.alternatives))
+    body = ", ".join(map(show_formula, choice.body))
+    return f"{heads} :- {body}" if body else heads
+
+
+def _shown_alternative(alternative: Alternative) -> str:
+    chance = alternative.probability
+    shown = show_term(chance) if isinstance(chance, Variable) else show_weight(chance)
+    return f"{shown} :: {show_formula(alternative.head)}"
 
 
 def _fact_lines(rows: FactRows) -> Iterator[str]:

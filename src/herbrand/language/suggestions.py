@@ -46,7 +46,7 @@ _FOREIGN = {
     "\\+": "write 'not'",
     "∃": "write 'exists x: ...'",
     "∀": "write 'forall x: ...'",
-    "::": "a probability stands behind its fact: ... ~ 0.7",
+    "::": "a probability stands before its atom: 0.3 :: rain",
     "'": "constants stand in double quotes",
     "“": 'constants stand in straight double quotes: "..."',
     "”": 'constants stand in straight double quotes: "..."',

@@ -6,6 +6,15 @@ equals the first one. Build theories with :func:`herbrand.language.parse.parse_t
 >>> smokes = Atom("smokes", (Variable("x"),))
 >>> WeightedFormula(1.5, smokes).weight
 1.5
+
+A statement with ``::`` is a :class:`Choice`: its :class:`Alternative` heads, of which each ground instance of
+the body makes at most one true. A fact with a probability is a choice of one head without a body.
+
+>>> rain = Choice((Alternative(0.3, Atom("rain")),))
+>>> coin = Atom("coin", (Variable("c"),))
+>>> toss = Choice((Alternative(0.4, Atom("heads", coin.arguments)), Alternative(0.6, Atom("tails"))), (coin,))
+>>> [alternative.predicate for alternative in toss.alternatives]
+['heads', 'tails']
 """
 
 from __future__ import annotations
@@ -15,9 +24,10 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from math import fsum
 from typing import Literal
 
-from herbrand.errors import Span
+from herbrand.errors import LanguageError, Span
 from herbrand.language.formulas import (
     And,
     Atom,
@@ -50,11 +60,13 @@ from herbrand.language.formulas import (
 )
 
 __all__ = [
+    "Alternative",
     "And",
     "Atom",
     "BodyLiteral",
     "Bound",
     "BoundRows",
+    "Choice",
     "Comparison",
     "Constant",
     "Exists",
@@ -312,8 +324,64 @@ class Rule:
         refuse_deep(*self.body)
 
 
-Statement = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | BoundRows | Rule
-Single = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule
+Chance = float | Variable | Learned
+"""The probability of an alternative: a number, a numeric variable of the body, or one to be learned."""
+
+LARGEST_SUM = 1 + 1e-12
+"""Probabilities of one statement may add up to this: thirds and tenths have rounding errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One head of a choice and its probability: ``0.4 :: heads(c)``, ``0.2 :: colour(b) = "red"``."""
+
+    probability: Chance
+    head: Atom | ValueIs
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        number = self.probability
+        if isinstance(number, int | float) and not 0 <= number <= 1:
+            hint = "expected a number from 0 to 1"
+            raise LanguageError(f"{number:g} is not a probability", span=self.span, hint=hint)
+
+    @property
+    def atom(self) -> Atom:
+        """The atom of the head, without its value if it is many-valued."""
+        return self.head.atom if isinstance(self.head, ValueIs) else self.head
+
+    @property
+    def predicate(self) -> str:
+        return self.atom.predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``p :: head; q :: head :- body``: an independent choice for each ground instance of the body.
+
+    At most one of the heads becomes true by it; the rest of the probability to 1 is that of none. Ground
+    instances are those of all variables of the statement that stand outside ``not``.
+    """
+
+    alternatives: tuple[Alternative, ...]
+    body: tuple[BodyLiteral, ...] = ()
+    label: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        assert self.alternatives, "a choice has an alternative"
+        refuse_deep(*self.body)
+        total = fsum(a.probability for a in self.alternatives if isinstance(a.probability, int | float))
+        if total > LARGEST_SUM:
+            message = f"the probabilities of this statement add up to {total:.12g}, more than 1"
+            hint = "heads of one statement exclude each other; independent ones are statements of their own"
+            raise LanguageError(message, span=self.span, hint=hint)
+
+
+Statement = (
+    TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | BoundRows | Rule | Choice
+)
+Single = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule | Choice
 """A statement that is no run of bounds."""
 
 
@@ -416,6 +484,21 @@ class Theory:
     def rules(self) -> tuple[Rule, ...]:
         return tuple(s for s in self.statements if isinstance(s, Rule))
 
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return tuple(s for s in self.statements if isinstance(s, Choice))
+
+    @property
+    def derived(self) -> dict[str, None]:
+        """The predicates that rules and choices derive, in order."""
+        found: dict[str, None] = {}
+        for statement in self.statements:
+            if isinstance(statement, Rule):
+                found.setdefault(statement.head.predicate)
+            elif isinstance(statement, Choice):
+                found.update((alternative.predicate, None) for alternative in statement.alternatives)
+        return found
+
 
 def _with_valued_names(statement: Statement, names: Collection[str]) -> Statement:
     match statement:
@@ -424,6 +507,6 @@ def _with_valued_names(statement: Statement, names: Collection[str]) -> Statemen
         case Bound(event=event, given=given):
             known = None if given is None else with_valued_names(given, names)
             return replace(statement, event=with_valued_names(event, names), given=known)
-        case Rule(body=body):
+        case Rule(body=body) | Choice(body=body):
             return replace(statement, body=tuple(with_valued_names(literal, names) for literal in body))
     return statement

@@ -7,18 +7,20 @@ check the constants. Predicates that are used undeclared enter the vocabulary, u
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from herbrand.errors import Mistake, Mistakes, Span, nearest
 from herbrand.language.declarations import Vocabulary, places
 from herbrand.language.names import shown_constant, shown_name
-from herbrand.language.scope import Renaming, free_variables, written
+from herbrand.language.scope import Renaming, bound_variables, free_variables, written
 from herbrand.language.show import show_atom, show_formula
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Atom,
     Bound,
     BoundRows,
+    Choice,
     Comparison,
     Constant,
     Exists,
@@ -36,6 +38,7 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
     children,
+    leaf_terms,
     walk,
 )
 from herbrand.language.unification import Key, Slot, TypeClasses, VariableKey
@@ -61,6 +64,7 @@ class Uses:
         self, theory: Theory, vocabulary: Vocabulary, mistakes: Mistakes, unread: Collection[str] = ()
     ) -> None:
         self.constants: list[ConstantUse] = []
+        self.numeric: list[tuple[VariableKey, Variable]] = []
         self.rows: list[FactRows] = []
         self.classes = TypeClasses(mistakes)
         self._vocabulary = vocabulary
@@ -218,6 +222,34 @@ class _StatementUses:
                 parts: list[Formula] = [renaming.atom(head), *map(renaming.formula, body)]
                 self._use_formulas(parts, ordered=True)
                 self._check_free(_learned_by(weight), parts)
+            case Choice():
+                self._use_choice(statement, renaming)
+
+    def _use_choice(self, choice: Choice, renaming: Renaming) -> None:
+        body = [renaming.formula(literal) for literal in choice.body]
+        heads = [renaming.formula(alternative.head) for alternative in choice.alternatives]
+        before = self._uses.refusals
+        self._use_formulas([*heads, *body], ordered=True)
+        if self._uses.refusals > before:
+            return
+        bound = bound_variables(body)
+        chances = [alternative.probability for alternative in choice.alternatives]
+        numbers = [chance for chance in chances if isinstance(chance, Variable)]
+        named = [*numbers, *(v for chance in chances for v in _learned_by(chance))]
+        terms = chain(named, chain.from_iterable(map(leaf_terms, [*heads, *body])))
+        for variable in dict.fromkeys(term for term in terms if isinstance(term, Variable)):
+            if variable.name not in bound:
+                self._refuse_unbound(variable)
+        if self._uses.refusals == before:
+            self._uses.numeric.extend((self._key(number), number) for number in numbers)
+
+    def _refuse_unbound(self, variable: Variable) -> None:
+        name = shown_name(written(variable.name))
+        self._uses.refuse(
+            f"{name} stands in no atom of the body, so the instances of this choice are unknown",
+            variable.span,
+            f"bind it by an atom that is not negated: 0.3 :: rains({name}) :- day({name})",
+        )
 
     def _check_free(
         self, named: Iterable[Variable], formulas: Iterable[Formula], original: Formula | None = None

@@ -22,6 +22,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
+from herbrand.program.choices import refuse_choices
 from herbrand.program.program import Program
 from herbrand.program.rewrites.independent_clauses import with_independent_clauses
 
@@ -68,6 +69,7 @@ class LogicLayer(nn.Module):
                 "clipped messages have no gradient at a fixed point", hint="say how many iterations to unroll"
             )
         program = model if isinstance(model, Program) else model.program
+        refuse_choices(program.statements, "a logic layer")
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program
         if clauses == "independent":

@@ -52,6 +52,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.memory import allowed_bytes, bytes_of, readable
 from herbrand.nn.rule_weights import RuleWeights
+from herbrand.program.choices import refuse_choices
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -88,6 +89,7 @@ class QueryLayer(nn.Module):
             raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
         self.goal, self.depth = goal, depth
         self.memory = None if memory is None else bytes_of(memory)
+        refuse_choices(model.theory.statements, "a query layer")
         rules, signature = model.theory.rules, model.signature
         stated = facts = model.stated_program.facts
         _refuse_unknown(neural, signature)

@@ -28,6 +28,7 @@ from herbrand.language.syntax import (
     And,
     Bound,
     BoundRows,
+    Choice,
     FactRows,
     Hard,
     Rule,
@@ -49,7 +50,10 @@ KINDS: dict[str, tuple[type[Statement], ...]] = {
     "weights": (WeightedFormula,),
     "bounds": (Bound, BoundRows),
     "rules": (Rule,),
+    "choices": (Choice,),
 }
+IGNORABLE = ("weights", "bounds", "rules")
+"""The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Knowledge:
     """Facts are read when first needed, and once for whatever is given beside them.
 
     ``open``, ``closed`` and ``header`` are those of :func:`~herbrand.facts.load.load_facts`; ``ignored``:
-    kinds of statements (``KINDS``) that are left out.
+    kinds of statements (``IGNORABLE``) that are left out.
     """
 
     def __init__(
@@ -97,9 +101,9 @@ class Knowledge:
         self._note = note
         self._ignored = frozenset(texts(ignored))
         self._programs: dict[_World, _Lowered] = {}
-        unknown = self._ignored - set(KINDS)
+        unknown = self._ignored - set(IGNORABLE)
         if unknown:
-            raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(KINDS)}")
+            raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(IGNORABLE)}")
 
     @cached_property
     def used(self) -> Theory:
@@ -177,7 +181,7 @@ class Knowledge:
             [row for row in rows if row not in on_derived],
             signature,
             mentioned=_mentioned(signature, on_derived),
-            rule_heads=[rule.head.predicate for rule in self.theory.rules],
+            rule_heads=self.theory.derived,
             queried=world.queried | self._open_without(rows),
             open=self.open,
             closed=self.closed,
@@ -284,7 +288,7 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mista
     """Names the first statement of a kind that the command has no use for."""
     first, more = statements[0], sum(map(_size, statements)) - 1
     others = f" (and {more:,} more of its kind)" if more else ""
-    hint = f"leave such statements out by --ignore {kind}"
+    hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
     if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):
         where = (
             (first.where[0] if len(first.where) == 1 else And(first.where)) if first.where else Truth(True)

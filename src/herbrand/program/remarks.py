@@ -20,6 +20,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Bound,
     BoundRows,
+    Choice,
     FactRows,
     Formula,
     Theory,
@@ -45,7 +46,7 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
 def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> Iterator[str]:
     """Remarks on predicates without facts."""
     used = _used(theory)
-    derived = {rule.head.predicate for rule in theory.rules}
+    derived = theory.derived.keys()
     roles = {name: signature.predicates[name].role for name in bare}
     empty = [name for name in bare if roles[name] == "observed" and name in used - derived]
     if empty:
@@ -89,7 +90,7 @@ def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Itera
 
 
 def _closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Iterator[str]:
-    derived = {rule.head.predicate for rule in theory.rules}
+    derived = theory.derived.keys()
     roles = {predicate.name: predicate.role for predicate in theory.predicates}
     for name in names:
         if facts.tables[name].world == "closed" and name not in derived:
@@ -133,7 +134,9 @@ def _used(theory: Theory) -> set[str]:
     formulas: list[Formula] = [rule.head for rule in theory.rules]
     formulas += [literal for rule in theory.rules for literal in rule.body]
     for statement in theory.statements:
-        if isinstance(statement, WeightedFormula):
+        if isinstance(statement, Choice):
+            formulas += [*statement.body, *(alternative.head for alternative in statement.alternatives)]
+        elif isinstance(statement, WeightedFormula):
             formulas.append(statement.formula)
         elif isinstance(statement, Bound):
             formulas += [part for part in (statement.event, statement.given) if part is not None]

@@ -16,7 +16,7 @@ from herbrand.engines.registry import all_engines
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Bound, BoundRows, Rule
+from herbrand.language.syntax import Bound, BoundRows, Theory
 from herbrand.memory import bytes_of, readable
 from herbrand.model import Model
 from herbrand.program.counting import groundings
@@ -183,7 +183,7 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
 
 def _with_worlds(program: Program) -> Signature:
     """The vocabulary, its roles such that as declarations they give every predicate the world it has."""
-    derived = {s.head.predicate for s in program.statements if isinstance(s, Rule)}
+    derived = Theory(program.statements).derived
 
     def known(predicate: Predicate) -> Predicate:
         closed = program.table(predicate.name).world == "closed"
@@ -199,6 +199,9 @@ def _inference(program: Program, settings: Settings) -> dict[str, Support]:
     """What every engine of ``infer`` says of the program."""
     if _states_bounds(program):
         refusal = Support(False, "infer cannot use probability bounds: leave them out by --ignore bounds")
+        return {engine.name: refusal for engine in all_engines(settings)}
+    if Theory(program.statements).choices:
+        refusal = Support(False, "infer cannot use statements with '::'")
         return {engine.name: refusal for engine in all_engines(settings)}
     return {choice.engine.name: choice.support for choice in choices(settings, program, Question())}
 

@@ -29,6 +29,7 @@ from herbrand.language.syntax import (
     And,
     Atom,
     Bound,
+    Choice,
     Comparison,
     Constant,
     Exists,
@@ -123,6 +124,8 @@ class _MlnWriter:
                 raise _refusal(statement, "an .mln file has no probability bounds")
             case Rule():
                 raise _refusal(statement, "an .mln file has no rules that derive predicates")
+            case Choice():
+                raise _refusal(statement, "an .mln file has no choices '::'")
             case FactRows() | TypeDeclaration():
                 return []
 

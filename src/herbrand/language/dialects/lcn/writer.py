@@ -26,6 +26,7 @@ from herbrand.language.syntax import (
     And,
     Atom,
     Bound,
+    Choice,
     Comparison,
     Exists,
     FactRows,
@@ -132,6 +133,8 @@ def _refuse_unless_empty(statement: Single) -> None:
             raise _refusal(statement, "an .lcn file has no weighted formulas")
         case Rule():
             raise _refusal(statement, "an .lcn file has no rules")
+        case Choice():
+            raise _refusal(statement, "an .lcn file has no choices '::'")
 
 
 def _refusal(statement: Single, reason: str) -> UnsupportedError:

@@ -28,6 +28,7 @@ from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
     Bound,
+    Choice,
     Comparison,
     Constant,
     FactRows,
@@ -77,6 +78,8 @@ def _statement(statement: Single) -> Iterator[str]:
             raise _refusal(statement, "a .ppr file has no weighted formulas")
         case Bound():
             raise _refusal(statement, "a .ppr file has no probability bounds")
+        case Choice():
+            raise _refusal(statement, "a .ppr file has no choices '::'")
 
 
 def _declaration(statement: PredicateDeclaration) -> Iterator[str]:
