@@ -93,11 +93,10 @@ def enumerate_bindings(
     start: Bindings,
     evidence: Evidence,
     limit: Limit,
-    tests: Sequence[Test] = (),
 ) -> Bindings:
-    """All assignments under which what is known, and no further test, rules the conjunction out."""
+    """All assignments under which nothing known rules the conjunction out."""
     relations = [x for x in conjunction.literals if _is_relation(x, evidence)]
-    waiting = [*_tests_of(conjunction, evidence), *tests]
+    waiting = _tests_of(conjunction, evidence)
     unbound = [name for name, _ in conjunction.variables if name not in start.columns]
     found, waiting = _filtered(start, waiting, evidence)
     while unbound:

@@ -13,60 +13,27 @@ Strata of predicates that negate only earlier ones are each run to their fixpoin
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
+from herbrand.budget import Budget
+from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts
-from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.facts.table import FactTable
+from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    Atom,
-    Comparison,
-    Constant,
-    Exists,
-    Formula,
-    Not,
-    Rule,
-    ValueIs,
-    walk,
-)
-from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
-from herbrand.program.evidence import Evidence, arguments_of, codes_of
-from herbrand.program.lower import body_conjunction
+from herbrand.language.syntax import Atom, Rule, ValueIs, walk
+from herbrand.program.clause_rows import ClauseRows, columns_of, least_model
+from herbrand.program.clauses import Clause
+from herbrand.program.evidence import Evidence
+from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
 from herbrand.program.strata import body_predicates, strata
-from herbrand.program.template import Argument, Conjunction
-
-_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-
-
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """The constants of two arguments stand in this order; a test of bindings."""
-
-    arguments: tuple[Argument, Argument]
-    compare: Any
-    values: np.ndarray
-
-    def kept(self, rows: Bindings, evidence: Evidence) -> np.ndarray:
-        left, right = (self.values[rows.column(argument)] for argument in self.arguments)
-        return self.compare(left, right)
-
-
-@dataclass(frozen=True, eq=False)
-class Derivation:
-    """A rule as a conjunction over known predicates; ``head`` are the arguments of what it derives."""
-
-    rule: Rule
-    head: tuple[Argument, ...]
-    body: Conjunction
-    orders: tuple[Ordered, ...]
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
 
 
 def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: float) -> Facts:
@@ -74,110 +41,92 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: f
     heads = dict.fromkeys(rule.head.predicate for rule in rules)
     for rule in rules:
         refuse_open(rule, heads, facts)
-    facts = _with_tables(facts, {name: replace(facts.tables[name], world="closed") for name in heads})
+    source = FactRelations(signature, facts, Budget(memory=int(memory)))
+    every: dict[str, Relation] = {name: source.facts(name) for name in heads}
     for stratum in strata(rules):
-        derivations = [d for rule in stratum if (d := _derivation(rule, signature, facts)) is not None]
-        facts = _fixpoint(derivations, signature, facts, memory)
-    return facts
-
-
-def _fixpoint(derivations: Sequence[Derivation], signature: Signature, facts: Facts, memory: float) -> Facts:
-    while True:
-        evidence = Evidence(Program(signature, facts, (), (), ()))
-        found = facts
-        for derivation in derivations:
-            found = _with_conclusions(found, derivation, _conclusions(derivation, evidence, memory), evidence)
-        heads = {derivation.rule.head.predicate for derivation in derivations}
-        if all(len(found.tables[name].true) == len(facts.tables[name].true) for name in heads):
-            return facts
-        facts = found
-
-
-def _conclusions(derivation: Derivation, evidence: Evidence, memory: float) -> np.ndarray:
-    """The codes of the atoms that one application of a rule gives."""
-    limit = Limit(memory, span=derivation.rule.span)
-    rows = enumerate_bindings(derivation.body, Bindings.nothing(), evidence, limit, derivation.orders)
-    for block in derivation.body.blocks:
-        found = np.zeros(len(rows), dtype=bool)
-        for piece in block.pieces:
-            start = Bindings(rows.columns, np.arange(len(rows)))
-            found[enumerate_bindings(piece, start, evidence, limit).origin] = True
-        rows = rows.take(np.flatnonzero(found == block.some))
-    return np.unique(rows.codes(derivation.head, evidence.sizes(derivation.rule.head.predicate)))
-
-
-def _with_conclusions(facts: Facts, derivation: Derivation, codes: np.ndarray, evidence: Evidence) -> Facts:
-    name = derivation.rule.head.predicate
-    table, sizes = facts.tables[name], evidence.sizes(name)
-    wrong = np.intersect1d(codes, codes_of(table.false, sizes))
-    if len(wrong):
-        values = tuple(column[0] for column in evidence.atom_arguments(name, wrong))
-        raise ContradictionError(
-            f"this rule derives {show_atom(name, values)}, which is stated to be false",
-            span=derivation.rule.span,
-        )
-    every = np.union1d(codes, codes_of(table.true, sizes))
-    columns = arguments_of(every, sizes)
-    true = np.stack(columns, axis=1) if columns else np.empty((len(every), 0))
-    return _with_tables(
-        facts, {name: replace(table, true=np.asfortranarray(true, dtype=table.true.dtype), weights=None)}
+        clauses: dict[str, list[Clause]] = {rule.head.predicate: [] for rule in stratum}
+        for rule in stratum:
+            clause = rule_clause(rule, signature, facts)
+            if clause is not None:
+                clauses[rule.head.predicate].append(clause)
+        known = dict(every)
+        rows = ClauseRows(source, None, lambda name, known=known: known.get(name) or source.facts(name))
+        every |= least_model(clauses, rows, every, source.refuse_false)
+    return replace(
+        facts, tables={**facts.tables, **{name: source.closed(name, every[name]) for name in heads}}
     )
 
 
-def _with_tables(facts: Facts, tables: dict[str, Any]) -> Facts:
-    return replace(facts, tables={**facts.tables, **tables})
+class FactRelations:
+    """Facts in memory as relations, each made when first needed."""
 
+    def __init__(self, signature: Signature, facts: Facts, budget: Budget) -> None:
+        self._evidence = Evidence(Program(signature, facts, (), (), ()))
+        self._signature, self._facts, self._budget = signature, facts, budget
+        self._made: dict[str, Memory] = {}
 
-def _derivation(rule: Rule, signature: Signature, facts: Facts) -> Derivation | None:
-    """``None`` where the body cannot hold: two constants that should be equal, or in order, are not."""
-    renaming = Renaming()
-    head = renaming.atom(rule.head)
-    body = [renaming.formula(literal) for literal in rule.body]
-    types = variable_types([head, *body], signature)
-    orders = [part for part in body if isinstance(part, Comparison) and part.operator in _ORDERS]
-    positive = [head, *(part for part in body if not isinstance(part, Not))]
-    bound = {name: types[name] for part in positive for name in free_variables(part)}
-    parts = [_negation(part, bound) if isinstance(part, Not) else part for part in body if part not in orders]
-    if not all(_in_order(order) for order in orders if not free_variables(order)):
-        return None
-    orders = [order for order in orders if free_variables(order)]
-    terms = [(head.arguments, signature.predicates[head.predicate].types)]
-    for order in orders:
-        name = next(types[v] for v in free_variables(order))
-        _refuse_texts(order, name, facts)
-        terms.append(((order.left, order.right), (name, name)))
-    found = body_conjunction(parts, tuple(bound.items()), types, terms, signature, facts)
-    if found is None:
-        return None
-    conjunction, (arguments, *compared) = found
-    tests = tuple(
-        Ordered((pair[0], pair[1]), _ORDERS[order.operator], np.array(list(facts.domains[names[0]])))
-        for order, pair, (_, names) in zip(orders, compared, terms[1:], strict=True)
-    )
-    return Derivation(rule, arguments, conjunction, tests)
+    def facts(self, predicate: str) -> Memory:
+        """Refuses a many-valued predicate with atoms of which no value is known."""
+        if predicate not in self._made:
+            if self._evidence.is_valued(predicate):
+                self._evidence.known(predicate)
+            self._made[predicate] = self._rows(self._facts.tables[predicate].true)
+        return self._made[predicate]
 
+    def known(self, derived: Mapping[str, Relation], predicate: str) -> Relation:
+        """All atoms that hold of a predicate that is complete, derived or not."""
+        return derived[predicate] if predicate in derived else self.facts(predicate)
 
-def _refuse_texts(order: Comparison, type_name: str, facts: Facts) -> None:
-    domain = facts.domains[type_name]
-    if len(domain) and domain.kind == "text":
-        raise LanguageError(
-            f"{order.operator} compares numbers, and {type_name} holds text",
-            span=order.span,
-            hint=f"declare the type of numbers: type {type_name} = number",
-        )
+    def rows(self, predicate: str) -> int:
+        return len(self._facts.tables[predicate].true)
 
+    def domain(self, type_name: str) -> Memory:
+        return Memory.of(self._budget, id=np.arange(self.size(type_name)))
 
-def _in_order(order: Comparison) -> bool:
-    """Of two constants; a number and a text are in no order."""
-    assert isinstance(order.left, Constant) and isinstance(order.right, Constant)
-    left, right = order.left.value, order.right.value
-    return isinstance(left, str) == isinstance(right, str) and _ORDERS[order.operator](left, right)
+    def numbers(self, type_name: str) -> Memory:
+        domain = self._facts.domains[type_name]
+        values = domain.values.to_numpy(zero_copy_only=False) if len(domain) else np.empty(0)
+        return Memory.of(self._budget, id=np.arange(len(domain)), value=values)
 
+    def size(self, type_name: str) -> int:
+        return len(self._facts.domains[type_name])
 
-def _negation(part: Not, bound: Iterable[str]) -> Formula:
-    """``not r(x, _)``: nothing makes it true, whatever stands for the variables of its own."""
-    own = tuple(v for name, v in free_variables(part).items() if name not in set(bound))
-    return Not(Exists(own, part.operand)) if own else part
+    def unit(self) -> Memory:
+        return Memory({}, 1, self._budget)
+
+    def closed(self, predicate: str, derived: Relation) -> FactTable:
+        """A table that lists what holds, and nothing else does."""
+        table = self._facts.tables[predicate]
+        return replace(table, true=self.table_rows(predicate, derived), weights=None, world="closed")
+
+    def table_rows(self, predicate: str, relation: Relation) -> np.ndarray:
+        """The rows of a relation as a fact table has them: sorted, column by column."""
+        arrays = list(relation.arrays().values())
+        order = np.lexsort(arrays[::-1]) if arrays else np.arange(relation.count())
+        rows = np.empty((len(order), len(arrays)), self._facts.tables[predicate].true.dtype, order="F")
+        for place, values in enumerate(arrays):
+            rows[:, place] = values[order]
+        return rows
+
+    def refuse_false(self, clause: Clause, heads: Relation) -> None:
+        """Raise where a rule derives what is stated to be false."""
+        name = clause.predicate
+        false = self._facts.tables[name].false
+        if not len(false):
+            return
+        wrong = self.table_rows(name, heads.matching(self._rows(false), columns_of(false.shape[1])))
+        if len(wrong):
+            (values,) = self._facts.rows(self._signature.predicates[name], wrong[:1])
+            raise ContradictionError(
+                f"this rule derives {show_atom(name, values)}, which is stated to be false",
+                span=clause.rule.span if clause.rule else None,
+            )
+
+    def _rows(self, rows: np.ndarray) -> Memory:
+        columns = {
+            name: rows[:, place].astype(np.int64) for place, name in enumerate(columns_of(rows.shape[1]))
+        }
+        return Memory(columns, len(rows), self._budget)
 
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:

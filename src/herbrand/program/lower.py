@@ -25,15 +25,13 @@ from herbrand.language.syntax import (
     Formula,
     Hard,
     Learned,
-    Not,
     Term,
     Theory,
-    Truth,
     ValueIn,
     ValueIs,
     WeightedFormula,
 )
-from herbrand.program.normal_form import Case, cases, plain, shorter_cases
+from herbrand.program.normal_form import Case, cases, shorter_cases
 from herbrand.program.program import Program, Weight
 from herbrand.program.rewrites.expand_values import expanded
 from herbrand.program.shatter import shattered
@@ -77,34 +75,6 @@ def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
     lowering = _Lowering(program.signature, program.facts)
     lowering.add(len(program.statements), WeightedFormula(Hard(), formula, span=formula.span))
     return tuple(lowering.templates)
-
-
-def body_conjunction(
-    parts: Iterable[Formula],
-    variables: tuple[tuple[str, str], ...],
-    types: Mapping[str, str],
-    terms: Sequence[tuple[Sequence[Term], Sequence[str]]],
-    signature: Signature,
-    facts: Facts,
-) -> tuple[Conjunction, list[tuple[Argument, ...]]] | None:
-    """A rule's body as one conjunction, and what tuples of typed terms became in it.
-
-    ``None`` where its equalities exclude each other.
-    """
-    scope = _Scope(_Lowering(signature, facts), types, (), 0)
-    decided = [(p.operand, False) if isinstance(p, Not) else (p, True) for p in map(plain, parts)]
-    riders = [
-        Literal("", tuple(scope.argument(term, name) for term, name in zip(*typed, strict=True)), TRUE)
-        for typed in terms
-    ]
-    if any(isinstance(p, Truth) and p.value != v for p, v in decided):
-        return None
-    found = scope.conjunction([(p, v) for p, v in decided if not isinstance(p, Truth)], variables, *riders)
-    if found is None:
-        return None
-    literals = tuple(literal for literal in found.literals if literal.predicate)
-    carried = [literal.arguments for literal in found.literals if not literal.predicate]
-    return replace(found, literals=literals), carried
 
 
 @dataclass

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import strategies as st
 
-from herbrand.engines.proof.ordering import Candidate
+from herbrand.program.join_order import Candidate
 
 CHOICES: dict[str, Sequence[object]] = {
     "table.SMALL_GRID": (2**13, 0),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.diagrams import FALSE, TRUE, Diagrams
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
-from herbrand.engines.proof.ordering import MOST_EXACT, Candidate, best_order
-from herbrand.engines.proof.ordering import _Search as Search
+from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
+from herbrand.program.join_order import _Search as Search
 from herbrand.engines.proof.relation import Relation
 from herbrand.errors import BudgetError
 from herbrand.facts.table import FactTable

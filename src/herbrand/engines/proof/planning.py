@@ -24,7 +24,7 @@ from dataclasses import replace
 from herbrand.engines.proof.branches import is_part, positive, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.join_sum import Workspace
-from herbrand.engines.proof.ordering import Candidate, best_order
+from herbrand.program.join_order import Candidate, best_order
 from herbrand.engines.proof.plan import (
     Ask,
     Bind,

@@ -1,0 +1,120 @@
+"""The rows for which a conjunction holds: joins in a planned order, over relations anywhere, in any semiring.
+
+The one evaluation of rule bodies, in memory and in databases. Relations are joined in the order of
+:mod:`herbrand.program.join_order`; a condition is applied once its columns are there, and a column that
+nothing needs any more is summed out at once.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from herbrand.program.join_order import Candidate, best_order
+from herbrand.relations.expression import Expression, column, literal
+from herbrand.relations.fold import Fold, largest, total
+from herbrand.relations.relation import Relation
+
+WEIGHT = "weight"
+_OTHER = "other_weight"
+
+
+@dataclass(frozen=True)
+class Semiring:
+    """``times``: ⊗ of two weights; ``plus``: ⊕ of the weights of a group."""
+
+    times: Callable[[Expression, Expression], Expression]
+    plus: Callable[[Expression], Fold]
+
+
+REAL = Semiring(operator.mul, total)
+MAX_PRODUCT = Semiring(operator.mul, largest)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A relation whose columns are variables, and :data:`WEIGHT` where its rows have weights; ``rows``: about
+    how many there are."""
+
+    relation: Relation
+    rows: float
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(name for name in self.relation.columns if name != WEIGHT)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Keeps rows, once these columns are there."""
+
+    columns: frozenset[str]
+    kept: Callable[[Relation], Relation]
+
+
+@dataclass(frozen=True)
+class Body:
+    """``outputs`` are kept, all other variables summed out; ``domain`` gives the values of a variable that no
+    part binds. Without a semiring rows hold or do not, and weigh nothing."""
+
+    parts: Sequence[Part]
+    conditions: Sequence[Condition]
+    domain: Callable[[str], Part]
+    outputs: Sequence[str]
+    semiring: Semiring | None
+
+    def rows(self) -> Relation:
+        """The distinct rows of the outputs, with their weights."""
+        parts, conditions = self._ordered(), list(self.conditions)
+        found, parts = parts[0].relation, parts[1:]
+        while True:
+            found, conditions = _filtered(found, conditions)
+            needed = {*self.outputs, *_names(parts, conditions)}
+            found = self._summed(found, [name for name in found.columns if name in needed])
+            missing = sorted(needed.difference(found.columns, *(part.variables for part in parts)))
+            if not parts and not missing:
+                return found
+            found = self._joined(found, parts.pop(0) if parts else self.domain(missing[0]))
+
+    def _ordered(self) -> list[Part]:
+        candidates = [Candidate(part.variables, part.rows) for part in self.parts]
+        kept = {*self.outputs, *_names((), self.conditions)}
+        sizes = {name: round(self.domain(name).rows) for name in kept | _names(self.parts, ())}
+        return [self.parts[place] for place in best_order(candidates, (), kept, sizes)]
+
+    def _joined(self, found: Relation, part: Part) -> Relation:
+        shared = [name for name in part.variables if name in found.columns]
+        if WEIGHT not in found.columns or WEIGHT not in part.relation.columns:
+            return found.join(part.relation, shared)
+        assert self.semiring is not None
+        joined = found.join(part.relation.renamed(**{_OTHER: WEIGHT}), shared)
+        weight = self.semiring.times(column(WEIGHT), column(_OTHER))
+        names = [name for name in joined.columns if name != _OTHER]
+        return joined.let(**{WEIGHT: weight}).only(*names)
+
+    def _summed(self, found: Relation, kept: Sequence[str]) -> Relation:
+        """Without variables that nothing needs."""
+        if not set(found.columns).difference(kept, (WEIGHT,)):
+            return found
+        if self.semiring is None:
+            return found.only(*kept).distinct()
+        if WEIGHT not in found.columns:
+            found = found.let(**{WEIGHT: literal(1.0)})
+        return found.group(kept, **{WEIGHT: self.semiring.plus(column(WEIGHT))})
+
+
+def _names(parts: Iterable[Part], conditions: Iterable[Condition]) -> set[str]:
+    names = {name for part in parts for name in part.variables}
+    return names.union(*(condition.columns for condition in conditions))
+
+
+def _filtered(found: Relation, conditions: Sequence[Condition]) -> tuple[Relation, list[Condition]]:
+    """Apply every condition whose columns are there; the others wait."""
+    later = []
+    for condition in conditions:
+        if condition.columns <= set(found.columns):
+            found = condition.kept(found)
+        else:
+            later.append(condition)
+    return found, later

@@ -1,0 +1,280 @@
+"""What clauses derive, and their least model, over relations anywhere and in any semiring.
+
+A literal becomes a relation with a column for each variable, a test a condition on these columns, and
+:class:`~herbrand.program.body_rows.Body` joins them. To the least model only what is new in one round is
+joined in the next. Rows of a predicate have the columns :func:`columns_of` its arity.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Protocol
+
+from herbrand.errors import BudgetError
+from herbrand.program.body_rows import WEIGHT, Body, Condition, Part, Semiring
+from herbrand.program.clauses import (
+    ORDERS,
+    Absence,
+    Clause,
+    Compared,
+    Literal,
+    Lookup,
+    Measured,
+    Never,
+    OneOf,
+)
+from herbrand.relations.expression import Expression, cast, column, literal
+from herbrand.relations.relation import Relation
+
+DERIVED_SHARE = 0.05
+"""A derived predicate is taken to hold for this share of all rows, when orders are compared."""
+
+Tables = Mapping[str, Relation]
+Clauses = Mapping[str, Sequence[Clause]]
+FALSE = literal(1) == literal(0)
+
+
+def columns_of(arity: int) -> tuple[str, ...]:
+    """The columns of a predicate's rows."""
+    return tuple(f"a{place}" for place in range(arity))
+
+
+class Source(Protocol):
+    """Stated facts and constants as relations, wherever they are."""
+
+    def facts(self, predicate: str) -> Relation:
+        """What is stated, with :data:`WEIGHT` where facts have weights that count."""
+        ...
+
+    def rows(self, predicate: str) -> int:
+        """How many facts of a predicate are stated."""
+        ...
+
+    def domain(self, type_name: str) -> Relation:
+        """All indices of a type's constants, in the column ``id``."""
+        ...
+
+    def numbers(self, type_name: str) -> Relation:
+        """The constants of an ordered type: ``id`` and ``value``."""
+        ...
+
+    def size(self, type_name: str) -> int:
+        """How many constants a type has."""
+        ...
+
+    def unit(self) -> Relation:
+        """One row without columns."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ClauseRows:
+    """Evaluates clauses. ``complete`` gives all atoms of a predicate that have a proof, for ``not``;
+    ``weights`` are those of the weighted rules. Without a semiring heads hold and weigh nothing."""
+
+    source: Source
+    semiring: Semiring | None
+    complete: Callable[[str], Relation]
+    weights: Sequence[float] = ()
+
+    def of(self, clause: Clause, tables: Tables, instead: Mapping[int, Relation] | None = None) -> Relation:
+        """The distinct heads: ⊕ over all other variables of the ⊗ of the body.
+
+        ``tables``: rows of derived predicates; ``instead``: of the literals at these places of the body.
+        """
+        reading = _Reading(self, clause, tables, instead or {})
+        parts = [reading.part(n, x) for n, x in enumerate(clause.body) if isinstance(x, Lookup)]
+        conditions = [reading.condition(x) for x in clause.body if not isinstance(x, Lookup)]
+        outputs = tuple(dict.fromkeys(reading.name(x) for x in clause.head if reading.is_free(x)))
+        parts = parts or [Part(self.source.unit(), 1)]
+        try:
+            rows = Body(parts, conditions, reading.domain, outputs, self.semiring).rows()
+        except BudgetError as error:
+            raise _at_rule(error, clause) from None
+        return self._headed(clause, reading, rows)
+
+    def predicate(self, clauses: Sequence[Clause], tables: Tables) -> Relation:
+        """What the clauses of one predicate derive, added up."""
+        parts = [self.of(clause, tables) for clause in clauses]
+        return parts[0] if len(parts) == 1 else self.added(parts[0].stack(*parts[1:]))
+
+    def added(self, rows: Relation) -> Relation:
+        """Equal rows as one."""
+        if self.semiring is None:
+            return rows.distinct()
+        by = [name for name in rows.columns if name != WEIGHT]
+        return rows.group(by, **{WEIGHT: self.semiring.plus(column(WEIGHT))})
+
+    def _headed(self, clause: Clause, reading: _Reading, rows: Relation) -> Relation:
+        """The rows of a body as rows of the head, the rule's weight multiplied in."""
+        terms: dict[str, Expression] = dict(
+            zip(columns_of(len(clause.head)), map(reading.term, clause.head), strict=True)
+        )
+        if self.semiring is not None:
+            weight = column(WEIGHT) if WEIGHT in rows.columns else literal(1.0)
+            if clause.weight is not None and self.weights[clause.weight] != 1:
+                weight = self.semiring.times(weight, literal(self.weights[clause.weight]))
+            terms[WEIGHT] = weight
+        return rows.select(**terms)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """One clause: each variable a column, its literals as relations and conditions over these."""
+
+    evaluation: ClauseRows
+    clause: Clause
+    tables: Tables
+    instead: Mapping[int, Relation]
+
+    def name(self, variable: str) -> str:
+        """The column of a variable: a clause's own names may hold what no database takes."""
+        return f"x{list(self.clause.types).index(variable)}"
+
+    def is_free(self, variable: str) -> bool:
+        return variable not in self.clause.constants
+
+    def term(self, variable: str) -> Expression:
+        if self.is_free(variable):
+            return column(self.name(variable))
+        return literal(self.clause.constants[variable])
+
+    def domain(self, name: str) -> Part:
+        """All constants of a column's type."""
+        source, kind = self.evaluation.source, list(self.clause.types.values())[int(name[1:])]
+        return Part(source.domain(kind).renamed(**{name: "id"}), source.size(kind))
+
+    def part(self, place: int, atom: Lookup) -> Part:
+        source, name = self.evaluation.source, atom.predicate
+        if place in self.instead:
+            return Part(self._fitting(atom, self.instead[place]), 1.0)
+        if not atom.stated and name in self.tables:
+            sizes = [source.size(self.clause.types[x]) for x in atom.arguments]
+            return Part(self._fitting(atom, self.tables[name]), max(1.0, DERIVED_SHARE * math.prod(sizes)))
+        return Part(self._fitting(atom, source.facts(name)), max(1, source.rows(name)))
+
+    def _fitting(self, atom: Lookup | Absence, rows: Relation) -> Relation:
+        """The rows that fit an atom's constants and repeated variables, a column for each variable."""
+        first: dict[str, str] = {}
+        for variable, name in zip(atom.arguments, columns_of(len(atom.arguments)), strict=True):
+            if not self.is_free(variable):
+                rows = rows.where(column(name) == self.clause.constants[variable])
+            elif variable in first:
+                rows = rows.where(column(name) == column(first[variable]))
+            else:
+                first[variable] = name
+        chosen = {self.name(variable): column(name) for variable, name in first.items()}
+        if WEIGHT in rows.columns and self.evaluation.semiring is not None and isinstance(atom, Lookup):
+            chosen[WEIGHT] = column(WEIGHT)
+        return rows.select(**chosen)
+
+    def condition(self, test: Literal) -> Condition:
+        match test:
+            case Never():
+                return Condition(frozenset(), lambda rows: rows.where(FALSE))
+            case OneOf(variable=variable, allowed=allowed):
+                term = self.term(variable)
+                either = reduce(operator.or_, (term == index for index in allowed), FALSE)
+                return Condition(self._bound(test.arguments), lambda rows: rows.where(either))
+            case Compared(operator="!=" | "=" as sign, left=left, right=right):
+                compared = ORDERS[sign](self.term(left), self.term(right))
+                return Condition(self._bound(test.arguments), lambda rows: rows.where(compared))
+            case Compared(operator=sign):
+                return self._ordered(test.arguments, ORDERS[sign](column("value0"), column("value1")))
+            case Measured(variable=variable, operator=sign, number=number):
+                return self._ordered((variable,), ORDERS[sign](cast(column("value0"), "float"), number))
+            case Absence():
+                return self._absent(test)
+        raise AssertionError(test)
+
+    def _bound(self, variables: Iterable[str]) -> frozenset[str]:
+        return frozenset(self.name(variable) for variable in variables if self.is_free(variable))
+
+    def _ordered(self, variables: Sequence[str], compared: Expression) -> Condition:
+        """Rows whose constants compare so, by their numbers."""
+
+        def kept(rows: Relation) -> Relation:
+            before = rows.columns
+            for place, variable in enumerate(variables):
+                numbers = self.evaluation.source.numbers(self.clause.types[variable])
+                numbers = numbers.renamed(**{f"key{place}": "id", f"value{place}": "value"})
+                rows = rows.let(**{f"key{place}": self.term(variable)}).join(numbers, [f"key{place}"])
+            return rows.where(compared).only(*before)
+
+        return Condition(self._bound(variables), kept)
+
+    def _absent(self, atom: Absence) -> Condition:
+        """Rows with no proof of the atom, at any depth, whatever stands for variables that only it has."""
+        shared = sorted(self._bound(set(atom.arguments) & set(self.clause.variables())))
+
+        def kept(rows: Relation) -> Relation:
+            atoms = self._fitting(atom, self.evaluation.complete(atom.predicate))
+            return rows.without(atoms, shared)
+
+        return Condition(frozenset(shared), kept)
+
+
+def least_model(
+    clauses: Clauses,
+    rows: ClauseRows,
+    tables: Tables,
+    refuse: Callable[[Clause, Relation], None] = lambda clause, heads: None,
+) -> Tables:
+    """All that the clauses of one stratum derive; ``tables`` are what is known of all derived predicates, the
+    stratum's own among them. ``refuse`` sees what each clause derives, and may raise."""
+    every, fresh = dict(tables), None
+    while True:
+        found = {name: _derived(own, rows, every, fresh, refuse) for name, own in clauses.items()}
+        new = {
+            name: rows.added(one).without(every[name], columns_in(one)).kept()
+            for name, one in found.items()
+            if one is not None
+        }
+        fresh = {name: one for name, one in new.items() if one.count()}
+        if not fresh:
+            return every
+        for name, one in fresh.items():
+            every[name] = every[name].stack(one).kept()
+
+
+def _derived(
+    clauses: Sequence[Clause],
+    rows: ClauseRows,
+    every: Tables,
+    fresh: Tables | None,
+    refuse: Callable[[Clause, Relation], None],
+) -> Relation | None:
+    """What one round derives of a predicate: of what is fresh, or at first of everything."""
+    found = []
+    for clause in clauses:
+        for instead in _choices(clause, fresh):
+            heads = rows.of(clause, every, instead)
+            refuse(clause, heads)
+            found.append(heads)
+    return found[0].stack(*found[1:]) if found else None
+
+
+def _choices(clause: Clause, fresh: Tables | None) -> list[dict[int, Relation]]:
+    """For each derived literal with fresh rows, these in its place."""
+    if fresh is None:
+        return [{}]
+    return [
+        {place: fresh[part.predicate]}
+        for place, part in enumerate(clause.body)
+        if isinstance(part, Lookup) and not part.stated and part.predicate in fresh
+    ]
+
+
+def _at_rule(error: BudgetError, clause: Clause) -> BudgetError:
+    """The error with the place of the rule that is too wide."""
+    span = clause.rule.span if clause.rule else None
+    return type(error)([replace(one, span=one.span or span) for one in error.mistakes])
+
+
+def columns_in(rows: Relation) -> list[str]:
+    """The columns of rows, without their weight."""
+    return [name for name in rows.columns if name != WEIGHT]
