@@ -163,7 +163,9 @@ def test_what_cannot_be_derived_is_told(rules: str, error: type[HerbrandError], 
 def test_a_derivation_too_wide_for_memory_is_refused() -> None:
     text = "type t = 1..3000\npredicate k(t): observed\npredicate p(t, t)\npredicate q(t)\nk(1)\n"
     model = hb.Model(hb.parse(text + "p(x, y) :- not k(x), not k(y)\n"))
-    with pytest.raises(BudgetError, match="a join of 8,997,000 rows needs about 205.9 MB, and 976.6 kB are allowed"):
+    with pytest.raises(
+        BudgetError, match=r"a join of 8,997,000 rows needs about 205\.9 MB, and 976\.6 kB are"
+    ):
         derive.derived(model.theory.rules, model.signature, model.stated_program.facts, 1e6)
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.diagrams import FALSE, TRUE, Diagrams
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
-from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
-from herbrand.program.join_order import _Search as Search
 from herbrand.engines.proof.relation import Relation
 from herbrand.errors import BudgetError
 from herbrand.facts.table import FactTable
 from herbrand.program.clauses import Clause
+from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
+from herbrand.program.join_order import _Search as Search
 
 quick = settings(deadline=None, max_examples=40)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -24,7 +24,6 @@ from dataclasses import replace
 from herbrand.engines.proof.branches import is_part, positive, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.join_sum import Workspace
-from herbrand.program.join_order import Candidate, best_order
 from herbrand.engines.proof.plan import (
     Ask,
     Bind,
@@ -42,6 +41,7 @@ from herbrand.errors import LanguageError
 from herbrand.language.scope import written
 from herbrand.program.clauses import Absence, Clause, Literal, Lookup
 from herbrand.program.clauses import Test as Condition
+from herbrand.program.join_order import Candidate, best_order
 from herbrand.program.lower_rules import stated_clause
 
 ASKED_SHARE = 0.05
