@@ -193,7 +193,7 @@ def test_sums_that_end_and_sums_that_do_not(folder: str) -> None:
     best = stored(text.replace("W", "0.5"), folder, ring).query('p("a", y)', algebra="max", depth="fixpoint")
     assert told(best) == {("b",): 1.0, ("a",): 0.5}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("herbrand.scale.proof.proofs.MOST_ROUNDS", 20)
+        patch.setattr("herbrand.scale.queries.MOST_ROUNDS", 20)
         large = stored(text.replace("W", "1"), folder, ring).query('p("a", y)', depth="fixpoint")
     assert not large.status.converged and "grows without end" in large.status.advice
     assert large.guarantee.value == "approximation"

@@ -16,11 +16,11 @@ import torch
 import herbrand as hb
 from herbrand.contraction import Contraction, Sparse, contract
 from herbrand.contraction.relational_databases import contract_in
+from herbrand.relations.stored import Scratch
 from herbrand.scale import mean_field
 from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds import parts, solving
 from herbrand.scale.place import opened, place_of
-from herbrand.scale.proof import proofs
 from tests.scale.test_bounds import Here
 
 pytestmark = pytest.mark.slow
@@ -176,7 +176,7 @@ def test_queries_with_an_executor_killed_on_the_way(
 ) -> None:
     """One executor is killed before the second round of joins."""
     theory, facts = hb.parse(PATHS), {"friends": links(60)}
-    killing.before(proofs.Rounds, "_table", 3)
+    killing.before(Scratch, "make", 3)
     found = hb.Model(theory, facts, on=spark).query(goals, **options)
     assert killing.has_happened()
     expected = hb.Model(theory, facts).query(goals, **options)

@@ -35,6 +35,8 @@ DERIVED_SHARE = 0.05
 
 Tables = Mapping[str, Relation]
 Clauses = Mapping[str, Sequence[Clause]]
+Refuse = Callable[[Clause, Relation], None]
+"""Sees what a clause derives, and may raise."""
 FALSE = literal(1) == literal(0)
 
 
@@ -218,15 +220,33 @@ class _Reading:
         return Condition(frozenset(shared), kept)
 
 
+@dataclass(frozen=True)
+class LeastModel:
+    """``tables``: all that holds; ``rounds``: in how many of them something was new."""
+
+    tables: Tables
+    rounds: int
+
+
+def accept(clause: Clause, heads: Relation) -> None:
+    """Refuses nothing that a clause derives."""
+
+
+def complete_rows(source: Source, derived: Tables, predicate: str) -> Relation:
+    """All atoms that hold of a predicate that is complete, derived or not, without weights."""
+    rows = derived[predicate] if predicate in derived else source.facts(predicate)
+    return rows.only(*columns_in(rows))
+
+
 def least_model(
     clauses: Clauses,
     rows: ClauseRows,
     tables: Tables,
-    refuse: Callable[[Clause, Relation], None] = lambda clause, heads: None,
-) -> Tables:
+    refuse: Refuse = accept,
+) -> LeastModel:
     """All that the clauses of one stratum derive; ``tables`` are what is known of all derived predicates, the
-    stratum's own among them. ``refuse`` sees what each clause derives, and may raise."""
-    every, fresh = dict(tables), None
+    stratum's own among them."""
+    every, fresh, rounds = dict(tables), None, 0
     while True:
         found = {name: _derived(own, rows, every, fresh, refuse) for name, own in clauses.items()}
         new = {
@@ -236,7 +256,8 @@ def least_model(
         }
         fresh = {name: one for name, one in new.items() if one.count()}
         if not fresh:
-            return every
+            return LeastModel(every, rounds)
+        rounds += 1
         for name, one in fresh.items():
             every[name] = every[name].stack(one).kept()
 
@@ -246,7 +267,7 @@ def _derived(
     rows: ClauseRows,
     every: Tables,
     fresh: Tables | None,
-    refuse: Callable[[Clause, Relation], None],
+    refuse: Refuse,
 ) -> Relation | None:
     """What one round derives of a predicate: of what is fresh, or at first of everything."""
     found = []

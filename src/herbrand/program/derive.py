@@ -13,8 +13,9 @@ Strata of predicates that negate only earlier ones are each run to their fixpoin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +27,15 @@ from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Rule, ValueIs, walk
-from herbrand.program.clause_rows import ClauseRows, columns_of, least_model
+from herbrand.program.clause_rows import (
+    ClauseRows,
+    Refuse,
+    Source,
+    accept,
+    columns_of,
+    complete_rows,
+    least_model,
+)
 from herbrand.program.clauses import Clause
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower_rules import rule_clause
@@ -38,10 +47,20 @@ from herbrand.relations.relation import Relation
 
 def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: float) -> Facts:
     """The facts and all that follows from them."""
+    source = FactRelations(signature, facts, Budget(memory=int(memory)))
+    found = derived_rows(rules, signature, facts, source, source.refuse_false)
+    return replace(
+        facts, tables={**facts.tables, **{name: source.closed(name, r) for name, r in found.items()}}
+    )
+
+
+def derived_rows(
+    rules: Sequence[Rule], signature: Signature, facts: Facts, source: Source, refuse: Refuse = accept
+) -> dict[str, Relation]:
+    """All that holds of each predicate that rules derive; ``facts`` has the worlds, ``source`` the rows."""
     heads = dict.fromkeys(rule.head.predicate for rule in rules)
     for rule in rules:
         refuse_open(rule, heads, facts)
-    source = FactRelations(signature, facts, Budget(memory=int(memory)))
     every: dict[str, Relation] = {name: source.facts(name) for name in heads}
     for stratum in strata(rules):
         clauses: dict[str, list[Clause]] = {rule.head.predicate: [] for rule in stratum}
@@ -49,12 +68,9 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: f
             clause = rule_clause(rule, signature, facts)
             if clause is not None:
                 clauses[rule.head.predicate].append(clause)
-        known = dict(every)
-        rows = ClauseRows(source, None, lambda name, known=known: known.get(name) or source.facts(name))
-        every |= least_model(clauses, rows, every, source.refuse_false)
-    return replace(
-        facts, tables={**facts.tables, **{name: source.closed(name, every[name]) for name in heads}}
-    )
+        rows = ClauseRows(source, None, partial(complete_rows, source, dict(every)))
+        every |= least_model(clauses, rows, every, refuse).tables
+    return every
 
 
 class FactRelations:
@@ -72,10 +88,6 @@ class FactRelations:
                 self._evidence.known(predicate)
             self._made[predicate] = self._rows(self._facts.tables[predicate].true)
         return self._made[predicate]
-
-    def known(self, derived: Mapping[str, Relation], predicate: str) -> Relation:
-        """All atoms that hold of a predicate that is complete, derived or not."""
-        return derived[predicate] if predicate in derived else self.facts(predicate)
 
     def rows(self, predicate: str) -> int:
         return len(self._facts.tables[predicate].true)

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from herbrand.engines.proof.request import FIXPOINT
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
-from herbrand.program.derive import refuse_open
+from herbrand.program.derive import derived_rows, refuse_open
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch, Stored
+from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.loading import PredicateTables
-from herbrand.scale.proof.proofs import Rounds, StoredRules
 
 
 def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFacts) -> StoredFacts:
@@ -27,24 +28,26 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
     for rule in rules:
         refuse_open(rule, heads, stored.facts)
         _refuse_opinions(rule, stored)
-    rounds = Rounds(StoredRules.of(rules, signature, stored), "boolean", heads)
-    try:
-        found, _ = rounds.run(FIXPOINT)
-        derived = {name: _table(name, found[name], signature, stored) for name in heads}
-    finally:
-        rounds.clear()
-    for name, known in derived.items():
-        _refuse_contradiction(name, [r for r in rules if r.head.predicate == name], known, signature, stored)
+    with Scratch(stored.database, "derived_rows") as scratch:
+        source = StoredFactRelations(stored, scratch)
+        found = derived_rows(rules, signature, stored.facts, source)
+        for name, rows in found.items():
+            own = [rule for rule in rules if rule.head.predicate == name]
+            _refuse_contradiction(
+                name, own, rows.matching(source.false(name), rows.columns), signature, stored
+            )
+        derived = {name: _table(name, rows, signature, stored) for name, rows in found.items()}
     closed = {name: FactTable.empty(len(signature.predicates[name].column_types), "closed") for name in heads}
     facts = Facts(stored.facts.domains, {**stored.facts.tables, **closed})
     return replace(stored, facts=facts, tables={**stored.tables, **derived})
 
 
-def _table(name: str, source: str, signature: Signature, stored: StoredFacts) -> PredicateTables:
+def _table(name: str, rows: Relation, signature: Signature, stored: StoredFacts) -> PredicateTables:
+    assert isinstance(rows, Stored)
     database, before = stored.database, stored.tables[name]
     table = f"derived_{list(signature.predicates).index(name)}"
-    columns = [f"a{place}" for place in range(len(signature.predicates[name].column_types))]
-    database.make(table, f"SELECT {', '.join(columns) or '1 AS one'} FROM {source}")
+    columns = [f"CAST({column} AS INT) AS {column}" for column in rows.columns]
+    database.make(table, f"SELECT {', '.join(columns) or '1 AS one'} FROM ({rows.text}) d")
     count = database.number(f"SELECT COUNT(*) FROM {table}")
     return replace(before, true=table, weighted=False, counts=(count, *before.counts[1:]))
 
@@ -60,21 +63,15 @@ def _refuse_opinions(rule: Rule, stored: StoredFacts) -> None:
 
 
 def _refuse_contradiction(
-    name: str, rules: Sequence[Rule], derived: PredicateTables, signature: Signature, stored: StoredFacts
+    name: str, rules: Sequence[Rule], wrong: Relation, signature: Signature, stored: StoredFacts
 ) -> None:
     """Nothing that is stated to be false may follow."""
-    if not derived.counts[1]:
+    if not stored.tables[name].counts[1]:
         return
-    predicate = signature.predicates[name]
-    columns = [f"a{place}" for place in range(len(predicate.column_types))]
-    on = " AND ".join(f"t.{column} = f.{column}" for column in columns) or "TRUE"
-    both = stored.database.rows(
-        f"SELECT {', '.join(f't.{column}' for column in columns) or '1'} FROM {derived.true} t "
-        f"JOIN {derived.false} f ON {on} LIMIT 1"
-    )
+    both = wrong.rows()
     if both:
-        domains = [stored.facts.domains[kind] for kind in predicate.types]
-        atom = tuple(domain.value(int(i)) for domain, i in zip(domains, both[0], strict=False))
+        domains = [stored.facts.domains[kind] for kind in signature.predicates[name].types]
+        atom = tuple(domain.value(i) for domain, i in zip(domains, both[0], strict=False))
         which = "this rule derives" if len(rules) == 1 else "the rules derive"
         raise ContradictionError(
             f"{which} {show_atom(name, atom)}, which is stated to be false",

@@ -53,7 +53,7 @@ from herbrand.scale.learning.pseudo_likelihood import learned_there, refuse_unse
 from herbrand.scale.loading import LOADING
 from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
-from herbrand.scale.proof.proofs import StoredRules
+from herbrand.scale.queries import StoredRules
 from herbrand.scale.reading import refuse_unanswerable
 from herbrand.scale.run import RUN, Run, StoredEngine, nothing_to_resume, settled
 from herbrand.scale.sources import StoreOf, TablesThere, refuse_connections

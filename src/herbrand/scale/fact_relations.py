@@ -1,0 +1,73 @@
+"""Facts in a database as relations: what rules are evaluated over there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from herbrand.program.body_rows import WEIGHT
+from herbrand.program.clause_rows import columns_of
+from herbrand.relations.expression import Kind
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch, Stored
+from herbrand.scale.facts import StoredFacts
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFactRelations:
+    """A :class:`~herbrand.program.clause_rows.Source`; with ``weighted`` facts have weights that count, soft
+    ones their probability."""
+
+    stored: StoredFacts
+    scratch: Scratch
+    weighted: bool = False
+
+    def facts(self, predicate: str) -> Stored:
+        """The facts that hold, and soft ones with their probability as their weight."""
+        tables, names = self.stored.tables[predicate], self._columns(predicate)
+        kinds: dict[str, Kind] = dict.fromkeys(names, "int")
+        weight = "w" if tables.weighted else "CAST(1 AS DOUBLE)"
+        chosen = [*names, f"{weight} AS {WEIGHT}"]
+        rows = f"SELECT {', '.join(chosen)} FROM {tables.true}"
+        if tables.counts[2]:
+            known = " AND ".join(f"t.{name} = s.{name}" for name in names) or "TRUE"
+            chosen = [*(f"s.{name}" for name in names), f"s.p AS {WEIGHT}"]
+            rows += f" UNION ALL SELECT {', '.join(chosen)} FROM {tables.soft} s"
+            rows += f" WHERE NOT EXISTS (SELECT 1 FROM {tables.true} t WHERE {known})"
+        if self.weighted and (tables.weighted or tables.counts[2]):
+            kinds[WEIGHT] = "float"
+        return self.scratch.query(rows, kinds)
+
+    def rows(self, predicate: str) -> int:
+        return sum(self.stored.tables[predicate].counts)
+
+    def domain(self, type_name: str) -> Stored:
+        numbers = self.stored.database.dialect.numbers.format(count=self.size(type_name))
+        return self.scratch.query(f"SELECT i AS id FROM {numbers} n", {"id": "int"})
+
+    def numbers(self, type_name: str) -> Stored:
+        """As floats where they are not whole: whole ones keep all their digits."""
+        table, kind = self.stored.constants[type_name], self._kind(type_name)
+        value = f"CAST(value AS {'BIGINT' if kind == 'int' else 'DOUBLE'})"
+        return self.scratch.query(f"SELECT id, {value} AS value FROM {table}", {"id": "int", "value": kind})
+
+    def size(self, type_name: str) -> int:
+        return len(self.stored.facts.domains[type_name])
+
+    def unit(self) -> Stored:
+        return self.scratch.query("SELECT 1 AS one", {})
+
+    def false(self, predicate: str) -> Relation:
+        """What is stated to be false."""
+        names = self._columns(predicate)
+        table = self.stored.tables[predicate].false
+        return self.scratch.query(f"SELECT * FROM {table}", dict.fromkeys(names, "int"))
+
+    def _columns(self, predicate: str) -> tuple[str, ...]:
+        return columns_of(self.stored.facts.tables[predicate].columns)
+
+    def _kind(self, type_name: str) -> Kind:
+        table = self.stored.constants[type_name]
+        types = self.stored.database.arrow(f"SELECT value FROM {table} LIMIT 0").schema.field("value").type
+        return "int" if pa.types.is_integer(types) else "float"

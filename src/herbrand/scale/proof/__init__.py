@@ -1,1 +1,0 @@
-"""Answers of goals by rules over facts in a database."""

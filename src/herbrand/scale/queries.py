@@ -1,0 +1,303 @@
+"""Answers of goals by rules, over facts in a database: rounds of joins from the facts up.
+
+A predicate's proofs within k calls are joins of its rules' bodies, in which derived predicates stand with
+their proofs within k - 1 calls; so each round is one relation a predicate, and k is the number of rounds. The
+goal is left to the database as one query over the last round. To the fixpoint, boolean rounds are semi-naive
+(:func:`~herbrand.program.clause_rows.least_model`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.answers.bindings import Bindings
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
+from herbrand.engines.proof.arithmetic import rule_number
+from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
+from herbrand.engines.proof.goals import Goal, read_goal
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.request import FIXPOINT, Request
+from herbrand.engines.proof.wider_types import NarrowError
+from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import FactRows, Rule
+from herbrand.program.body_rows import MAX_PRODUCT, REAL, WEIGHT, Semiring
+from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
+from herbrand.program.clauses import Clause, Lookup
+from herbrand.program.lower_rules import stated_clause
+from herbrand.program.strata import strata
+from herbrand.relations.expression import column, greater, magnitude
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch, Stored
+from herbrand.scale.fact_relations import StoredFactRelations
+from herbrand.scale.facts import StoredFacts
+from herbrand.scale.reading import Fetched
+
+ALGEBRAS: Mapping[str, Semiring | None] = {"count": REAL, "boolean": None, "max": MAX_PRODUCT}
+MOST_ROUNDS = 1000
+SAME = 1e-12
+"""Sums that change by less, relatively, have converged."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRules:
+    """A theory's rules over facts in a database."""
+
+    program: HornProgram
+    stored: StoredFacts
+    given: tuple[FactRows, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        rules: Sequence[Rule],
+        signature: Signature,
+        stored: StoredFacts,
+        given: tuple[FactRows, ...] = (),
+    ) -> StoredRules:
+        """``given``: literals that are among the facts."""
+        program = HornProgram.of(rules, signature, stored.facts)
+        clauses = dict(program.clauses)
+        for name, known in clauses.items():
+            if stored.tables[name].counts[0] or stored.tables[name].counts[2]:
+                clauses[name] = (stated_clause(name, signature), *known)
+        return cls(replace(program, clauses=clauses), stored, given)
+
+    def ask(self, goal: str, request: Request) -> Bindings:
+        """The answers of one goal."""
+        return self.ask_all([goal], request)[0]
+
+    def ask_all(self, goals: Sequence[str], request: Request) -> tuple[Bindings, ...]:
+        """The answers of each goal, all from the same rounds."""
+        if request.algebra not in ALGEBRAS or request.exact:
+            raise UnsupportedError(
+                f"the {'exact' if request.exact else request.algebra} algebra does not run on a database",
+                hint=f"one of {', '.join(ALGEBRAS)}",
+            )
+        began = time.perf_counter()
+        refuse_given(self.given, self.program, request.algebra)
+        read = [self._read(goal) for goal in goals]
+        needed = self.reached(one.shape.clause for one in read)
+        with Scratch(self.stored.database, "proofs") as scratch:
+            rounds = Rounds(self, ALGEBRAS[request.algebra], needed, scratch)
+            for name in self.program.reached(one.shape.clause for one in read):
+                self._refuse_denied(name, rounds, request)
+            last, truncated = rounds.run(request.depth)
+            found = [rounds.answers(goal, last, request) for goal in read]
+        seconds = time.perf_counter() - began
+        return tuple(
+            self._told(one, columns, request, rounds, truncated, seconds)
+            for one, columns in zip(read, found, strict=True)
+        )
+
+    def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
+        """Raise where something has a proof that is stated to be false."""
+        if not self.program.is_derived(name) or not self.stored.tables[name].counts[1]:
+            return
+        false = rounds.source.false(name)
+        denied = false.matching(rounds.complete(name), false.columns).rows()
+        if denied:
+            predicate = self.program.signature.predicates[name]
+            domains = [self.stored.facts.domains[kind] for kind in predicate.types]
+            values = tuple(domain.value(i) for domain, i in zip(domains, denied[0], strict=False))
+            raise denied_but_derived(name, values, request.algebra)
+
+    def _read(self, goal: str) -> Goal:
+        try:
+            return read_goal(goal, self.program)
+        except NarrowError as narrow:
+            raise LanguageError([narrow.told]) from None
+
+    def reached_at_once(self, clauses: Iterable[Clause]) -> list[str]:
+        """The derived predicates that clauses call."""
+        parts = (part for clause in clauses for part in clause.body)
+        called = (part.predicate for part in parts if isinstance(part, Lookup) and not part.stated)
+        return [name for name in dict.fromkeys(called) if self.program.is_derived(name)]
+
+    def reached(self, clauses: Iterable[Clause]) -> list[str]:
+        """The derived predicates that clauses rest on, absences left out."""
+        found = dict.fromkeys(self.reached_at_once(clauses))
+        waiting = list(found)
+        while waiting:
+            for name in self.reached_at_once(self.program.clauses[waiting.pop()]):
+                if name not in found:
+                    found[name] = None
+                    waiting.append(name)
+        return list(found)
+
+    def _told(
+        self,
+        goal: Goal,
+        found: tuple[list[Fetched], np.ndarray],
+        request: Request,
+        rounds: Rounds,
+        truncated: bool,
+        seconds: float,
+    ) -> Bindings:
+        columns, weights = found
+        where = self.stored.database.name
+        advice = (
+            ""
+            if rounds.converged
+            else "the sum over all proofs grows without end or too slowly; give a depth"
+        )
+        status = Status(rounds.converged, rounds.count, seconds, advice, where=where)
+        guarantee = request.guarantee(truncated) if rounds.converged else Guarantee.APPROXIMATION
+        by_name = dict(zip(goal.shape.found, columns, strict=True))
+        ordered = tuple(by_name[name] for name in goal.shape.variables)
+        answer = Bindings("proof", guarantee, status, goal.shape.variables, ordered, weights, truncated)
+        return answer.normalized(request.normalize).top(request.top)
+
+
+@dataclass(eq=False)
+class Rounds:
+    """One evaluation in one semiring; its tables are dropped with the scratch. ``needed``: the derived
+    predicates that goals rest on, absences left out."""
+
+    rules: StoredRules
+    semiring: Semiring | None
+    needed: Sequence[str]
+    scratch: Scratch
+    count: int = 0
+    converged: bool = True
+    _complete: dict[str, Relation] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> StoredFactRelations:
+        return StoredFactRelations(self.rules.stored, self.scratch, self.semiring is not None)
+
+    @cached_property
+    def rows(self) -> ClauseRows:
+        weights = [rule_number(rule) for rule in self.program.weighted]
+        return ClauseRows(self.source, self.semiring, self.complete, weights)
+
+    @property
+    def program(self) -> HornProgram:
+        return self.rules.program
+
+    def run(self, depth: int | str) -> tuple[Tables, bool]:
+        """What stands for derived predicates in a goal, and whether deeper proofs were left out."""
+        heights = self._heights()
+        allowed = MOST_ROUNDS if depth == FIXPOINT else int(depth) + 1
+        if heights is not None and max(heights.values(), default=0) <= allowed:
+            return self._nested(heights), False
+        if depth == FIXPOINT and self.semiring is None:
+            return {name: self.complete(name) for name in self.needed}, False
+        now: Tables = {name: self._empty(name) for name in self.needed}
+        for self.count in range(1, allowed + 1):
+            after = self._round(now)
+            if self._are_same(now, after):
+                return after, False
+            now = after
+        if depth == FIXPOINT:
+            self.converged = False
+            return now, False
+        return now, not self._are_same(now, self._round(now))
+
+    def _heights(self) -> dict[str, int] | None:
+        """How deep calls of each predicate go, callees first; None where some call themselves."""
+        found: dict[str, int] = {}
+        for _ in self.needed:
+            for name in self.needed:
+                calls = set(self.rules.reached_at_once(self.program.clauses[name]))
+                if name not in found and calls <= found.keys():
+                    found[name] = 1 + max((found[other] for other in calls), default=0)
+        return found if len(found) == len(self.needed) else None
+
+    def _nested(self, heights: Mapping[str, int]) -> Tables:
+        """Without recursion nothing need be kept: each predicate is a query over those that it calls."""
+        found: dict[str, Relation] = {}
+        for name in heights:
+            found[name] = self._predicate(name, found)
+        self.count = max(heights.values(), default=0)
+        return found
+
+    def _round(self, now: Tables) -> Tables:
+        return {name: self._predicate(name, now).kept() for name in self.needed}
+
+    def _predicate(self, name: str, tables: Tables) -> Relation:
+        """One round of a predicate; an entry that no row lists is 0."""
+        clauses = self.program.clauses[name]
+        if not clauses:
+            return self._empty(name)
+        rows = self.rows.predicate(clauses, tables)
+        return rows.where(column(WEIGHT) != 0.0) if self.semiring is not None else rows
+
+    def _empty(self, name: str) -> Relation:
+        rows = self.source.facts(name).where(FALSE)
+        return rows if self.semiring is None else rows.let(**{WEIGHT: 0.0})
+
+    def complete(self, predicate: str) -> Relation:
+        """All atoms of a predicate that have a proof at any depth."""
+        if not self.program.is_derived(predicate):
+            facts = self.source.facts(predicate)
+            return facts.only(*columns_in(facts))
+        if predicate not in self._complete:
+            self._run_strata(predicate)
+        return self._complete[predicate]
+
+    def _run_strata(self, predicate: str) -> None:
+        """Complete a predicate and all that it rests on, each stratum before the next."""
+        resting = {predicate, *self.program.reached(self.program.clauses[predicate])}
+        source = StoredFactRelations(self.rules.stored, self.scratch)
+        rows = ClauseRows(source, None, self.complete)
+        for stratum in strata(self.program.rules):
+            heads = {rule.head.predicate for rule in stratum} & resting - self._complete.keys()
+            clauses = {name: self.program.clauses[name] for name in sorted(heads)}
+            nothing = {name: source.facts(name).where(FALSE) for name in clauses}
+            found = least_model(clauses, rows, {**self._complete, **nothing})
+            self._complete |= found.tables
+            self.count += found.rounds
+
+    def _are_same(self, before: Tables, after: Tables) -> bool:
+        return all(self._same(before[name], after[name]) for name in self.needed)
+
+    def _same(self, before: Relation, after: Relation) -> bool:
+        """Whether two rounds have the same rows, with weights that differ by rounding alone."""
+        number = before.count()
+        if number != after.count():
+            return False
+        by = columns_in(before)
+        if self.semiring is None:
+            return before.matching(after, by).count() == number
+        both = before.join(after.renamed(later=WEIGHT), by)
+        apart = magnitude(column(WEIGHT) - column("later"))
+        limit = greater(magnitude(column(WEIGHT)), magnitude(column("later"))) * SAME
+        return both.where(apart <= limit).count() == number
+
+    def answers(self, goal: Goal, tables: Tables, request: Request) -> tuple[list[Fetched], np.ndarray]:
+        """The constants of each variable found, and the weights, heaviest first."""
+        clause = goal.shape.clause
+        asked = dict(zip(clause.head, goal.inputs, strict=False))
+        rows = self.rows.of(replace(clause, constants={**clause.constants, **asked}), tables)
+        if any(asked[name] != index for name, index in zip(clause.head, goal.inputs, strict=False)):
+            rows = rows.where(FALSE)
+        if self.semiring is None:
+            rows = rows.let(**{WEIGHT: 1.0})
+        return self._fetched(goal, rows.where(column(WEIGHT) != 0.0), request)
+
+    def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Fetched], np.ndarray]:
+        assert isinstance(rows, Stored)
+        constants, types = self.rules.stored.constants, goal.shape.clause.types
+        first = len(goal.shape.inputs)
+        names = goal.shape.clause.head[first:]
+        places = range(first, first + len(names))
+        joins = [
+            f"JOIN {constants[types[name]]} d{place} ON d{place}.id = r.a{place}"
+            for place, name in zip(places, names, strict=True)
+        ]
+        chosen = [*(f"d{place}.value AS c{place}" for place in places), f"r.{WEIGHT} AS v"]
+        order = [f"r.a{first + goal.shape.found.index(name)}" for name in goal.shape.variables]
+        limit = "" if request.top is None or request.normalize != "none" else f" LIMIT {request.top}"
+        data = self.rules.stored.database.arrow(
+            f"SELECT {', '.join(chosen)} FROM ({rows.text}) r {' '.join(joins)} "
+            f"ORDER BY {', '.join(('v DESC', *order))}{limit}"
+        )
+        weights = data["v"].to_numpy().astype(np.float64)
+        return [Fetched(data[f"c{place}"]) for place in places], weights
