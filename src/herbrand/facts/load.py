@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 
-from herbrand.errors import FactsError, HerbrandError, Mistakes, nearest
+from herbrand.errors import FactsError, HerbrandError, Mistake, Mistakes, nearest
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.claims import Claims
 from herbrand.facts.column_names import doubtful_headers
@@ -66,18 +66,21 @@ def load_facts(
     is wrong.
     """
     mistakes = Mistakes()
+    before = signature
     with Store() as store:
         tables: list[OpenTable] = [*theory_tables(theory_rows)]
         for source in sources:
             with _collecting(mistakes):
+                signature = with_constants(signature, source)
                 tables += source.open(store, Reading(signature.predicates, header))
+        listed = _listed_since(before, signature)
         notes = doubtful_headers(tables, theory_rows, chain.from_iterable(signature.mentioned.values()))
         signature = grown(signature, tables, mistakes)
         claims = list(_claims(tables, signature, mistakes, progress))
     worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
     with _collecting(mistakes):
-        known = signature.mentioned if mentioned is None else mentioned
+        known = signature.mentioned if mentioned is None else _both(mentioned, listed)
         domains = domains_of(signature.types, claims, known)
     with _collecting(mistakes):
         worlds.check(signature.predicates)
@@ -92,6 +95,48 @@ def _collecting(mistakes: Mistakes) -> Iterator[None]:
         yield
     except HerbrandError as error:
         mistakes.add_all(error)
+
+
+# Constants that sources list
+
+
+def with_constants(signature: Signature, source: FactSource) -> Signature:
+    """The vocabulary with the constants of types that a source lists beside its tables.
+
+    Only databases of pracmln's do so, and there what is not listed is unknown: predicates whose declaration
+    does not say whether they are open or closed are open. A closed type has the constants as well, since they
+    are named as its own.
+    """
+    listed = source.constants()
+    if not listed:
+        return signature
+    types, mentioned = dict(signature.types), dict(signature.mentioned)
+    for said in listed:
+        if said.name not in types:
+            raise FactsError(Mistake(f"there is no type '{said.name}'", said.span, nearest(said.name, types)))
+        new = tuple(constant.value for constant in said.values or ())
+        known = types[said.name]
+        if known.values is None:
+            mentioned[said.name] = (*mentioned.get(said.name, ()), *new)
+        else:
+            types[said.name] = replace(known, values=tuple(dict.fromkeys((*known.values, *new))))
+    predicates = {name: replace(p, tells_world=p.declared) for name, p in signature.predicates.items()}
+    return replace(signature, types=types, predicates=predicates, mentioned=mentioned)
+
+
+def _listed_since(before: Signature, after: Signature) -> dict[str, tuple[Value, ...]]:
+    """The constants that sources added to open types."""
+    return {
+        name: values[len(before.mentioned.get(name, ())) :]
+        for name, values in after.mentioned.items()
+        if values is not before.mentioned.get(name)
+    }
+
+
+def _both(
+    first: Mapping[str, Sequence[Value]], second: Mapping[str, Sequence[Value]]
+) -> dict[str, Sequence[Value]]:
+    return {name: (*first.get(name, ()), *second.get(name, ())) for name in {**first, **second}}
 
 
 # Predicates that only tables know

@@ -18,7 +18,7 @@ from herbrand.errors import FactsError, Mistakes
 from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
-from herbrand.facts.load import grown
+from herbrand.facts.load import grown, with_constants
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
@@ -187,6 +187,7 @@ def _opened(
     mistakes = Mistakes()
     opened: list[OpenTable] = [*theory_tables(theory_rows)]
     for source in sources:
+        signature = with_constants(signature, source)
         opened += source.open(store, Reading(signature.predicates, header))
     signature = grown(signature, opened, mistakes)
     mistakes.raise_any(FactsError)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from herbrand.errors import LanguageError, Source
-from herbrand.language.dialects.alchemy.facts import read_db
-from herbrand.language.syntax import FactRows
+from herbrand.language.dialects.alchemy.facts import facts_of, read_db
+from herbrand.language.syntax import FactRows, TypeDeclaration
 
 constants = st.sampled_from(
     ["Anna", "bob", "7", "-2.5", "O'Brien-2", "Ü_1", '"New York"', '"a, (b) // c"', '"\\"q\\""']
@@ -21,7 +21,7 @@ VALUES = {'"New York"': "New York", '"a, (b) // c"': "a, (b) // c", '"\\"q\\""':
 
 
 def read(text: str) -> tuple[FactRows, ...]:
-    return read_db(Source("t.db", text))
+    return facts_of(Source("t.db", text))
 
 
 def text_of(said: list[tuple[bool, str, tuple[str, ...]]], comma: str, ending: str) -> str:
@@ -71,7 +71,16 @@ def test_atoms_without_arguments_and_several_facts_a_line() -> None:
 
 def test_values_of_many_valued_predicates() -> None:
     (rows,) = read_db(Source("t.db", "Area(P1, AI)\n"), {"Area"})
-    assert rows.valued and rows.columns == (("P1",), ("AI",))
+    assert isinstance(rows, FactRows) and rows.valued and rows.columns == (("P1",), ("AI",))
+
+
+def test_soft_evidence_values_of_functions_and_constants_of_types() -> None:
+    text = '0.7 Smokes(Anna) // so\nSmokes(Bob) .25\nCarl = Father(Anna)\nFather(Bob) = "De Lux"\n'
+    types, soft, father = read_db(Source("t.db", f"{text}person = {{Anna, Bob}}\nperson={{Eve}}\n---\n"))
+    assert isinstance(types, TypeDeclaration) and isinstance(soft, FactRows) and isinstance(father, FactRows)
+    assert [constant.value for constant in types.values or ()] == ["Anna", "Bob", "Eve"]
+    assert (soft.kind, soft.columns, soft.numbers) == ("soft", (("Anna", "Bob"),), (0.7, 0.25))
+    assert father.columns == (("Anna", "Bob"), ("Carl", "De Lux"))
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "// nothing", "/* nothing\n */", "# nothing"])
@@ -93,12 +102,9 @@ MISTAKES = {
     "Smokes(Anna) /* so": "t.db:1:14: this comment is never closed",
     "Smokes(Anna)\nSmokes(Anna, Bob)": "t.db:2:1: 'Smokes' has 2 arguments here and 1 before",
     "?Smokes(Anna)": "t.db:1:1: '?' marks an atom as unknown; a fact is true or false",
-    "0.7 Smokes(Anna)": (
-        "t.db:1:1: a number before a fact is not supported: its meaning differs between systems"
-    ),
-    "Age(Anna) 3.5": "t.db:1:1: a number behind a fact is not supported: every fact is true or false",
-    "Carl = Father(Anna)": "t.db:1:1: values of functions are not supported",
-    "person = {Anna}": "t.db:1:1: a type declaration does not belong among facts",
+    "Age(Anna) 3.5": "t.db:1:1: 3.5 is no probability: soft evidence lies between 0 and 1",
+    "Carl = Father(Anna": "t.db:1:6: expected '(', found '='",
+    "person = {}": "t.db:1:10: a type needs at least one constant",
     "Smokes(x=y)": "t.db:1:9: expected ',' or ')', found '='",
     "Smokes(Anna)x": "t.db:1:13: expected the end of the line, found 'x'",
     "!!Smokes(Anna)": "t.db:1:2: expected a predicate, found '!'",

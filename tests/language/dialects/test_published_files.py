@@ -119,3 +119,18 @@ def test_sizes_of_a_benchmark() -> None:
     assert sum(s.row_count for s in theory.statements if isinstance(s, FactRows)) == 731
     assert len(theory.formulas) == 66
     assert all(isinstance(f, WeightedFormula) and any(walk(f.formula)) for f in theory.formulas)
+
+
+@pytest.mark.parametrize("ending", [".mln", ".db"])
+def test_nine_in_ten_files_of_the_wider_family_read(ending: str) -> None:
+    paths = [path for path in filter(of_family, ALCHEMY) if path.suffix == ending]
+    refused = []
+    for path in paths:
+        try:
+            read_theory_file(path)
+        except LanguageError as error:
+            refused.append(error)
+    if not paths:
+        pytest.skip("no such files are at hand")
+    assert len(refused) <= len(paths) / 10
+    assert all(mistake.hint for error in refused for mistake in error.mistakes)

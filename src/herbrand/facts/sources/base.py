@@ -20,6 +20,7 @@ from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.store import Progress, Store
 from herbrand.language.signature import Predicate
+from herbrand.language.syntax import TypeDeclaration
 
 MARKS = ("truth", "probability", "weight")
 """What a column after a predicate's own may be named."""
@@ -93,6 +94,10 @@ class FactSource(ABC):
     """A place that facts come from; ``name`` is how messages call it."""
 
     name: str
+
+    def constants(self) -> Sequence[TypeDeclaration]:
+        """The types whose constants it lists beside its tables, as pracmln's databases do."""
+        return ()
 
     @abstractmethod
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:

@@ -16,7 +16,8 @@ from herbrand.errors import FactsError
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
 from herbrand.facts.store import Store
-from herbrand.language.dialects import read_facts_file
+from herbrand.language.dialects import read_facts_file, read_source
+from herbrand.language.syntax import FactRows, TypeDeclaration
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,15 @@ class DialectFile(FactSource):
     def name(self) -> str:  # type: ignore[override]
         return self.path.name
 
+    def constants(self) -> Sequence[TypeDeclaration]:
+        if self.predicate is not None or "{" not in read_source(self.path).text:
+            return ()
+        return [said for said in read_facts_file(self.path) if isinstance(said, TypeDeclaration)]
+
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         valued = [name for name, known in reading.predicates.items() if known.value_type is not None]
-        tables = theory_tables(read_facts_file(self.path, many_valued=valued))
+        read = read_facts_file(self.path, many_valued=valued)
+        tables = theory_tables(said for said in read if isinstance(said, FactRows))
         if self.predicate is None:
             return tables
         wanted = [table for table in tables if table.predicate == self.predicate]

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from herbrand.errors import LanguageError, Source, UnsupportedError, nearest
 from herbrand.language.collection import collector_paused
-from herbrand.language.dialects.alchemy.facts import read_db
+from herbrand.language.dialects.alchemy.facts import facts_of, read_db
 from herbrand.language.dialects.alchemy.theory import read_mln
 from herbrand.language.dialects.alchemy.writer import write_db, write_mln
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
@@ -35,7 +35,7 @@ from herbrand.language.dialects.tensorlog.rules import read_ppr, read_tlog
 from herbrand.language.dialects.tensorlog.writer import write_cfacts, write_ppr
 from herbrand.language.parse import plain_source
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration
 
 __all__ = [
     "DIALECTS",
@@ -58,7 +58,7 @@ def _only_source(read: Callable[[Source], Theory]) -> Callable[[Source, Path | N
 
 
 def _facts_as_theory(
-    read: Callable[[Source], tuple[FactRows, ...]],
+    read: Callable[[Source], tuple[FactRows | TypeDeclaration, ...]],
 ) -> Callable[[Source, Path | None], Theory]:
     return lambda source, folder: Theory(read(source))
 
@@ -73,7 +73,7 @@ def register(dialect: Dialect) -> None:
 
 
 for _dialect in (
-    Dialect("mln", (".mln",), read=read_mln, write=write_mln, facts="db"),
+    Dialect("mln", (".mln",), read=read_mln, write=write_mln, facts="db", tells_world=True),
     Dialect("db", (".db",), read=_facts_as_theory(read_db), read_facts=read_db, write_facts=write_db),
     Dialect("ppr", (".ppr",), read=_only_source(read_ppr), write=write_ppr, facts="cfacts"),
     Dialect("tlog", (".tlog",), read=_only_source(read_tlog)),
@@ -89,7 +89,7 @@ for _dialect in (
         "benchmark",
         ("facts",),
         read_folder=lambda folder: read_benchmark(folder).theory,
-        read_facts=read_db,
+        read_facts=lambda source, many_valued: facts_of(source),
         tells_world=True,
     ),
 ):
@@ -133,8 +133,8 @@ def _with_world(dialect: Dialect, theory: Theory) -> Theory:
 @collector_paused()
 def read_facts_file(
     path: str | Path, dialect: str | None = None, many_valued: Collection[str] = ()
-) -> tuple[FactRows, ...]:
-    """The facts of a ``.db``, ``.cfacts`` or benchmark ``facts`` file.
+) -> tuple[FactRows | TypeDeclaration, ...]:
+    """The facts of a ``.db``, ``.cfacts`` or benchmark ``facts`` file, and constants of types that it lists.
 
     The last column of a ``many_valued`` predicate is its value.
     """

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from herbrand.errors import LanguageError, Mistake, Source, Span, nearest
-from herbrand.language.dialects.alchemy.facts import read_db
+from herbrand.language.dialects.alchemy.facts import facts_of
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
 from herbrand.language.dialects.collecting import MistakeList
@@ -136,7 +136,7 @@ def _facts(
 ) -> list[FactRows]:
     facts: list[FactRows] = []
     with mistakes.collecting():
-        for rows in read_db(source):
+        for rows in facts_of(source):
             with mistakes.collecting():
                 _check_use(rows.predicate, len(rows.columns), rows.row_span(0), predicates)
                 facts.append(rows)

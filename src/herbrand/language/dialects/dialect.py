@@ -13,7 +13,7 @@ from pathlib import Path
 
 from herbrand.errors import Source
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Theory
+from herbrand.language.syntax import FactRows, Theory, TypeDeclaration
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Dialect:
     endings: tuple[str, ...] = ()
     read: Callable[[Source, Path | None], Theory] | None = None
     read_folder: Callable[[Path], Theory] | None = None
-    read_facts: Callable[[Source, Collection[str]], tuple[FactRows, ...]] | None = None
+    read_facts: Callable[[Source, Collection[str]], tuple[FactRows | TypeDeclaration, ...]] | None = None
     write: Callable[[Theory, Signature], str] | None = None
     write_facts: Callable[[Theory, Signature], str] | None = None
     facts: str | None = None

@@ -37,14 +37,16 @@ LONGEST_RANGE = 1_000_000
 
 @dataclass(frozen=True)
 class Declared:
-    """A line that has the shape of a predicate declaration; ``marks`` are the arguments with a ``!``.
+    """A line that has the shape of a predicate declaration.
 
-    ``observed``: a ``*`` before it says, in Tuffy's files, that what is not listed is false.
+    ``marks`` are the arguments with a ``!``, ``soft_marks`` those with pracmln's ``?``. ``observed``: a ``*``
+    before it says, in Tuffy's files, that what is not listed is false.
     """
 
     predicate: Token
     types: tuple[str, ...]
     marks: tuple[int, ...]
+    soft_marks: tuple[int, ...]
     observed: bool
     end: int
     next_position: int
@@ -60,28 +62,45 @@ def declaration_shape(cursor: Cursor) -> Declared | None:
 
 def _taken_shape(cursor: Cursor) -> Declared | None:
     observed = cursor.accept("*") is not None
+    cursor.accept("@")  # Tuffy keeps the predicate in memory, which changes no meaning
     predicate = cursor.take()
     if predicate.kind != "name":
         return None
     types: list[str] = []
-    marks: list[int] = []
+    marks: dict[str, list[int]] = {"!": [], "?": []}
     if cursor.accept("("):
         while not types or cursor.accept(","):
             if cursor.here.kind != "name":
                 return None
             types.append(cursor.take().text)
-            if cursor.accept("!"):
-                marks.append(len(types) - 1)
+            if cursor.here.kind == "name":
+                cursor.take()  # Tuffy's name of the argument
+            if cursor.at("!", "?"):
+                marks[cursor.take().text].append(len(types) - 1)
         if not cursor.accept(")"):
             return None
     end = cursor.tokens[cursor.position - 1].end
     if cursor.here.kind not in (NEWLINE, END):
         return None
-    return Declared(predicate, tuple(types), tuple(marks), observed, end, cursor.position)
+    return Declared(
+        predicate, tuple(types), tuple(marks["!"]), tuple(marks["?"]), observed, end, cursor.position
+    )
 
 
-def at_function_declaration(cursor: Cursor) -> bool:
-    """``person MotherOf(person)``"""
+def function_shape(cursor: Cursor) -> tuple[Token, Declared] | None:
+    """``person MotherOf(person)``: the type of the value, and what is declared; the cursor stays."""
+    if not _at_function(cursor):
+        return None
+    begin = cursor.position
+    value_type = cursor.take()
+    shape = _taken_shape(cursor)
+    cursor.position = begin
+    if shape is None or shape.marks or shape.soft_marks or shape.observed:
+        return None
+    return value_type, shape
+
+
+def _at_function(cursor: Cursor) -> bool:
     first, second, third = cursor.here, cursor.after, cursor.token_ahead(2)
     return (
         first.kind == second.kind == "name"
@@ -144,10 +163,21 @@ def exactly_one(
     name: str, arity: int, marks: tuple[int, ...], span: Span | None = None
 ) -> Iterator[Statement]:
     """What ``!`` on these arguments says, as hard formulas: one choice of them holds for each other."""
-    ours = tuple(Variable(f"a{i + 1}") for i in range(arity))
-    others = tuple(Variable(f"b{i + 1}") if i in marks else ours[i] for i in range(arity))
-    here, there = Atom(name, ours, span), Atom(name, others, span)
+    ours = _variables("a", arity)
+    here = Atom(name, ours, span)
     yield WeightedFormula(Hard(), Exists(tuple(ours[i] for i in marks), here, span), span=span)
+    yield at_most_one(name, arity, marks, span)
+
+
+def at_most_one(name: str, arity: int, marks: tuple[int, ...], span: Span | None = None) -> WeightedFormula:
+    """What pracmln's ``?`` on these arguments says: at most one choice of them holds for each other."""
+    ours = _variables("a", arity)
+    others = tuple(theirs if i in marks else ours[i] for i, theirs in enumerate(_variables("b", arity)))
     same: tuple[Formula, ...] = tuple(Comparison("=", ours[i], others[i], span) for i in marks)
     conclusion = same[0] if len(same) == 1 else And(same, span)
-    yield WeightedFormula(Hard(), Implies(And((here, there), span), conclusion, span), span=span)
+    both = And((Atom(name, ours, span), Atom(name, others, span)), span)
+    return WeightedFormula(Hard(), Implies(both, conclusion, span), span=span)
+
+
+def _variables(letter: str, arity: int) -> tuple[Variable, ...]:
+    return tuple(Variable(f"{letter}{i + 1}") for i in range(arity))

@@ -1,13 +1,17 @@
-"""The reader of ``.db`` files: ground facts, one a line.
+"""The reader of ``.db`` files: ground facts, one a line, values of functions, and constants of types.
 
-Takes a source; gives facts as columns, all of a predicate together. Lines that begin alike are checked and
-cut by one regular expression; lines of another shape (quoted constants, comments, several facts) are read
-one by one, and those that are wrong get their message there.
+Takes a source; gives facts as columns, all of a predicate together, and a declaration for each type whose
+constants are listed. Lines that begin alike are checked and cut by one regular expression; lines of another
+shape (quoted constants, comments, several facts, probabilities) are read one by one, and those that are wrong
+get their message there.
 
 >>> text = "Smokes(Anna)\\nFriends(Anna, Bob)\\n!Smokes(Carl)\\n"
 >>> smokes, friends, not_smokes = read_db(Source("t.db", text))
 >>> friends.columns, not_smokes.kind
 ((('Anna',), ('Bob',)), 'false')
+>>> types = read_db(Source("t.db", "person = {Anna, Bob}\n0.7 Smokes(Anna)\nBob = Father(Anna)\n"))
+>>> types[0].name, types[1].numbers, types[2].columns
+('person', (0.7,), (('Anna',), ('Bob',)))
 """
 
 from __future__ import annotations
@@ -17,12 +21,13 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, text_of_string
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.dialects.wording import counted
-from herbrand.language.syntax import FactRows
+from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
 
 _WORD = r"[\w.'-]+"
 _CONSTANT = rf"(?:{STRING}|{_WORD})"
@@ -31,6 +36,13 @@ _HEAD = re.compile(rf"!?{NAME}")
 _FACT = re.compile(
     rf"(!?)\s*({NAME})(?:\s*\(\s*({_CONSTANT}(?:{_SEPARATOR}{_CONSTANT})*)?\s*\))?(?:\s+(?![-\d.({{=])|(?=!)|$)"
 )
+_PROBABILITY = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_CALL = rf"({NAME})\s*\(\s*((?:{_CONSTANT}(?:{_SEPARATOR}{_CONSTANT})*)?)\s*\)"
+_NUMBERED = re.compile(rf"(?:({_PROBABILITY})\s+)?{_CALL}(?:\s+({_PROBABILITY}))?\s*")
+_VALUE_FIRST = re.compile(rf"({_CONSTANT})\s*=\s*{_CALL}\s*")
+_VALUE_LAST = re.compile(rf"{_CALL}\s*=\s*({_CONSTANT})\s*")
+_TYPE = re.compile(rf"({NAME})\s*:?=\s*(?=\{{)")
+_DATABASES_APART = re.compile(r"-{3,}\s*")
 _BLANK = re.compile(r"\s*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _CONSTANTS = re.compile(_CONSTANT)
@@ -43,57 +55,55 @@ _REFUSED = (
         "leave the line out: what an open predicate does not list is unknown",
     ),
     (
-        re.compile(r"-?\d"),
-        "a number before a fact is not supported: its meaning differs between systems",
-        'for an independent opinion write smokes("Dora") ~ 0.7 in a .hb file',
-    ),
-    (
-        re.compile(rf"{NAME}\s*:?=\s*\{{"),
-        "a type declaration does not belong among facts",
-        "move it to the .mln file",
-    ),
-    (
-        re.compile(rf"{_CONSTANT}\s*="),
-        "values of functions are not supported",
-        "use a predicate with one more argument",
-    ),
-    (
-        re.compile(rf"{NAME}\s*\([^)]*\)\s*-?\d"),
-        "a number behind a fact is not supported: every fact is true or false",
-        "",
+        re.compile(rf"{_PROBABILITY}\s*!|!.*\)\s*{_PROBABILITY}"),
+        "a probability goes with an atom without '!'",
+        "give the atom that is not negated 1 minus it",
     ),
 )
 
 
-def read_db(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows, ...]:
-    """The facts of a file, in the order of each predicate's first one.
+def read_db(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows | TypeDeclaration, ...]:
+    """The types whose constants a file lists, and its facts in the order of each predicate's first one.
 
-    The last argument of a ``many_valued`` predicate is its value. Raises LanguageError with all mistakes.
+    The last argument of a ``many_valued`` predicate is its value; ``Bob = Father(Anna)`` is the same as
+    ``Father(Anna, Bob)``. Raises LanguageError with all mistakes.
     """
     mistakes = MistakeList()
     reader = _DbReader(source, mistakes)
     with mistakes.collecting():
         reader.read()
     mistakes.raise_any()
-    return tuple(table.fact_rows(source, table.predicate in many_valued) for table in reader.in_order())
+    tables = [table.fact_rows(source, table.predicate in many_valued) for table in reader.in_order()]
+    return (*reader.types.values(), *tables)
+
+
+def facts_of(source: Source) -> tuple[FactRows, ...]:
+    """The facts alone of a file that lists no constants of types."""
+    read = read_db(source)
+    for said in read:
+        if isinstance(said, TypeDeclaration):
+            raise LanguageError("expected a fact, found constants of a type", span=said.span)
+    return tuple(said for said in read if isinstance(said, FactRows))
 
 
 class _DbReader:
     def __init__(self, source: Source, mistakes: MistakeList) -> None:
         self._source = source
         self._mistakes = mistakes
-        self._tables: dict[tuple[str, bool], Table] = {}
+        self.types: dict[str, TypeDeclaration] = {}
+        self._tables: dict[tuple[str, FactKind], Table] = {}
         self._first_uses: dict[str, tuple[int, int]] = {}
 
     def read(self) -> None:
-        text = _without_comments(self._source)
+        text = self._without_separators(_without_comments(self._source))
         for group in grouped_lines(text, "(").values():
             columns = _plain_columns(group)
             if columns is None:
                 self._read_slowly(text, group)
             else:
                 negated = group.head.startswith("!")
-                self._add(group.head.removeprefix("!"), negated, columns, group.starts)
+                kind: FactKind = "false" if negated else "true"
+                self._add(group.head.removeprefix("!"), kind, columns, group.starts)
 
     def in_order(self) -> list[Table]:
         return sorted(self._tables.values(), key=lambda table: table.starts[0])
@@ -106,16 +116,76 @@ class _DbReader:
 
     def _read_line(self, text: str, start: int, end: int) -> None:
         first = position = _BLANK.match(text, start, end).end()  # type: ignore[union-attr]
+        if self._read_other(text, position, end):
+            return
         while position < end:
             fact = _FACT.match(text, position, end)
             if fact is None or ("(" not in fact[0] and (fact.end() < end or position > first)):
                 raise _misread(self._source, position, end)
-            constants = [[_text_of(constant)] for constant in _CONSTANTS.findall(fact[3] or "")]
-            self._add(fact[2], bool(fact[1]), constants, [position])
+            constants = _constants_in(fact[3] or "")
+            self._add(fact[2], "false" if fact[1] else "true", constants, [position])
             position = fact.end()
 
+    def _read_other(self, text: str, start: int, end: int) -> bool:
+        """A line that holds no plain facts: constants of a type, a function's value, soft evidence."""
+        if declared := _TYPE.match(text, start, end):
+            self._read_type(declared, end)
+        elif valued := _VALUE_FIRST.fullmatch(text, start, end):
+            self._add_value(valued[2], valued[3], valued[1], start)
+        elif valued := _VALUE_LAST.fullmatch(text, start, end):
+            self._add_value(valued[1], valued[2], valued[3], start)
+        elif (soft := _NUMBERED.fullmatch(text, start, end)) and (soft[1] is None) != (soft[4] is None):
+            self._add(soft[2], "soft", _constants_in(soft[3]), [start])
+            self._tables[soft[2], "soft"].numbers.append(self._probability(soft[1] or soft[4], start, end))
+        else:
+            return False
+        return True
+
+    def _add_value(self, function: str, arguments: str, value: str, start: int) -> None:
+        self._add(function, "true", [*_constants_in(arguments), [_text_of(value)]], [start])
+
+    def _read_type(self, declared: re.Match[str], end: int) -> None:
+        cursor = Cursor(self._source, TOKENS, declared.end(), end)
+        values = constants_in_braces(cursor)
+        if not cursor.at_end:
+            raise cursor.expected("the end of the line")
+        before = self.types.get(declared[1])
+        every: dict[Constant, None] = dict.fromkeys([*(before.values or () if before else ()), *values])
+        span = Span(self._source, declared.start(), end)
+        self.types[declared[1]] = TypeDeclaration(declared[1], tuple(every), span=span)
+
+    def _probability(self, text: str, start: int, end: int) -> float:
+        number = float(text)
+        if not 0 <= number <= 1:
+            raise LanguageError(
+                f"{text} is no probability: soft evidence lies between 0 and 1",
+                span=Span(self._source, start, end),
+                hint="a fact that is certain stands alone: Smokes(Anna)",
+            )
+        return number
+
+    def _without_separators(self, text: str) -> str:
+        """The text of the only database; raise where lines of ``---`` keep several apart."""
+        if "---" not in text:
+            return text
+        parts: list[list[str]] = [[]]
+        for line in text.split("\n"):
+            bar = _DATABASES_APART.fullmatch(line.strip()) is not None
+            parts[-1].append(" " * len(line) if bar else line)
+            if bar:
+                parts.append([])
+        several = [part for part in parts if any(line.strip() for line in part)]
+        if len(several) < 2:
+            return "\n".join(line for part in parts for line in part)
+        start = sum(len(line) + 1 for part in parts[: parts.index(several[0]) + 1] for line in part) - 1
+        raise LanguageError(
+            f"this file holds {len(several)} databases, kept apart by lines of '---'",
+            span=Span(self._source, start, start),
+            hint="each is a world of its own: save them as one file each",
+        )
+
     def _add(
-        self, predicate: str, negated: bool, columns: Sequence[Sequence[str]], starts: Sequence[int]
+        self, predicate: str, kind: FactKind, columns: Sequence[Sequence[str]], starts: Sequence[int]
     ) -> None:
         arity, first = self._first_uses.setdefault(predicate, (len(columns), starts[0]))
         if arity != len(columns):
@@ -126,9 +196,9 @@ class _DbReader:
                     related=(("before", _line_span(self._source, first)),),
                 )
             )
-        table = self._tables.get((predicate, negated))
+        table = self._tables.get((predicate, kind))
         if table is None:
-            table = self._tables[predicate, negated] = Table(predicate, "false" if negated else "true")
+            table = self._tables[predicate, kind] = Table(predicate, kind)
         table.add(columns, starts)
 
 
@@ -156,6 +226,11 @@ def _lines_of(arity: int, constant: str, blank: str) -> re.Pattern[str]:
     """What follows the opening bracket of each fact; possessive, so that a bad line is not tried twice."""
     others = rf"(?:{blank},{blank}{constant}){{{arity - 1}}}"
     return re.compile(rf"(?:{blank}{constant}{others}{blank}\){blank}\n)*+")
+
+
+def _constants_in(arguments: str) -> list[list[str]]:
+    """One column a constant, of one row."""
+    return [[_text_of(constant)] for constant in _CONSTANTS.findall(arguments)]
 
 
 def _text_of(constant: str) -> str:

@@ -3,6 +3,8 @@
 Takes a cursor and what is known of the names so far; gives formulas. ``<=>`` binds loosest, then ``=>``,
 ``v``, ``^``, ``!``; equal connectives group to the left, ``=>`` too; a quantifier reaches as far right as
 it can. ``v`` is a disjunction only where a connective can stand; elsewhere it is a name like any other.
+In a file with variables such as ``?x``, as pracmln's second grammar has them, every other term is a constant,
+``v`` binds tighter than ``^``, and a quantifier holds for the formula right behind it.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
@@ -13,10 +15,11 @@ Atom(predicate='Smokes', arguments=(Constant(value='Bob'),))
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
+from math import inf, isinf
 
 from herbrand.errors import Span
 from herbrand.language.dialects.alchemy.lexicon import (
@@ -25,8 +28,9 @@ from herbrand.language.dialects.alchemy.lexicon import (
     is_constant_name,
     text_of_string,
 )
-from herbrand.language.dialects.infix import Connective, grouped_left, read_formula
+from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
 from herbrand.language.dialects.scanner import NEWLINE, Cursor, Token
+from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -51,10 +55,15 @@ CONNECTIVES = {
     "v": Connective(3, Or),
     "^": Connective(4, And),
 }
+PRACMLN_CONNECTIVES = {**CONNECTIVES, "^": Connective(3, And), "v": Connective(4, Or)}
 EQUALITIES: dict[str, Operator] = {"=": "=", "!=": "!=", "=/=": "!="}
 _ORDERINGS = ("<", ">", "<=", ">=")
-NO_FUNCTIONS = "functions are not supported: use a predicate with one more argument"
-_NO_ORDER = "order comparisons are not supported: constants of these files are text"
+_BEHIND_CONSTANTS = {*EQUALITIES, *_ORDERINGS, "=>", "<=>", ",", "(", ")", "]", "^", "\n"}
+_UNDECLARED = "declare it above, as in: person Mother(person)"
+_NO_ORDER = (
+    "order comparisons are not supported, constants of these files are text: "
+    "list the pairs in a predicate, such as Before(x, y)"
+)
 _LIKELY_SIGNS = {
     "and": "'^'",
     "&": "'^'",
@@ -71,38 +80,122 @@ _LIKELY_SIGNS = {
 class Names:
     """What the file has said of its names so far.
 
-    ``many_valued`` predicates have their last argument taken as a value; ``constants`` are the lower-case
-    names that a type declaration lists; ``seen`` tells where each predicate was first declared or used.
+    ``many_valued`` predicates have their last argument taken as a value; ``functions`` have so many
+    arguments, and one more as predicates; ``constants`` are the lower-case names that a type lists; ``seen``
+    tells where each predicate was first declared or used, ``shifts`` where each arithmetic step was.
+    ``question_marks``: the file's variables have one.
     """
 
     is_constant: Callable[[str], bool] = is_constant_name
     many_valued: set[str] = field(default_factory=set)
+    functions: dict[str, int] = field(default_factory=dict)
     constants: set[str] = field(default_factory=set)
     seen: dict[str, Span] = field(default_factory=dict)
     declared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    shifts: dict[Shift, Span] = field(default_factory=dict)
+    question_marks: bool = False
+
+    @property
+    def connectives(self) -> dict[str, Connective]:
+        return PRACMLN_CONNECTIVES if self.question_marks else CONNECTIVES
+
+
+@dataclass(frozen=True)
+class Shift:
+    """``t++`` (by 1), ``t - 2`` (by -2): the whole number so much further on, of the same type."""
+
+    type: str
+    by: int
+
+    @property
+    def predicate(self) -> str:
+        """The predicate of all pairs of a number and the one that it stands for."""
+        return f"{self.type}_{'plus' if self.by >= 0 else 'minus'}_{abs(self.by)}"
+
+
+@dataclass
+class _Scope:
+    """Where the values of function terms get their variables: a quantifier's body, or the whole formula.
+
+    ``values`` are the atoms that tell a value, each with the variable that stands for it.
+    """
+
+    bound: list[str] = field(default_factory=list)
+    values: dict[tuple[str, tuple[Term, ...]], tuple[Variable, Formula]] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(variable for variable, _ in self.values.values())
+
+    def with_values(self, formula: Formula, *, implied: bool) -> Formula:
+        """The formula where the values hold: 'if they do, then', or 'they do, and'."""
+        atoms = tuple(atom for _, atom in self.values.values())
+        if not atoms:
+            return formula
+        if implied:
+            return Implies(atoms[0] if len(atoms) == 1 else And(atoms), formula, formula.span)
+        return And((*atoms, formula), formula.span)
 
 
 class FormulaReader:
     """Reads one formula at a cursor.
 
-    ``stars`` gives the sign of each ``*P(x)`` in turn, true where it runs out; ``starred`` counts them.
-    ``marked`` are the variables with a ``+``, in order.
+    A ``*P(x)`` and a group ``P|Q(x)`` stand for several atoms. ``choices`` says which is meant at each in
+    turn, the first where it runs out; ``options`` counts how many there are. ``marked`` are the variables
+    with a ``+``, in order.
     """
 
-    def __init__(self, cursor: Cursor, names: Names, stars: tuple[bool, ...] = ()) -> None:
+    def __init__(self, cursor: Cursor, names: Names, choices: Sequence[int] = ()) -> None:
         self.cursor = cursor
         self.names = names
-        self.stars = stars
-        self.starred = 0
+        self.choices = choices
+        self.options: list[int] = []
         self.marked: list[Variable] = []
-        self._bound: list[str] = []
+        self._scopes = [_Scope()]
+        self._numbers = count(1)
+
+    def statement(self, weight: float | None = None) -> Formula:
+        """A whole formula of this weight, function terms replaced by variables for their values.
+
+        A function has exactly one value, so a weight counts each grounding once if the values are joined to
+        the formula by 'and'; a hard formula holds for whatever values there are. Of weight minus infinity
+        is what never holds.
+        """
+        formula = self.read()
+        if weight == -inf:
+            formula = Not(formula, formula.span)
+        hard = (weight is not None and isinf(weight)) or self.cursor.at(".")
+        return self._scopes[0].with_values(formula, implied=hard)
 
     def read(self) -> Formula:
-        return read_formula(self.cursor, CONNECTIVES, self._operand)
+        formulas = [self._chain()]
+        while self.cursor.accept(","):
+            self.cursor.skip(NEWLINE)
+            formulas.append(self._chain())
+        return formulas[0] if len(formulas) == 1 else self._with_premises(formulas)
+
+    def _with_premises(self, formulas: list[Formula]) -> Formula:
+        """Tuffy's ``P(x), Q(x) => R(x)``: a comma joins premises."""
+        *premises, last = formulas
+        if not isinstance(last, Implies):
+            raise self.cursor.refusal("a comma joins the premises of a '=>'", hint="write '^'")
+        return Implies(And((*premises, last.premise), spanning(premises[0], last.premise)), last.conclusion)
+
+    def _chain(self) -> Formula:
+        return read_formula(self.cursor, self.names.connectives, self._operand)
+
+    def _choice(self, options: int) -> int:
+        """Which of so many variants is meant here."""
+        place = len(self.options)
+        self.options.append(options)
+        return self.choices[place] if place < len(self.choices) else 0
 
     def comparison(self) -> Comparison:
         """``x != y``, as it stands behind the colon of a formula."""
         left = self._term()
+        return self._compared(left)
+
+    def _compared(self, left: Term) -> Comparison:
         sign = self.cursor.here
         if sign.text not in EQUALITIES:
             raise self.cursor.expected("'=' or '!='", hint=_NO_ORDER if sign.text in _ORDERINGS else "")
@@ -126,11 +219,11 @@ class FormulaReader:
             return Not(operand, cursor.span_from(token.start))
         if token.text == "*":
             return self._starred()
-        if token.kind == "name" and cursor.after.kind == "name" and token.text.lower() in QUANTIFIERS:
+        if token.text.lower() in QUANTIFIERS and cursor.after.kind in ("name", "marked"):
             return self._quantified()
-        if token.kind == "name" and cursor.after.text == "(":
+        if token.kind == "name" and cursor.after.text in ("(", "|"):
             return self._atom()
-        if token.kind in ("name", "string", "number") or token.text == "+":
+        if token.kind in ("name", "string", "number", "marked") or token.text == "+":
             return self._comparison_or_nullary()
         raise cursor.expected("a formula", hint=likely_sign(token))
 
@@ -145,13 +238,17 @@ class FormulaReader:
         variables = [self._quantified_variable()]
         while self.cursor.accept(","):
             variables.append(self._quantified_variable())
-        self._bound += [variable.name for variable in variables]
-        body = self.read()
-        del self._bound[-len(variables) :]
-        kind = Exists if word.text.lower() in EXISTS_WORDS else Forall
-        return kind(tuple(variables), body, self.cursor.span_from(word.start))
+        self._scopes.append(_Scope([variable.name for variable in variables]))
+        body = self._operand() if self.names.question_marks else self.read()
+        scope = self._scopes.pop()
+        exists = word.text.lower() in EXISTS_WORDS
+        body = scope.with_values(body, implied=not exists)
+        span = self.cursor.span_from(word.start)
+        return (Exists if exists else Forall)((*variables, *scope.variables), body, span)
 
     def _quantified_variable(self) -> Variable:
+        if self.names.question_marks:
+            return self._variable(self.cursor.expect_kind("marked", "a variable such as ?x"))
         token = self.cursor.expect_kind("name", "a variable")
         if self.names.is_constant(token.text):
             raise self.cursor.refusal(
@@ -163,14 +260,12 @@ class FormulaReader:
         star = self.cursor.take()
         if self.cursor.here.kind != "name":
             raise self.cursor.expected("a predicate behind '*'")
-        atom = self._atom() if self.cursor.after.text == "(" else self._nullary()
-        sign = self.stars[self.starred] if self.starred < len(self.stars) else True
-        self.starred += 1
-        return atom if sign else Not(atom, self.cursor.span_from(star.start))
+        atom = self._atom() if self.cursor.after.text in ("(", "|") else self._nullary()
+        return Not(atom, self.cursor.span_from(star.start)) if self._choice(2) else atom
 
     def _comparison_or_nullary(self) -> Formula:
         following = self.cursor.after.text
-        if self.cursor.here.kind == "name" and following not in EQUALITIES and following not in _ORDERINGS:
+        if self.cursor.here.kind == "name" and not _compares(following) and following not in ("+", "-"):
             return self._nullary()
         return self.comparison()
 
@@ -179,24 +274,78 @@ class FormulaReader:
         return self._said(token, (), self.cursor.span_of(token))
 
     def _atom(self) -> Formula:
-        predicate = self.cursor.take()
-        arguments = self._arguments()
-        span = self.cursor.span_from(predicate.start)
-        if self.cursor.here.text in EQUALITIES or self.cursor.here.text in _ORDERINGS:
-            raise self.cursor.refusal(f"'{predicate.text}' is used as a function", predicate, NO_FUNCTIONS)
+        if self.cursor.here.text in self.names.functions:
+            return self._function_compared()
+        predicates = [self.cursor.take()]
+        while self.cursor.accept("|"):
+            predicates.append(self.cursor.expect_kind("name", "a predicate"))
+        predicate = predicates[self._choice(len(predicates)) if len(predicates) > 1 else 0]
+        arguments = self._arguments(predicate.text)
+        span = self.cursor.span_from(predicates[0].start)
+        if _compares(self.cursor.here.text):
+            raise self.cursor.refusal(f"'{predicate.text}' is used as a function", predicate, _UNDECLARED)
         return self._said(predicate, arguments, span)
 
-    def _arguments(self) -> tuple[Term, ...]:
+    def _function_compared(self) -> Formula:
+        """``Mother(x) = y``: that the function has this value."""
+        function, arguments = self._function_term()
+        sign = self.cursor.here
+        if sign.text not in EQUALITIES:
+            hint = _NO_ORDER if sign.text in _ORDERINGS else f"write {function.text}(...) = value"
+            raise self.cursor.refusal(f"'{function.text}' is a function and has no truth", function, hint)
+        self.cursor.take()
+        told = Atom(function.text, (*arguments, self._term()), self.cursor.span_from(function.start))
+        return told if EQUALITIES[sign.text] == "=" else Not(told, told.span)
+
+    def _arguments(self, predicate: str) -> tuple[Term, ...]:
+        types = self.names.declared.get(predicate, ())
         self.cursor.expect("(")
         if self.cursor.accept(")"):
             return ()
-        arguments = [self._term()]
+        arguments = [self._argument(types, 0)]
         while not self.cursor.accept(")"):
             if not self.cursor.accept(","):
                 raise self.cursor.expected("',' or ')'")
             self.cursor.skip(NEWLINE)
-            arguments.append(self._term())
+            arguments.append(self._argument(types, len(arguments)))
         return tuple(arguments)
+
+    def _argument(self, types: tuple[str, ...], place: int) -> Term:
+        """A term, perhaps a whole number further on, as LoMRF's ``t++`` and Alchemy's ``t + 1`` have it."""
+        start = self.cursor.here
+        term = self._term()
+        by = self._step()
+        if not by:
+            return term
+        if place >= len(types):
+            raise self.cursor.refusal(
+                "arithmetic needs a predicate that is declared", start, "declare its types above"
+            )
+        shift = Shift(types[place], by)
+        self.names.shifts.setdefault(shift, self.cursor.span_from(start.start))
+        return self._value_of(
+            shift.predicate,
+            (term,),
+            lambda value: Atom(shift.predicate, (term, value), self.cursor.span_from(start.start)),
+        )
+
+    def _step(self) -> int:
+        """What is added to a term: ``++``, ``--``, ``+ 2`` or ``- 2``; 0 where nothing is."""
+        cursor = self.cursor
+        if cursor.here.kind == "number" and cursor.here.text.startswith("-"):
+            return int(self._whole(cursor.take()))
+        if not cursor.at("+", "-"):
+            return 0
+        sign = cursor.take()
+        if cursor.accept(sign.text):
+            return 1 if sign.text == "+" else -1
+        by = self._whole(cursor.expect_kind("number", "a whole number"))
+        return by if sign.text == "+" else -by
+
+    def _whole(self, token: Token) -> int:
+        if not token.text.removeprefix("-").isdecimal() or len(token.text) > 9:
+            raise self.cursor.refusal(f"expected a whole number, found {token.shown}", token)
+        return int(token.text)
 
     def _said(self, predicate: Token, arguments: tuple[Term, ...], span: Span) -> Formula:
         """The atom; of a many-valued predicate, that it has its last argument as value."""
@@ -212,28 +361,79 @@ class FormulaReader:
         if token.text == "+":
             return self._marked_variable()
         if token.kind == "name" and cursor.after.text == "(":
-            raise cursor.refusal(f"'{token.text}' is used as a function", token, NO_FUNCTIONS)
-        if token.kind not in ("name", "string", "number"):
-            raise cursor.expected("a variable or a constant", hint=_likely_term(token))
+            return self._function_value()
+        if token.kind not in ("name", "string", "number", "marked"):
+            raise cursor.expected("a variable or a constant")
         cursor.take()
         if token.kind == "string":
             return Constant(text_of_string(token.text), cursor.span_of(token))
-        if token.kind == "number" or self._is_constant(token.text):
+        if self.names.question_marks and token.kind != "marked":
+            return self._dotted_constant(token)
+        if token.kind == "number" or (token.kind == "name" and self._is_constant(token.text)):
             return Constant(token.text, cursor.span_of(token))
         return self._variable(token)
+
+    def _dotted_constant(self, first: Token) -> Constant:
+        """All that stands without a blank up to a comma, bracket or comparison, such as ``00.5_a``."""
+        cursor, end = self.cursor, first.end
+        while cursor.here.start == end and not cursor.at_end and cursor.here.text not in _BEHIND_CONSTANTS:
+            end = cursor.take().end
+        span = cursor.span_from(first.start)
+        return Constant(span.text, span)
+
+    def _function_value(self) -> Variable:
+        """The variable that stands for the value of the function term here."""
+        function, arguments = self._function_term()
+        span = self.cursor.span_from(function.start)
+        return self._value_of(
+            function.text, arguments, lambda value: Atom(function.text, (*arguments, value), span)
+        )
+
+    def _function_term(self) -> tuple[Token, tuple[Term, ...]]:
+        """A function and its arguments. A file without declarations need not declare its functions."""
+        names, function = self.names, self.cursor.take()
+        known = function.text in names.functions
+        if not known and (names.declared or function.text in names.seen):
+            raise self.cursor.refusal(f"'{function.text}' is used as a function", function, _UNDECLARED)
+        arguments = self._arguments(function.text)
+        wanted = names.functions.setdefault(function.text, len(arguments))
+        if len(arguments) != wanted:
+            raise self.cursor.refusal(
+                f"'{function.text}' takes {counted(wanted, 'argument')}, not {len(arguments)}", function
+            )
+        names.seen.setdefault(function.text, self.cursor.span_from(function.start))
+        return function, arguments
+
+    def _value_of(
+        self, what: str, arguments: tuple[Term, ...], told: Callable[[Variable], Formula]
+    ) -> Variable:
+        """A variable for what ``told`` tells; the same for the same, bound as far out as its arguments."""
+        used = {term.name for term in arguments if isinstance(term, Variable)}
+        scope = next((scope for scope in reversed(self._scopes) if used & {*scope.bound}), self._scopes[0])
+        if (what, arguments) not in scope.values:
+            text = self.cursor.source.text
+            name = next(name for n in self._numbers if (name := f"{what}_{n}") not in text)
+            value = Variable(name)
+            scope.bound.append(name)
+            scope.values[what, arguments] = value, told(value)
+        return scope.values[what, arguments][0]
 
     def _variable(self, token: Token) -> Variable:
         """``_`` is a name like any other here, and must not become our anonymous variable."""
         name = _name_for_blank(self.cursor.source.text) if token.text == "_" else token.text
-        return Variable(name, self.cursor.span_of(token))
+        return Variable(name.removeprefix("?"), self.cursor.span_of(token))
 
     def _is_constant(self, name: str) -> bool:
-        return name not in self._bound and (self.names.is_constant(name) or name in self.names.constants)
+        if self.names.question_marks:
+            return True
+        bound = any(name in scope.bound for scope in self._scopes)
+        return not bound and (self.names.is_constant(name) or name in self.names.constants)
 
     def _marked_variable(self) -> Variable:
         plus = self.cursor.take()
         variable = self._term()
-        if not isinstance(variable, Variable) or variable.name in self._bound:
+        bound = {name for scope in self._scopes for name in scope.bound}
+        if not isinstance(variable, Variable) or variable.name in bound:
             raise self.cursor.refusal("'+' goes before a free variable", plus)
         if variable not in self.marked:
             self.marked.append(variable)
@@ -252,8 +452,8 @@ def likely_sign(token: Token) -> str:
     return f"write {meant}" if meant else ""
 
 
-def _likely_term(token: Token) -> str:
-    return "variables have no '?' here: write x, not ?x" if token.text == "?" else ""
+def _compares(sign: str) -> bool:
+    return sign in EQUALITIES or sign in _ORDERINGS
 
 
 def _across(left: Term, right: Term) -> Span | None:

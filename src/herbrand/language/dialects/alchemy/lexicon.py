@@ -22,8 +22,10 @@ TOKENS = re.compile(
     |(?P<dots>\.\.\.)
     |(?P<number>-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
     |(?P<directive>\#\w+)
+    |(?P<marked>\?{NAME})
+    |(?P<setting>\$\w+)
     |(?P<name>{NAME})
-    |(?P<sign><=>|=>|=/=|!=|<=|>=|:=|[()\[\]{{}}^!=<>,.:+*?@/])
+    |(?P<sign><=>|=>|=/=|!=|<=|>=|:=|:-|[()\[\]{{}}^!=<>,.:+*?@/|])
     |(?P<unknown>.)""",
     re.VERBOSE | re.DOTALL,
 )

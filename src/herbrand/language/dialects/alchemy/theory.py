@@ -4,6 +4,8 @@ Takes a source and the folder that its includes may come from; gives a theory. S
 line, unless it ends in a connective or a comma or inside braces. As in Alchemy, a bare ``Friends(person,
 person)`` of a predicate not met before declares it; later the same line is a formula whose weight is to be
 learned. As in Tuffy, ``*Friends(person, person)`` declares it and says that what is not listed is false.
+A function becomes a predicate with one more argument, its value, of which exactly one holds;
+:mod:`.formulas` replaces its terms by variables.
 
 >>> text = "Smokes(person)\\n1.5 Smokes(x) => Smokes(y) : x != y\\nSmokes(Anna).\\n"
 >>> theory = read_mln(Source("t.mln", text))
@@ -19,18 +21,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
+from math import isinf, prod
 from pathlib import Path
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.alchemy.declarations import (
     Declared,
-    at_function_declaration,
+    at_most_one,
     constants_in_braces,
     declaration_shape,
     exactly_one,
+    function_shape,
 )
+from herbrand.language.dialects.alchemy.directives import Directives, refuse_unread
 from herbrand.language.dialects.alchemy.facts import read_db
-from herbrand.language.dialects.alchemy.formulas import NO_FUNCTIONS, FormulaReader, Names, likely_sign
+from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names, Shift, likely_sign
 from herbrand.language.dialects.alchemy.includes import Includes
 from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
 from herbrand.language.dialects.alchemy.weights import read_weight
@@ -41,6 +46,7 @@ from herbrand.language.dialects.sources import read_source
 from herbrand.language.syntax import (
     Comparison,
     Constant,
+    FactRows,
     Hard,
     Learned,
     PredicateDeclaration,
@@ -51,7 +57,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
 )
 
-MOST_STARS = 10
+MOST_VARIANTS = 1024
 MOST_NESTED_INCLUDES = 50
 
 
@@ -64,8 +70,9 @@ def read_mln(source: Source, folder: Path | None = None) -> Theory:
     reader = MlnReader(Names(), mistakes, Includes(source.name, folder))
     with no_collection():
         reader.read(source)
+        statements = reader.with_worlds(reader.statements())
     mistakes.raise_any()
-    return Theory(tuple(reader.statements()))
+    return Theory(tuple(statements))
 
 
 class MlnReader:
@@ -78,18 +85,53 @@ class MlnReader:
         self._includes = includes or Includes("", None)
         self._include_depth = 0
         self._constants: dict[str, dict[Constant, None]] = {}
+        self._directives = Directives()
 
     def statements(self) -> list[Statement]:
         """All that was read; a type has the constants of all its declarations."""
-        return [
+        whole = [
             replace(said, values=tuple(self._constants[said.name]))
             if isinstance(said, TypeDeclaration)
             else said
             for said in self._said
         ]
+        functions = [
+            formula
+            for name, arity in self.names.functions.items()
+            for formula in exactly_one(name, arity + 1, (arity,), self.names.seen[name])
+        ]
+        return [*whole, *functions, *self._shifts()]
+
+    def with_worlds(self, statements: list[Statement]) -> list[Statement]:
+        """The declarations marked where facts decide between open and closed.
+
+        They do not where Tuffy's stars tell, nor in a file of pracmln's, where predicates are open. The
+        values of functions are facts in every dialect.
+        """
+        declared = [said for said in self._said if isinstance(said, PredicateDeclaration)]
+        told = self._directives.pracmln or any(one.role == "observed" for one in declared)
+        return [
+            replace(said, tells_world=told and said.name not in self.names.functions)
+            if isinstance(said, PredicateDeclaration) and said.role is None
+            else said
+            for said in statements
+        ]
+
+    def _shifts(self) -> Iterator[Statement]:
+        """The pairs of numbers that ``t++`` and the like stand for."""
+        for shift, span in self.names.shifts.items():
+            with self._mistakes.collecting():
+                yield from _pairs(shift, self._constants.get(shift.type, {}), span)
 
     def read(self, source: Source) -> None:
         cursor = Cursor(source, TOKENS)
+        outer = self.names.question_marks
+        self.names.question_marks = any(token.kind == "marked" for token in cursor.tokens)
+        self._directives.pracmln |= self.names.question_marks
+        self._read_statements(cursor)
+        self.names.question_marks = outer
+
+    def _read_statements(self, cursor: Cursor) -> None:
         cursor.skip(NEWLINE)
         while not cursor.at_end:
             cursor.surface()
@@ -104,14 +146,17 @@ class MlnReader:
     def _statement(self, cursor: Cursor) -> list[Statement]:
         token, following = cursor.here, cursor.after
         _refuse_unclosed(cursor)
-        if token.kind == "directive":
+        if token.text == "#include":
             return self._include(cursor)
-        if token.text == "@":
-            raise cursor.refusal("'@' belongs to Alchemy's inner workings", hint="leave the line out")
+        if token.kind == "directive" or (token.kind == "setting" and following.text == "="):
+            self._directives.read(cursor)
+            return []
         if token.kind == "name" and following.text in ("=", ":=") and cursor.token_ahead(2).text == "{":
             return self._type_declaration(cursor)
-        if at_function_declaration(cursor):
-            raise cursor.refusal(f"'{following.text}' is declared as a function", following, NO_FUNCTIONS)
+        function = function_shape(cursor)
+        if function is not None:
+            return self._function_declaration(cursor, function[0].text, function[1])
+        refuse_unread(cursor)
         declared = declaration_shape(cursor)
         if declared is not None and self._declares(declared):
             return self._predicate_declaration(cursor, declared)
@@ -133,13 +178,33 @@ class MlnReader:
     def _declares(self, declared: Declared) -> bool:
         """Whether a bare atom is a declaration, and no formula of unknown weight."""
         name = declared.predicate.text
-        if declared.marks or name not in self.names.seen:
+        if declared.marks or declared.soft_marks or name not in self.names.seen:
             return True
         return bool(declared.types) and self.names.declared.get(name) == declared.types
 
     def _predicate_declaration(self, cursor: Cursor, declared: Declared) -> list[Statement]:
         name, types, marks = declared.predicate.text, declared.types, declared.marks
         role: Role | None = "observed" if declared.observed else None
+        if marks and declared.soft_marks:
+            raise cursor.refusal(f"'{name}' has arguments with a '!' and with a '?'", declared.predicate)
+        span = self._declared(cursor, declared)
+        self._directives.pracmln |= bool(declared.soft_marks)
+        if marks == (len(types) - 1,):
+            self.names.many_valued.add(name)
+            return [PredicateDeclaration(name, types[:-1], types[-1], role, span=span)]
+        declaration = PredicateDeclaration(name, types, role=role, span=span)
+        if declared.soft_marks:
+            return [declaration, at_most_one(name, len(types), declared.soft_marks, span)]
+        return [declaration, *exactly_one(name, len(types), marks, span)] if marks else [declaration]
+
+    def _function_declaration(self, cursor: Cursor, value_type: str, declared: Declared) -> list[Statement]:
+        span = self._declared(cursor, declared)
+        self.names.functions[declared.predicate.text] = len(declared.types)
+        return [PredicateDeclaration(declared.predicate.text, (*declared.types, value_type), span=span)]
+
+    def _declared(self, cursor: Cursor, declared: Declared) -> Span:
+        """Note the declaration and go behind it; raise where the name is known already."""
+        name = declared.predicate.text
         span = Span(cursor.source, declared.predicate.start, declared.end)
         if name in self.names.seen:
             word = "declared twice" if name in self.names.declared else "used before it is declared"
@@ -148,18 +213,15 @@ class MlnReader:
             )
         cursor.position = declared.next_position
         self.names.seen[name] = span
-        self.names.declared[name] = types
-        if marks == (len(types) - 1,):
-            self.names.many_valued.add(name)
-            return [PredicateDeclaration(name, types[:-1], types[-1], role, span=span)]
-        declaration = PredicateDeclaration(name, types, role=role, span=span)
-        return [declaration, *exactly_one(name, len(types), marks, span)] if marks else [declaration]
+        self.names.declared[name] = declared.types
+        return span
 
     def _include(self, cursor: Cursor) -> list[Statement]:
-        directive = cursor.take()
-        if directive.text != "#include":
+        cursor.take()
+        if cursor.at("<"):
             raise cursor.refusal(
-                f"there is no directive '{directive.text}'", directive, "a comment begins with '//' or '# '"
+                "files of a .pracmln project cannot be included",
+                hint='write the name in double quotes: "more.mln"',
             )
         file = cursor.expect_kind("string", "a file name in double quotes")
         written = text_of_string(file.text)
@@ -173,10 +235,20 @@ class MlnReader:
         except LanguageError as error:
             raise cursor.refusal(error.mistakes[0].message, file, error.mistakes[0].hint) from None
         if written.endswith(".db"):
-            return [*read_db(source, self.names.many_valued)]
+            return [*self._facts(source)]
         with self._inside(path.parent):
             self.read(source)
         return []
+
+    def _facts(self, source: Source) -> Iterator[Statement]:
+        """What a database lists; constants of a type are added to those that are known."""
+        for said in read_db(source, self.names.many_valued):
+            if isinstance(said, TypeDeclaration):
+                if said.name not in self._constants:
+                    yield said
+                self._constants.setdefault(said.name, {}).update(dict.fromkeys(said.values or ()))
+            else:
+                yield said
 
     @contextmanager
     def _inside(self, folder: Path) -> Iterator[None]:
@@ -190,20 +262,24 @@ class MlnReader:
 
     def _weighted_formulas(self, cursor: Cursor) -> list[Statement]:
         start = cursor.here.start
-        weight = read_weight(cursor)
+        cursor.accept("@")  # Tuffy does not learn this weight; given weights never are here
+        written = cursor.here
+        weight = read_weight(cursor, self._directives.settings)
+        self._directives.weighed(cursor, written, weight)
         begin = cursor.position
         first = FormulaReader(cursor, self.names)
-        formulas = [first.read()]
-        if first.starred > MOST_STARS:
-            raise cursor.refusal(f"more than {MOST_STARS} predicates of a formula have a '*'")
-        for signs in list(product([True, False], repeat=first.starred))[1:]:
+        formulas = [first.statement(weight)]
+        if prod(first.options) > MOST_VARIANTS:
+            raise cursor.refusal(f"a formula with '*' and '|' stands for more than {MOST_VARIANTS} formulas")
+        for choices in list(product(*map(range, first.options)))[1:]:
             cursor.position = begin
-            formulas.append(FormulaReader(cursor, self.names, signs).read())
+            formulas.append(FormulaReader(cursor, self.names, choices).statement(weight))
         where = self._where(cursor)
         stop = cursor.accept(".")
         if stop is not None and weight is not None:
             raise cursor.refusal("a formula with a full stop is hard and takes no weight", stop)
-        said = Hard() if stop else Learned(tuple(first.marked)) if weight is None else weight
+        infinite = weight is not None and isinf(weight)
+        said = Hard() if stop or infinite else Learned(tuple(first.marked)) if weight is None else weight
         span = cursor.span_from(start)
         return [WeightedFormula(said, formula, where, span=span) for formula in formulas]
 
@@ -235,3 +311,22 @@ def _refuse_unclosed(cursor: Cursor) -> None:
 def _expect_end_of_line(cursor: Cursor) -> None:
     if cursor.here.kind not in (NEWLINE, END):
         raise cursor.expected("the end of the line", likely_sign(cursor.here))
+
+
+def _pairs(shift: Shift, constants: dict[Constant, None], span: Span) -> Iterator[Statement]:
+    """The predicate of numbers of a type and those that stand so much further on."""
+    numbers = {int(text): text for text in (str(c.value) for c in constants) if _is_whole(text)}
+    if not numbers:
+        raise LanguageError(
+            f"arithmetic needs the numbers of type '{shift.type}'",
+            span=span,
+            hint=f"list them in this file: {shift.type} = {{1, ..., 100}}",
+        )
+    rows = [(text, numbers[n + shift.by]) for n, text in numbers.items() if n + shift.by in numbers]
+    yield PredicateDeclaration(shift.predicate, (shift.type, shift.type), role="observed", span=span)
+    if rows:
+        yield FactRows(shift.predicate, tuple(zip(*rows, strict=True)), len(rows), span=span)
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and len(text) < 19

@@ -1,59 +1,188 @@
-"""The weights of ``.mln`` files: a number, or the logarithm that pracmln writes for one.
+"""The weights of ``.mln`` files: numbers, ``inf``, and the arithmetic that pracmln and ProbCog allow.
+
+An expression ends at the first blank outside brackets: ``log(0.7 / 0.3)``, ``-float('inf')``, ``logx(0)/2``,
+``$w*2``. What is no arithmetic is no weight, but the beginning of a formula.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
 >>> read_weight(Cursor(Source("t", "-1e-3 P(x)"), TOKENS)), read_weight(Cursor(Source("t", "P(x)"), TOKENS))
 (-0.001, None)
+>>> read_weight(Cursor(Source("t", "2*log(1) P(x)"), TOKENS))
+0.0
 """
 
 from __future__ import annotations
 
+import ast
 import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from herbrand.errors import LanguageError
-from herbrand.language.dialects.alchemy.formulas import EQUALITIES
-from herbrand.language.dialects.scanner import Cursor, Token
+from herbrand.language.dialects.alchemy.formulas import CONNECTIVES, EQUALITIES
+from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 
-_LOGARITHMS = ("log", "logx")
+LOGX_OF_ZERO = -100.0
+"""What pracmln's ``logx`` gives for 0, where a logarithm has no value."""
+LONGEST_EXPRESSION = 1000
+_INFINITE = {"inf", "infty", "infinity"}
+_VARIABLE = re.compile(r"\$\w+")
 
 
-def read_weight(cursor: Cursor) -> float | None:
-    """The weight at the beginning of a statement, or ``None`` where none is given."""
-    if (
-        cursor.here.text in _LOGARITHMS
-        and cursor.after.text == "("
-        and cursor.token_ahead(2).kind == "number"
-    ):
-        return _logarithm(cursor)
-    if cursor.here.kind != "number" or cursor.after.text in EQUALITIES:
+def _logx(number: float) -> float:
+    return math.log(number) if number else LOGX_OF_ZERO
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": math.log,
+    "logx": _logx,
+    "log10": math.log10,
+    "log2": math.log2,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "pow": math.pow,
+    "abs": abs,
+    "float": float,
+}
+_CONSTANTS = {"pi": math.pi, "e": math.e}
+_OPERATIONS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+class _NoArithmeticError(Exception):
+    """The text is something else, such as the beginning of a formula."""
+
+
+def read_weight(cursor: Cursor, variables: Mapping[str, str] | None = None) -> float | None:
+    """The weight at the beginning of a statement, or ``None`` where none is given; it may be infinite.
+
+    ``variables``: what each ``$name`` of the file stands for.
+    """
+    token = cursor.here
+    end = _end_of_expression(cursor)
+    if token.end == end and token.kind != "number" and token.text.lower() not in _INFINITE:
+        if not token.text.startswith("$"):
+            return None
+    elif token.end == end and _goes_on(cursor, end, EQUALITIES):
         return None
-    token = cursor.take()
-    if cursor.at(".", ":"):
-        said = "a full stop" if cursor.at(".") else "a colon"
-        raise cursor.refusal(
-            f"{said} behind a weight", hint="a weight is followed by its formula: 1.5 Smokes(x)"
+    value = _value_of(cursor, end, variables or {})
+    if value is None and token.kind == "number" and cursor.after.text not in EQUALITIES:
+        end = token.end
+        value = _value_of(cursor, end, {})
+        _refuse_colon(cursor)
+    if value is None or (token.kind == "name" and _goes_on(cursor, end, CONNECTIVES)):
+        return None
+    while not cursor.at_end and cursor.here.start < end:
+        cursor.take()
+    return value
+
+
+def _refuse_colon(cursor: Cursor) -> None:
+    if cursor.after.text == ":":
+        cursor.take()
+        hint = "a weight is followed by its formula: 1.5 Smokes(x)"
+        raise cursor.refusal("a colon behind a weight", hint=hint)
+
+
+def _end_of_expression(cursor: Cursor) -> int:
+    """Where the first blank outside brackets stands, or the line ends."""
+    text, start = cursor.source.text, cursor.here.start
+    depth = 0
+    for place in range(start, min(len(text), start + LONGEST_EXPRESSION)):
+        character = text[place]
+        if character == "\n" or (depth <= 0 and character.isspace()):
+            return place
+        depth += (character == "(") - (character == ")")
+    return min(len(text), start + LONGEST_EXPRESSION)
+
+
+def _goes_on(cursor: Cursor, end: int, signs: Mapping[str, object]) -> bool:
+    """Whether a sign of ``signs`` stands behind the expression, or nothing does."""
+    behind = next((token for token in cursor.tokens[cursor.position :] if token.start >= end), None)
+    return behind is None or behind.text in signs or (signs is CONNECTIVES and _ends(behind))
+
+
+def _ends(token: Token) -> bool:
+    return token.kind in (NEWLINE, END) or token.text == "."
+
+
+def _value_of(cursor: Cursor, end: int, variables: Mapping[str, str]) -> float | None:
+    start = cursor.here.start
+    text = cursor.source.text[start:end]
+    try:
+        return _finite_or_infinite(text, _evaluated(_substituted(text, variables)))
+    except _NoArithmeticError:
+        return None
+    except LanguageError as error:
+        raise cursor.refusal(error.mistakes[0].message, hint=error.mistakes[0].hint) from None
+
+
+def _substituted(text: str, variables: Mapping[str, str]) -> str:
+    def meant(found: re.Match[str]) -> str:
+        if found[0] not in variables:
+            raise LanguageError(
+                f"'{found[0]}' stands for no weight yet", hint=f"write {found[0]} = 1.5 above"
+            )
+        return f"({variables[found[0]]})"
+
+    for _ in range(len(variables) + 1):
+        if "$" not in text or len(text) > LONGEST_EXPRESSION:
+            break
+        text = _VARIABLE.sub(meant, text)
+    return text
+
+
+def _evaluated(text: str) -> float:
+    if len(text) > LONGEST_EXPRESSION:
+        raise _NoArithmeticError
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        return _value(tree.body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        raise _NoArithmeticError from None
+
+
+def _value(node: ast.expr) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return float(number)
+        case ast.Name(id=name) if name.lower() in _INFINITE:
+            return math.inf
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATIONS:
+            return _computed(_OPERATIONS[type(op)], "", _value(operand))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+            return _computed(_OPERATIONS[type(op)], "", _value(left), _value(right))
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as text)], keywords=[]):
+            return float(text)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+            return _computed(_FUNCTIONS[name], name, *map(_value, arguments))
+    raise _NoArithmeticError
+
+
+def _computed(function: Callable[..., Any], name: str, *numbers: float) -> float:
+    try:
+        return function(*numbers)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        what = "logarithm" if name.startswith("log") else "weight"
+        hint = "a probability of 0 is a hard formula: write !F and a full stop"
+        raise LanguageError(f"this {what} is no finite number", hint=hint) from None
+
+
+def _finite_or_infinite(text: str, value: float) -> float:
+    if math.isnan(value) or (math.isinf(value) and not any(word in text.lower() for word in ("inf", "$"))):
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise LanguageError(
+            f"the number {shown} is too large" if not math.isnan(value) else f"{shown} is no number"
         )
-    return _finite(cursor, token)
-
-
-def _logarithm(cursor: Cursor) -> float:
-    """``log(0.7/0.3)`` or ``logx(0.7)``, as pracmln writes weights."""
-    start = cursor.take().start
-    cursor.take()
-    token = cursor.expect_kind("number", "a number")
-    quotient = _finite(cursor, token)
-    if cursor.accept("/"):
-        token = cursor.expect_kind("number", "a number")
-        divisor = _finite(cursor, token)
-        quotient = quotient / divisor if divisor else math.inf
-    cursor.expect(")")
-    if not 0 < quotient < math.inf:
-        raise LanguageError("this logarithm is no finite number", span=cursor.span_from(start))
-    return math.log(quotient)
-
-
-def _finite(cursor: Cursor, token: Token) -> float:
-    number = float(token.text)
-    if math.isinf(number):
-        raise cursor.refusal(f"the number {token.text[:40]} is too large", token)
-    return number
+    return value

@@ -1,0 +1,145 @@
+"""What ``.mln`` files say beside declarations and formulas: pracmln's directives and settings, and more.
+
+Directives that only steer learning or the look of a file change no meaning here and are put aside; the others
+are refused by name, as are statements of Tuffy and pracmln that have no counterpart.
+
+>>> from herbrand.errors import Source
+>>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
+>>> directives = Directives()
+>>> directives.read(Cursor(Source("t", "$w = log(2)"), TOKENS))
+>>> directives.settings, directives.pracmln
+({'$w': 'log(2)'}, True)
+"""
+
+from __future__ import annotations
+
+import re
+
+from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
+
+_PUT_ASIDE = {"#fixweight", "#fixweightfreq", "#group"}
+"""Given weights are never learned here, and a group of formulas is only looked at by pracmln's learner."""
+_UNIQUE = "#unique"
+_REFUSED = {
+    "#fuzzy": ("degrees of truth are not supported", "give the atoms as soft evidence in the .db file"),
+    "#fixunitary": ("learning with fixed unit clauses is not supported", "give the unit clause its weight"),
+    "#adaptivemlndependency": (
+        "weights that depend on the size of a domain are not supported",
+        "give the formulas their weights",
+    ),
+}
+_PLAIN_NUMBER = re.compile(r"[-+]?[\d.]")
+
+
+class Directives:
+    """The settings of a file so far; ``pracmln``: it has something that only pracmln and ProbCog write."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, str] = {}
+        self.pracmln = False
+        self._unique: Token | None = None
+
+    def read(self, cursor: Cursor) -> None:
+        """A directive or setting, to the end of its line."""
+        token = cursor.take()
+        name = token.text.lower()
+        if name in _REFUSED:
+            raise cursor.refusal(*_with_token(_REFUSED[name], token))
+        if token.text.startswith("$"):
+            self._set(cursor, token.text)
+        elif name == _UNIQUE:
+            self._unique = token
+            _skip_line(cursor)
+        elif name in _PUT_ASIDE:
+            cursor.accept(".")
+        else:
+            hint = "a comment begins with '//' or '# '"
+            raise cursor.refusal(f"there is no directive '{token.text}'", token, hint)
+        self.pracmln = True
+
+    def weighed(self, cursor: Cursor, written: Token, weight: float | None) -> None:
+        """Note the weight of a formula; raise where ``#unique`` before it would change what it means."""
+        if weight is not None and not _PLAIN_NUMBER.match(written.text):
+            self.pracmln = True
+        unique, self._unique = self._unique, None
+        if unique is not None and weight:
+            raise cursor.refusal(
+                "'#unique' is only supported for weights that are 0",
+                unique,
+                "each pair of values counts once there: write the formula with its weight where the two are "
+                "equal, and once more with half of it where they differ",
+            )
+
+    def _set(self, cursor: Cursor, name: str) -> None:
+        cursor.expect("=")
+        start = cursor.here.start
+        _skip_line(cursor)
+        text = cursor.source.text[start : cursor.here.start].split("//")[0].strip()
+        if not text:
+            raise cursor.expected("a weight")
+        self.settings[name] = text
+
+
+def refuse_unread(cursor: Cursor) -> None:
+    """Raise where the statement is of a kind that is known and not supported."""
+    token = cursor.here
+    line = _line(cursor)
+    signs = [t.text for t in line]
+    if ":-" in signs:
+        raise cursor.refusal(
+            "':-' is not supported: LoMRF completes such clauses, Tuffy runs them as queries",
+            line[signs.index(":-")],
+            "write 'body => head', and if nothing else makes the head true, 'head => body.' as well",
+        )
+    if ":=" in signs:
+        raise cursor.refusal(
+            "Tuffy's scoping rules are not supported", line[signs.index(":=")], "leave the line out"
+        )
+    if token.text in ("P", "R", "SE") and cursor.after.text == "(" and _sets_probability(line):
+        raise cursor.refusal(
+            "probabilities of formulas are not supported in .mln files",
+            token,
+            "give an atom as soft evidence in the .db file: 0.7 Smokes(Anna)",
+        )
+    if token.text in ("FD", "FUNCTIONAL") and cursor.after.text in (":", "DEPENDENCY"):
+        raise cursor.refusal(
+            "functional dependencies are not supported", token, "mark the argument: category(paper, cat!)"
+        )
+    if token.kind == "name" and cursor.after.text == ":":
+        raise cursor.refusal(
+            "weights that are arguments are not supported",
+            token,
+            "write one formula for each value, with its weight before it",
+        )
+    if token.text == "[" and cursor.after.text == "Label":
+        raise cursor.refusal("labels are not supported", token, "write the label as a comment: // label")
+
+
+def _line(cursor: Cursor) -> list[Token]:
+    tokens = []
+    for token in cursor.tokens[cursor.position :]:
+        if token.kind in (NEWLINE, END):
+            break
+        tokens.append(token)
+    return tokens
+
+
+def _sets_probability(line: list[Token]) -> bool:
+    """``P(...) = 0.3``: an equality with a number behind the bracket that closes the first one."""
+    depth = 0
+    for place, token in enumerate(line):
+        depth += (token.text == "(") - (token.text == ")")
+        if place > 1 and not depth:
+            following = line[place + 1 : place + 3]
+            return [t.text for t in following[:1]] == ["="] and [t.kind for t in following[1:]] == ["number"]
+    return False
+
+
+def _with_token(refused: tuple[str, str], token: Token) -> tuple[str, Token, str]:
+    message, hint = refused
+    return f"'{token.text}': {message}", token, hint
+
+
+def _skip_line(cursor: Cursor) -> None:
+    while cursor.here.kind not in (NEWLINE, END):
+        cursor.take()

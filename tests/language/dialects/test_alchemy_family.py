@@ -1,0 +1,269 @@
+"""Constructs of pracmln, ProbCog, Tuffy and LoMRF: each means what a sum over all worlds says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+import herbrand as hb
+from herbrand.language.dialects import read_theory_text
+from herbrand.language.syntax import Hard, Theory
+
+World = Mapping[tuple[str, ...], bool]
+PEOPLE = ("A", "B")
+
+
+def worlds(predicates: Mapping[str, tuple[tuple[str, ...], ...]]) -> list[World]:
+    """Every world over the predicates, each given by the constants of its arguments."""
+    atoms = [(name, *row) for name, types in predicates.items() for row in itertools.product(*types)]
+    every = itertools.product((False, True), repeat=len(atoms))
+    return [dict(zip(atoms, values, strict=True)) for values in every]
+
+
+def summed(
+    predicates: Mapping[str, tuple[tuple[str, ...], ...]], log_weight: Callable[[World], float]
+) -> tuple[float, dict[tuple[str, ...], float]]:
+    """The log-partition and the marginals, by plain loops."""
+    weights = [(world, math.exp(log_weight(world))) for world in worlds(predicates)]
+    whole = math.fsum(weight for _, weight in weights)
+    atoms = weights[0][0]
+    chances = {atom: math.fsum(w for world, w in weights if world[atom]) / whole for atom in atoms}
+    return math.log(whole), chances
+
+
+def inferred(theory: Theory, facts: str | None = None) -> tuple[float, dict[tuple[str, ...], float]]:
+    answer = hb.Model(theory, facts).infer(engine="exact").to_dict()
+    return answer["log_partition"], {
+        (row["predicate"], *row["arguments"]): row["probability"] for row in answer["marginals"]
+    }
+
+
+def assert_means(
+    text: str, predicates: Mapping[str, tuple[tuple[str, ...], ...]], log_weight: Callable[[World], float]
+) -> None:
+    """The same numbers as the sum over worlds, before and after a way through the language itself."""
+    log_partition, chances = summed(predicates, log_weight)
+    theory = read_theory_text(text, "mln")
+    for one in (theory, hb.parse(hb.written(theory))):
+        found, marginals = inferred(one)
+        assert found == pytest.approx(log_partition)
+        assert marginals == pytest.approx({atom: chances[atom] for atom in marginals})
+        assert len(marginals) == len(chances)
+
+
+S = {"S": (PEOPLE,)}
+SM = {"S": (PEOPLE,), "M": (PEOPLE, PEOPLE)}
+DECLARED = "person = {A, B}\nS(person)\n"
+
+
+def value(world: World, name: str, *arguments: str) -> str | None:
+    """The function's only value, if there is exactly one."""
+    values = [v for v in PEOPLE if world[name, *arguments, v]]
+    return values[0] if len(values) == 1 else None
+
+
+def with_function(log_weight: Callable[[World, Mapping[str, str]], float]) -> Callable[[World], float]:
+    def weighed(world: World) -> float:
+        mother = {x: value(world, "M", x) for x in PEOPLE}
+        known = {x: v for x, v in mother.items() if v is not None}
+        return log_weight(world, known) if len(known) == len(PEOPLE) else -math.inf
+
+    return weighed
+
+
+def count(holds: Callable[..., bool], variables: int = 1) -> int:
+    return sum(holds(*row) for row in itertools.product(PEOPLE, repeat=variables))
+
+
+FUNCTIONS: dict[str, Callable[[World, Mapping[str, str]], float]] = {
+    "1.5 S(M(x)) v S(x)": lambda w, m: 1.5 * count(lambda x: w["S", m[x]] or w["S", x]),
+    "-0.7 S(M(x)) ^ S(y)": lambda w, m: -0.7 * count(lambda x, y: w["S", m[x]] and w["S", y], 2),
+    "0.8 S(M(M(x))) => S(x)": lambda w, m: 0.8 * count(lambda x: not w["S", m[m[x]]] or w["S", x]),
+    "1 M(x) = A ^ S(x)": lambda w, m: count(lambda x: m[x] == "A" and w["S", x]),
+    "1 M(x) != x v S(x)": lambda w, m: count(lambda x: m[x] != x or w["S", x]),
+    "1 M(x) = M(y)": lambda w, m: count(lambda x, y: m[x] == m[y], 2),
+    "1 EXIST y S(M(y)) ^ M(y) = x": lambda w, m: count(
+        lambda x: any(w["S", m[y]] and m[y] == x for y in PEOPLE)
+    ),
+    "1 S(x) ^ (FORALL y S(M(y)))": lambda w, m: count(
+        lambda x: w["S", x] and all(w["S", m[y]] for y in PEOPLE)
+    ),
+    "S(M(x)) => S(x).": lambda w, m: (
+        0.0 if count(lambda x: not w["S", m[x]] or w["S", x]) == 2 else -math.inf
+    ),
+    "inf S(M(x))": lambda w, m: 0.0 if count(lambda x: w["S", m[x]]) == 2 else -math.inf,
+    "-inf S(M(x))": lambda w, m: 0.0 if count(lambda x: not w["S", m[x]]) == 2 else -math.inf,
+}
+
+
+@pytest.mark.parametrize("formula", FUNCTIONS)
+def test_a_function_has_exactly_one_value(formula: str) -> None:
+    text = f"{DECLARED}person M(person)\n0.3 S(A)\n{formula}"
+    weigh = FUNCTIONS[formula]
+    assert_means(text, SM, with_function(lambda w, m: 0.3 * w["S", "A"] + weigh(w, m)))
+
+
+WEIGHTS = {
+    "log(0.7/0.3)": math.log(0.7 / 0.3),
+    "logx(0)": -100.0,
+    "log(4)/2": math.log(2),
+    "-float('1.5')": -1.5,
+    "2*(1-0.25)": 1.5,
+    "+2": 2.0,
+    "1.": 1.0,
+    "1e-1": 0.1,
+    "$w": math.log(3),
+    "$w*2": 2 * math.log(3),
+    "sqrt(2)**2": 2.0,
+    "@0.5": 0.5,
+}
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_weights_are_computed(weight: str) -> None:
+    text = f"{DECLARED}$w = log(3) // so\n{weight} S(x)"
+    (formula,) = read_theory_text(text, "mln").formulas
+    assert formula.weight == pytest.approx(WEIGHTS[weight])
+
+
+@pytest.mark.parametrize("weight", ["inf", "float('inf')", 'float("inf")'])
+def test_infinite_weights_are_hard(weight: str) -> None:
+    for sign in ("", "-"):
+        (formula,) = read_theory_text(f"{DECLARED}{sign}{weight} S(x) ^ S(A)", "mln").formulas
+        assert formula.weight == Hard()
+    assert_means(
+        f"{DECLARED}-{weight} S(x) ^ S(y) : x != y",
+        S,
+        lambda w: -math.inf if w["S", "A"] and w["S", "B"] else 0.0,
+    )
+
+
+TEMPLATES: dict[str, Callable[[World], float]] = {
+    "0.4 S|T(x) ^ *T(y)": lambda w: (
+        0.4
+        * sum(
+            w[p, x] and w["T", y] == sign
+            for p in "ST"
+            for x in PEOPLE
+            for y in PEOPLE
+            for sign in (True, False)
+        )
+    ),
+    "0.5 S(x), T(y) => S(y)": lambda w: (
+        0.5 * count(lambda x, y: not (w["S", x] and w["T", y]) or w["S", y], 2)
+    ),
+    "0.6 S(?x) v T(?x) ^ S(A)": lambda w: 0.6 * count(lambda x: (w["S", x] or w["T", x]) and w["S", "A"]),
+    "0.6 EXIST ?x S(?x) ^ T(?y)": lambda w: 0.6 * count(lambda y: (w["S", "A"] or w["S", "B"]) and w["T", y]),
+    "#fixWeightFreq\n0.6 S(?x)": lambda w: 0.6 * count(lambda x: w["S", x]),
+    "#unique{+?x,+?y}\n0 S(+?x) ^ S(+?y)\n0.5 S(?x)": lambda w: 0.5 * count(lambda x: w["S", x]),
+}
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_templates_and_the_second_grammar(text: str) -> None:
+    assert_means(f"{DECLARED}T(person)\n{text}", {"S": (PEOPLE,), "T": (PEOPLE,)}, TEMPLATES[text])
+
+
+def test_lower_case_names_are_constants_beside_question_marks() -> None:
+    (formula,) = read_theory_text("seen(t, o)\n1 seen(?t,flower) ^ seen(?t,0.5_a!)", "mln").formulas
+    assert hb.written(Theory((formula,))) == '1.0: seen(t, "flower") and seen(t, "0.5_a!")\n'
+
+
+def test_soft_functional_arguments_have_at_most_one_value() -> None:
+    assert_means(
+        "person = {A, B}\nM(person, person?)\n0.5 M(A, x)",
+        {"M": (PEOPLE, PEOPLE)},
+        lambda w: (
+            0.5 * count(lambda x: w["M", "A", x])
+            if all(count(lambda y, x=x: w["M", x, y]) < 2 for x in PEOPLE)
+            else -math.inf
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("term", "by"), [("t++", 1), ("t--", -1), ("t + 2", 2), ("t - 1", -1), ("t-1", None)]
+)
+def test_arithmetic_reaches_the_number_so_much_further_on(term: str, by: int | None) -> None:
+    times = ("1", "2", "3")
+    text = f"time = {{1, ..., 3}}\nH(time)\n0.3 H(1)\n1.5 H(t) => H({term})"
+    if by is None:  # a name may hold a '-'
+        assert any(
+            v.name == "t-1" for v in read_theory_text(text, "mln").formulas[1].formula.conclusion.arguments
+        )  # type: ignore[union-attr]
+        return
+
+    def weigh(world: World) -> float:
+        pairs = [(t, str(int(t) + by)) for t in times if str(int(t) + by) in times]
+        return 0.3 * world["H", "1"] + 1.5 * sum(not world["H", t] or world["H", u] for t, u in pairs)
+
+    assert_means(text, {"H": (times,)}, weigh)
+
+
+def folder(tmp_path: Path, **files: str) -> tuple[str, str]:
+    for name, text in files.items():
+        (tmp_path / f"t.{name}").write_text(text)
+    return str(tmp_path / "t.mln"), str(tmp_path / "t.db")
+
+
+def test_values_of_functions_from_a_database(tmp_path: Path) -> None:
+    theory, facts = folder(
+        tmp_path, mln="S(person)\nperson M(person)\n1.5 S(M(x)) => S(x)", db="B = M(A)\nM(B) = A"
+    )
+    log_partition, chances = summed(
+        S, lambda w: 1.5 * ((not w["S", "B"] or w["S", "A"]) + (not w["S", "A"] or w["S", "B"]))
+    )
+    found, marginals = inferred(hb.read(theory), facts)
+    assert found == pytest.approx(log_partition)
+    assert marginals == pytest.approx(chances)
+
+
+def test_constants_and_opinions_from_a_database(tmp_path: Path) -> None:
+    """What a database of pracmln's does not list is unknown, and its types have the constants it names."""
+    theory, facts = folder(
+        tmp_path,
+        mln="S(person)\nF(person, person)\n1.5 S(x) ^ F(x, y) => S(y)",
+        db="person = {A, B}\nF(A, B)\n0.7 S(A)\n",
+    )
+    log_partition, chances = summed(
+        {"S": (PEOPLE,), "F": (PEOPLE, PEOPLE)},
+        lambda w: (
+            1.5 * count(lambda x, y: not (w["S", x] and w["F", x, y]) or w["S", y], 2)
+            + math.log(0.7 / 0.3) * w["S", "A"]
+            if w["F", "A", "B"]
+            else -math.inf
+        ),
+    )
+    found, marginals = inferred(hb.read(theory), facts)
+    assert found == pytest.approx(log_partition)
+    assert marginals == pytest.approx({atom: chances[atom] for atom in marginals})
+    assert len(marginals) == 5
+
+
+def test_a_database_names_a_type_that_there_is(tmp_path: Path) -> None:
+    theory, facts = folder(tmp_path, mln="S(person)\n1 S(x)", db="persn = {A}\n")
+    with pytest.raises(hb.HerbrandError, match="there is no type 'persn'"):
+        hb.Model(hb.read(theory), facts).infer()
+
+
+ALCHEMY = "S(person)\nF(person)\n1 S(x) ^ F(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "latent"),
+    [
+        (ALCHEMY, {"S"}),
+        (f"*T(person)\n{ALCHEMY}", {"S", "F"}),
+        (ALCHEMY.replace("x", "?x"), {"S", "F"}),
+        (f"{ALCHEMY}log(2) S(x)", {"S", "F"}),
+    ],
+)
+def test_what_is_not_listed_is_what_the_dialect_says(tmp_path: Path, text: str, latent: set[str]) -> None:
+    """Closed in Alchemy and LoMRF where facts are; open beside Tuffy's stars and pracmln's signs."""
+    theory, facts = folder(tmp_path, mln=f"person = {{A, B, C}}\n{text}", db="F(A)\n!F(C)\n")
+    _, marginals = inferred(hb.read(theory), facts)
+    assert {predicate for predicate, *_ in marginals} == latent
