@@ -159,7 +159,7 @@ class Model:
         is refused. Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would
         not fit.
         """
-        self._knowledge.refuse_unusable("infer", "weights", "rules")
+        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         check("infer", {"map": map, "log_partition": log_partition, "top": top, "min": min, "resume": resume})
         chosen = settings_from(options)
         if self._on is not None:
@@ -289,7 +289,7 @@ class Model:
         note: Callable[[str], None] | None,
         options: Mapping[str, Any],
     ) -> Explanation:
-        self._knowledge.refuse_unusable("infer", "weights", "rules")
+        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         chosen = settings_from(options)
         refuse_unused("infer", engine, chosen)
         program = self._program(given, queried_predicates((query,), self.signature))

@@ -14,12 +14,15 @@ from typing import Any
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.engine import Engine, Settings, Support
 from herbrand.engines.registry import INFERENCE, engine_named, used_settings
-from herbrand.errors import BudgetError, HerbrandError, Mistake
+from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
+from herbrand.language.show import show_statement
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 AT_ONCE = 1e7
 """Operations: nobody waits for them, so that no other engine need be asked."""
+CHOICES = "circuit"
+"""The one engine that draws choices (``::``)."""
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""
 
@@ -57,9 +60,23 @@ class Choice:
 
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
+    if program.uncertain:
+        name = _for_choices(name, program)
     if name != "auto":
         return Choice(engine_named(name, settings), Support(True), settings)
     return best(choices(settings, program, question))
+
+
+def _for_choices(name: str, program: Program) -> str:
+    """The engine of theories with ``::``; raises where another one is named."""
+    if name not in ("auto", CHOICES):
+        statement = program.uncertain[0]
+        raise UnsupportedError(
+            f"{name} cannot use this statement: {next(show_statement(statement))}",
+            span=statement.span,
+            hint=f"--engine {CHOICES} draws choices, and auto takes it",
+        )
+    return CHOICES
 
 
 def best(choices: Iterable[Choice]) -> Choice:

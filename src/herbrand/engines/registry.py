@@ -22,6 +22,7 @@ Given = TypeVar("Given")
 
 INFERENCE: dict[str, str | type] = {
     "exact": "herbrand.engines.exact:Exact",
+    "circuit": "herbrand.engines.circuit.engine:CircuitEngine",
     "lifted": "herbrand.engines.lifted.engine:Lifted",
     "regions": "herbrand.engines.regions.engine:Regions",
     "bp": "herbrand.engines.belief.engine:BeliefPropagation",

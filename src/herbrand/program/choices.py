@@ -1,4 +1,4 @@
-"""Who cannot use choices: statements with ``::``.
+"""Statements with ``::``: what rests on them, and who cannot use them.
 
 >>> from herbrand.language.parse import parse_theory
 >>> refuse_choices(parse_theory("1.5: smokes(x)").statements, "induce")
@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Choice, Statement
+from herbrand.language.syntax import Choice, Rule, Statement
+from herbrand.program.strata import body_predicates, check_strata
 
 
 def refuse_choices(statements: Iterable[Statement], what: str) -> None:
@@ -19,3 +20,35 @@ def refuse_choices(statements: Iterable[Statement], what: str) -> None:
         if isinstance(statement, Choice):
             message = f"{what} cannot use this statement: {next(show_statement(statement))}"
             raise UnsupportedError(message, span=statement.span)
+
+
+def heads_of(statement: Choice | Rule) -> Iterator[str]:
+    """The predicates that a rule or a choice derives."""
+    if isinstance(statement, Rule):
+        yield statement.head.predicate
+    else:
+        yield from (alternative.predicate for alternative in statement.alternatives)
+
+
+def resting_on_choices(
+    choices: Sequence[Choice], rules: Sequence[Rule], unknown: Collection[str] = ()
+) -> tuple[Choice | Rule, ...]:
+    """The choices and all rules whose conclusions depend on what is chosen, or on what is ``unknown``.
+
+    All rules of a predicate that one of them makes uncertain are among them. Raises where a predicate depends
+    on its own negation.
+    """
+    as_rules = [
+        Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives
+    ]
+    check_strata([*as_rules, *rules])
+    found = {name for choice in choices for name in heads_of(choice)}
+    found |= {rule.head.predicate for rule in rules} & set(unknown)
+    seeds = found | set(unknown)
+    bodies = [(rule.head.predicate, {name for name, _ in body_predicates(rule)}) for rule in rules]
+    grown = True
+    while grown:
+        more = {head for head, body in bodies if head not in found and body & (seeds | found)}
+        grown = bool(more)
+        found |= more
+    return (*choices, *(rule for rule in rules if rule.head.predicate in found))

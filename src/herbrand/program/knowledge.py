@@ -12,7 +12,7 @@ False
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources
+from herbrand.facts.table import FactTable
 from herbrand.language.check import check
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom, show_statement
@@ -40,6 +41,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.memory import allowed_bytes
 from herbrand.options.kinds import texts
+from herbrand.program.choices import heads_of, resting_on_choices
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
@@ -175,7 +177,40 @@ class Knowledge:
 
     def _lowered(self, world: _World) -> _Lowered:
         rows, signature = self._with(world.given)
-        heads = {rule.head.predicate for rule in self.rules} if world.derived else set[str]()
+        uncertain = resting_on_choices(self.used.choices, self.rules) if world.derived else ()
+        signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain)
+        if uncertain:
+            # Facts of what rules derive are evidence beside choices, and so not for :func:`derived`.
+            unknown = {
+                name
+                for name, table in facts.tables.items()
+                if (_stated(table) if name in self.theory.derived else table.world == "open")
+            }
+            if (more := resting_on_choices(self.used.choices, self.rules, unknown)) != uncertain:
+                uncertain = more
+                signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain)
+        rules = [rule for rule in self.rules if rule not in uncertain] if world.derived else []
+        resting = resting_on_weights(self.rules, weighted_predicates(facts))
+        if rules:
+            refuse_weighted("this command", [row.predicate for row in on_derived], resting)
+            facts = self._derived(rules, signature, facts, resting)
+            for row in on_derived:
+                _check_derived(row, signature, facts)
+        chosen = {name for statement in uncertain for name in heads_of(statement)}
+        refuse_weighted("this command", chosen, resting)
+        opened = {name: replace(facts.tables[name], world="open") for name in chosen}
+        facts = replace(facts, tables={**facts.tables, **opened})
+        return _Lowered(lower(self.used, signature, facts, uncertain=uncertain), resting)
+
+    def _facts_of(
+        self,
+        world: _World,
+        rows: Sequence[FactRows],
+        signature: Signature,
+        uncertain: Sequence[Choice | Rule],
+    ) -> tuple[Signature, Facts, list[FactRows]]:
+        """The facts without evidence on what is derived for certain, and that evidence."""
+        heads = {r.head.predicate for r in self.rules if r not in uncertain} if world.derived else set[str]()
         on_derived = [row for row in self.evidence(world.given) if row.predicate in heads]
         signature, facts = self._loaded(
             [row for row in rows if row not in on_derived],
@@ -186,17 +221,13 @@ class Knowledge:
             open=self.open,
             closed=self.closed,
         )
-        resting = resting_on_weights(self.rules, weighted_predicates(facts))
-        if world.derived and self.rules:
-            refuse_weighted("this command", [row.predicate for row in on_derived], resting)
-            facts = self._derived(signature, facts, resting)
-            for row in on_derived:
-                _check_derived(row, signature, facts)
-        return _Lowered(lower(self.used, signature, facts), resting)
+        return signature, facts, on_derived
 
-    def _derived(self, signature: Signature, facts: Facts, resting: Mapping[str, str]) -> Facts:
+    def _derived(
+        self, rules: Sequence[Rule], signature: Signature, facts: Facts, resting: Mapping[str, str]
+    ) -> Facts:
         try:
-            return derived(self.rules, signature, facts, allowed_bytes())
+            return derived(rules, signature, facts, allowed_bytes())
         except ContradictionError:
             # What has a proof with a weight may be false: that is evidence, and no contradiction.
             heads = {rule.head.predicate for rule in self.rules}
@@ -257,6 +288,10 @@ class Knowledge:
             return frozenset()
         tables = self.program().facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
+
+
+def _stated(table: FactTable) -> bool:
+    return bool(len(table.true) or len(table.false) or len(table.soft))
 
 
 def _mentioned(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:

@@ -19,12 +19,14 @@ from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
+    Choice,
     Comparison,
     Constant,
     Exists,
     Formula,
     Hard,
     Learned,
+    Rule,
     Term,
     Theory,
     ValueIn,
@@ -57,17 +59,25 @@ def lower(
     signature: Signature,
     facts: Facts,
     parts: Callable[[Formula], Iterable[Formula]] | None = None,
+    uncertain: Sequence[Choice | Rule] = (),
 ) -> Program:
     """The program that a theory means over these facts; bounds and rules are left to their own engines.
 
     ``parts``: what to count of each weighted formula in its place; every part counts once for each grounding
-    of the formula, also where it lacks some of its variables.
+    of the formula, also where it lacks some of its variables. ``uncertain``: choices and what rests on them.
     """
     lowering = _Lowering(signature, facts, parts)
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
-    return Program(signature, facts, theory.statements, tuple(lowering.weights), tuple(lowering.templates))
+    return Program(
+        signature,
+        facts,
+        theory.statements,
+        tuple(lowering.weights),
+        tuple(lowering.templates),
+        tuple(uncertain),
+    )
 
 
 def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:

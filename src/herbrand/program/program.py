@@ -14,7 +14,7 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Statement
+from herbrand.language.syntax import Choice, Rule, Statement
 from herbrand.program.template import Template
 
 
@@ -36,6 +36,8 @@ class Program:
     statements: tuple[Statement, ...]
     weights: tuple[Weight, ...]
     templates: tuple[Template, ...]
+    uncertain: tuple[Choice | Rule, ...] = ()
+    """Choices, and the rules that rest on them: predicates that they derive are open here."""
 
     def __deepcopy__(self, memo: object) -> Program:
         return self

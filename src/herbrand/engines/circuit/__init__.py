@@ -1,0 +1,1 @@
+"""Exact probabilities by compiled circuits: one compilation, then sums, maxima and samples in linear time."""

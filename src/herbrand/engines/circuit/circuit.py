@@ -1,0 +1,151 @@
+"""A compiled circuit: one upward pass gives the total weight, one downward pass the share of every literal.
+
+Nodes are numbered so that a node's kids come before it: false, true, two literals a variable, one free
+variable each (the sum over both literals), then products and sums. Weights are logarithms, so nothing
+underflows; shares are probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from herbrand.engines.circuit.search import FALSE_NODE, PRODUCT
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Circuit:
+    """``starts`` and ``kids`` list each node's kids; ``told`` which variables are written."""
+
+    variables: int
+    kinds: np.ndarray
+    starts: np.ndarray
+    kids: np.ndarray
+    root: int
+    told: np.ndarray
+
+    @classmethod
+    def nothing(cls, variables: int) -> Circuit:
+        """The circuit that nothing fulfils."""
+        nodes = 2 + 3 * variables
+        empty = np.zeros(0, np.int64)
+        return cls(
+            variables,
+            np.zeros(nodes, np.int8),
+            np.zeros(nodes + 1, np.int64),
+            empty,
+            FALSE_NODE,
+            np.zeros(variables, np.int64),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many links there are between nodes."""
+        return len(self.kids)
+
+    def values(self, log_weights: Floats, largest: bool = False) -> Floats:
+        """The log-weight of every node; ``log_weights`` [variable, (false, true)]. ``largest``: of the best
+        assignment alone."""
+        values = np.empty(len(self.kinds))
+        values[:2] = -np.inf, 0.0
+        base = 2 + 2 * self.variables
+        values[2:base:2], values[3:base:2] = log_weights[:, 1], log_weights[:, 0]
+        both = np.max if largest else np.logaddexp.reduce
+        values[base : base + self.variables] = both(log_weights, axis=1) if self.variables else 0.0
+        _upward(self.kinds, self.starts, self.kids, base + self.variables, values, largest)
+        return values
+
+    def total(self, log_weights: Floats) -> float:
+        """The logarithm of the summed weight of all assignments."""
+        return float(self.values(log_weights)[self.root])
+
+    def shares(self, log_weights: Floats, values: Floats) -> Floats:
+        """The probability that each variable is true, of those that are written."""
+        flows = np.zeros(len(values))
+        flows[self.root] = 1.0
+        base = 2 + 2 * self.variables
+        _downward(self.kinds, self.starts, self.kids, base + self.variables, values, flows)
+        free = flows[base : base + self.variables]
+        with np.errstate(invalid="ignore"):
+            true = np.exp(log_weights[:, 1] - np.logaddexp(log_weights[:, 0], log_weights[:, 1]))
+        return flows[2:base:2] + free * np.where(free > 0, true, 0.0)
+
+    def best(self, log_weights: Floats) -> tuple[NDArray[np.int8], float]:
+        """One assignment of the largest weight, and the logarithm of that; -1: not written."""
+        values = self.values(log_weights, largest=True)
+        chosen = np.full(self.variables, -1, np.int8)
+        _descend(self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, chosen)
+        return chosen, float(values[self.root])
+
+
+@numba.njit(cache=True, nogil=True)
+def _upward(
+    kinds: np.ndarray, starts: np.ndarray, kids: np.ndarray, first: int, values: np.ndarray, largest: bool
+) -> None:
+    for node in range(first, len(kinds)):
+        low, high = starts[node], starts[node + 1]
+        if kinds[node] == PRODUCT:
+            total = 0.0
+            for i in range(low, high):
+                total += values[kids[i]]
+            values[node] = total
+            continue
+        one, two = values[kids[low]], values[kids[low + 1]]
+        top, rest = (one, two) if one > two else (two, one)
+        values[node] = top if largest or rest == -np.inf else top + np.log1p(np.exp(rest - top))
+
+
+@numba.njit(cache=True, nogil=True)
+def _downward(
+    kinds: np.ndarray, starts: np.ndarray, kids: np.ndarray, first: int, values: np.ndarray, flows: np.ndarray
+) -> None:
+    for node in range(len(kinds) - 1, first - 1, -1):
+        flow = flows[node]
+        if flow == 0.0:
+            continue
+        for i in range(starts[node], starts[node + 1]):
+            kid = kids[i]
+            if kinds[node] == PRODUCT:
+                flows[kid] += flow
+            elif values[kid] > -np.inf:
+                flows[kid] += flow * np.exp(values[kid] - values[node])
+
+
+@numba.njit(cache=True, nogil=True)
+def _descend(
+    kinds: np.ndarray,
+    starts: np.ndarray,
+    kids: np.ndarray,
+    root: int,
+    variables: int,
+    values: np.ndarray,
+    log_weights: np.ndarray,
+    chosen: np.ndarray,
+) -> None:
+    """Follow the best kid of each sum and all kids of each product."""
+    stack = np.empty(len(kids) + 1, np.int64)
+    stack[0] = root
+    height = 1
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        if node < 2:
+            continue
+        if node < 2 + 2 * variables:
+            chosen[(node - 2) >> 1] = 1 - (node & 1)
+        elif node < 2 + 3 * variables:
+            free = node - 2 - 2 * variables
+            chosen[free] = 1 if log_weights[free, 1] > log_weights[free, 0] else 0
+        elif kinds[node] == PRODUCT:
+            for i in range(starts[node], starts[node + 1]):
+                stack[height] = kids[i]
+                height += 1
+        else:
+            one, two = kids[starts[node]], kids[starts[node] + 1]
+            stack[height] = one if values[one] >= values[two] else two
+            height += 1

@@ -1,0 +1,214 @@
+"""Constraints become a circuit: the order in which to decide, the search, and its memory.
+
+>>> from herbrand.engines.circuit.constraints import Constraints
+>>> net = Constraints()
+>>> a, b = net.variable(), net.variable()
+>>> net.require([2 * a, 2 * b])
+>>> circuit = compiled(net, UNLIMITED)
+>>> round(float(np.exp(circuit.total(np.log([[0.5, 0.5], [0.5, 0.5]])))), 2)
+0.75
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.constraints import Constraints
+from herbrand.engines.circuit.search import (
+    CACHED,
+    DECISIONS,
+    DEPTH,
+    DONE,
+    FULL,
+    GROW,
+    KIDS,
+    NODES,
+    NORMAL,
+    PARTS,
+    POOL,
+    ROOT,
+    SILENT,
+    STORE,
+    Problem,
+    State,
+    begin,
+    rehashed,
+    search,
+)
+
+DECISIONS_AT_ONCE = 20_000
+"""Between two looks at the clock: some hundredths of a second."""
+WIDE = 4
+"""A constraint over more variables links them only through a vertex of its own: decided gates cut it."""
+THIN = 2
+"""Degrees up to this are one: chains are then halved again and again, and not cut off link by link."""
+DENSE = 30
+"""Neighbours from which on degrees say nothing more."""
+SEED = 20261123
+
+
+def compiled(
+    net: Constraints, budget: Budget, told: Collection[int] = (), normal: Collection[int] = ()
+) -> Circuit:
+    """The circuit of all assignments that fulfil the constraints.
+
+    ``told``: gates whose literals are written; those of other gates are not, as their weights are 1.
+    ``normal``: variables whose two weights add up to 1 and that nobody asks about.
+    """
+    if not net.consistent:
+        return Circuit.nothing(len(net))
+    problem = _problem(net, told, normal)
+    state = _state(problem)
+    begin(problem, state)
+    limit = DECISIONS_AT_ONCE
+    while (code := search(problem, state, limit)) != DONE:
+        budget.check()
+        if code == GROW:
+            state = _grown(state, len(net), budget)
+        else:
+            limit = int(state.at[DECISIONS]) + DECISIONS_AT_ONCE
+    nodes = int(state.at[NODES])
+    return Circuit(
+        len(net),
+        state.node_kind[:nodes].copy(),
+        state.node_start[: nodes + 1].copy(),
+        state.store[: int(state.at[STORE])].copy(),
+        int(state.at[ROOT]),
+        problem.told,
+    )
+
+
+def _problem(net: Constraints, told: Collection[int], normal: Collection[int]) -> Problem:
+    rows = [*net.clauses, *net.groups]
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=starts[1:])
+    literals = np.fromiter((literal for row in rows for literal in row), np.int64, int(starts[-1]))
+    constraint = np.repeat(np.arange(len(rows)), np.diff(starts))
+    by_literal = np.argsort(literals, kind="stable")
+    occurs_starts = np.zeros(2 * len(net) + 1, np.int64)
+    np.cumsum(np.bincount(literals, minlength=2 * len(net)), out=occurs_starts[1:])
+    is_group = np.arange(len(rows)) >= len(net.clauses)
+    gate = np.array(net.gates, bool)
+    shown = np.where(gate, SILENT, FULL)
+    shown[list(told)] = FULL
+    shown[list(normal)] = NORMAL
+    random = np.random.default_rng(SEED)
+    return Problem(
+        starts,
+        literals,
+        is_group,
+        np.array([*net.owners, *[-1] * len(net.groups)], np.int64),
+        occurs_starts,
+        constraint[by_literal],
+        _ranks(len(net), rows),
+        gate,
+        shown,
+        random.integers(0, 2**64, (len(net), 2), np.uint64),
+        random.integers(0, 2**64, (len(rows), 2), np.uint64),
+    )
+
+
+def _ranks(variables: int, rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """Variables in reverse of an elimination order by least degree: the first cut the rest into parts.
+
+    A wide constraint links its variables through a vertex of its own, as pairs of them are not independent
+    only through it. Where every vertex has many neighbours no order by degree is better than another one, and
+    variables keep the order of the program, element by element.
+    """
+    around: list[set[int]] = [set() for _ in range(variables + len(rows))]
+    for number, row in enumerate(rows):
+        members = {literal >> 1 for literal in row}
+        if len(members) > WIDE:
+            around[variables + number] |= members
+            for v in members:
+                around[v].add(variables + number)
+        else:
+            for v in members:
+                around[v] |= members
+    for v, neighbours in enumerate(around):
+        neighbours.discard(v)
+    height = [0] * len(around)
+    heap = [(max(len(neighbours), THIN), 0, v) for v, neighbours in enumerate(around)]
+    heapq.heapify(heap)
+    done = [False] * len(around)
+    ranks, left = np.arange(variables), variables
+    while heap:
+        degree, level, v = heapq.heappop(heap)
+        if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
+            continue
+        if degree > DENSE:
+            break
+        done[v] = True
+        if v < variables:
+            left -= 1
+            ranks[v] = left
+        for other in around[v]:
+            around[other] |= around[v]
+            around[other] -= {v, other}
+            height[other] = max(height[other], level + 1)
+            heapq.heappush(heap, (max(len(around[other]), THIN), height[other], other))
+    rest = [v for v in range(variables) if not done[v]]
+    ranks[rest] = np.arange(len(rest))
+    return ranks
+
+
+def _state(problem: Problem) -> State:
+    variables, rows = len(problem.rank), len(problem.is_group)
+    return State(
+        np.zeros(11, np.int64),
+        np.full(variables, -1, np.int8),
+        np.zeros(rows, np.int32),
+        np.zeros(rows, np.int32),
+        np.zeros(variables, np.int64),
+        np.zeros(variables, np.int64),
+        np.zeros(rows, np.int64),
+        np.zeros((64, 11), np.int64),
+        np.zeros((64, 2), np.uint64),
+        np.zeros(4 * variables + 64, np.int64),
+        np.zeros(8 * variables + 64, np.int64),
+        np.zeros((2 * variables + 64, 2), np.int64),
+        np.zeros((2 * variables + 64, 2), np.uint64),
+        np.zeros(3 * variables + 1024, np.int8),
+        np.zeros(3 * variables + 1025, np.int64),
+        np.zeros(8 * variables + 4096, np.int64),
+        np.zeros((1024, 2), np.uint64),
+        np.full(1024, -1, np.int64),
+    )
+
+
+def _grown(state: State, variables: int, budget: Budget) -> State:
+    """The same state in arrays that have room again."""
+    at = state.at
+    budget.claim(2 * sum(array.nbytes for array in state), "the circuit")
+    kinds = _longer(state.node_kind, int(at[NODES]) + 4)
+    changed = {
+        "pool": _longer(state.pool, int(at[POOL]) + variables),
+        "kids": _longer(state.kids, int(at[KIDS]) + 2 * variables + 4),
+        "parts": _longer(state.parts, int(at[PARTS]) + variables),
+        "part_keys": _longer(state.part_keys, int(at[PARTS]) + variables),
+        "node_kind": kinds,
+        "node_start": _longer(state.node_start, len(kinds) + 1),
+        "store": _longer(state.store, int(at[STORE]) + 2 * variables + 8),
+        "frames": _longer(state.frames, int(at[DEPTH]) + 1),
+        "frame_keys": _longer(state.frame_keys, int(at[DEPTH]) + 1),
+    }
+    if 2 * at[CACHED] + 2 > len(state.cache_values):
+        keys = np.zeros((4 * len(state.cache_values), 2), np.uint64)
+        values = np.full(4 * len(state.cache_values), -1, np.int64)
+        rehashed(state.cache_keys, state.cache_values, keys, values)
+        changed |= {"cache_keys": keys, "cache_values": values}
+    return state._replace(**changed)
+
+
+def _longer(array: np.ndarray, needed: int) -> np.ndarray:
+    """The array itself where it has room, else one of twice the length."""
+    if needed <= len(array):
+        return array
+    longer = np.zeros((max(needed, 2 * len(array)), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

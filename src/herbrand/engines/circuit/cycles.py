@@ -1,0 +1,147 @@
+"""Least models of atoms that rest on each other, as definitions without cycles.
+
+A strongly connected set of atoms is solved as a system of equations is, by elimination (Bekic's lemma): an
+atom's bodies take its place in the bodies of the others, and a body that needs its own head is dropped, since
+it supports nothing. What is left of the last atom names no other; going back, each atom is defined by those
+that were eliminated after it. Along a good order this makes few gates: bodies over the same atoms are joined
+into one.
+
+>>> net = Constraints()
+>>> e, f = 2 * net.variable(), 2 * net.variable()
+>>> bodies = {"a": [(frozenset("b"), TRUE), (frozenset(), e)], "b": [(frozenset("a"), f)]}
+>>> acyclic(net, bodies) == {"a": e, "b": net.every([e, f])}
+True
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints
+
+Atom = TypeVar("Atom", bound=Hashable)
+Body = tuple[frozenset[Atom], int]
+"""Atoms of the same set that must hold, and the literal of all else."""
+
+
+def acyclic(
+    net: Constraints, bodies: Mapping[Atom, Sequence[Body[Atom]]], budget: Budget = UNLIMITED
+) -> dict[Atom, int]:
+    """The literal of each atom's truth in the least model."""
+    system = {
+        atom: _joined(net, [body for body in own if atom not in body[0]]) for atom, own in bodies.items()
+    }
+    users: dict[Atom, set[Atom]] = {atom: set() for atom in system}
+    for atom, own in system.items():
+        for needed in own:
+            for other in needed:
+                users[other].add(atom)
+    place = {atom: number for number, atom in enumerate(system)}
+    heap = [(_cost(system, users, atom), place[atom], atom) for atom in system]
+    heapq.heapify(heap)
+    order: list[Atom] = []
+    done: set[Atom] = set()
+    while heap:
+        cost, _, atom = heapq.heappop(heap)
+        if atom in done:
+            continue
+        now = _cost(system, users, atom)
+        if now > cost:
+            heapq.heappush(heap, (now, place[atom], atom))
+            continue
+        budget.check()
+        done.add(atom)
+        order.append(atom)
+        _eliminate(net, system, users, atom)
+    literals: dict[Atom, int] = {}
+    for atom in reversed(order):
+        literals[atom] = net.either(
+            net.every([literal, *(literals[other] for other in needed)])
+            for needed, literal in system[atom].items()
+        )
+    return literals
+
+
+def _cost(
+    system: Mapping[Atom, Mapping[frozenset[Atom], int]], users: Mapping[Atom, set[Atom]], atom: Atom
+) -> int:
+    """How many bodies elimination makes."""
+    return len(system[atom]) * len(users[atom])
+
+
+def _joined(net: Constraints, bodies: Sequence[Body[Atom]]) -> dict[frozenset[Atom], int]:
+    """One literal for all bodies that need the same atoms."""
+    together: dict[frozenset[Atom], list[int]] = {}
+    for needed, literal in bodies:
+        together.setdefault(needed, []).append(literal)
+    found = {needed: net.either(literals) for needed, literals in together.items()}
+    return {needed: literal for needed, literal in found.items() if literal != FALSE}
+
+
+def _eliminate(
+    net: Constraints,
+    system: dict[Atom, dict[frozenset[Atom], int]],
+    users: dict[Atom, set[Atom]],
+    atom: Atom,
+) -> None:
+    """Put an atom's bodies in its place; its own definition stays for the way back."""
+    own = system[atom]
+    for user in users.pop(atom):
+        bodies = system[user]
+        made: list[Body[Atom]] = []
+        for needed in [needed for needed in bodies if atom in needed]:
+            literal = bodies.pop(needed)
+            for under, below in own.items():
+                if user not in under:
+                    made.append(((needed - {atom}) | under, net.every([literal, below])))
+        for needed, literal in _joined(net, made).items():
+            bodies[needed] = net.either([bodies[needed], literal]) if needed in bodies else literal
+        if bodies.get(frozenset()) == TRUE:
+            system[user] = {frozenset(): TRUE}
+        for needed in system[user]:
+            for other in needed:
+                users[other].add(user)
+    for needed in own:
+        for other in needed:
+            if other in users:
+                users[other].discard(atom)
+
+
+def components(below: Mapping[Atom, Sequence[Atom]]) -> Iterator[list[Atom]]:
+    """Atoms that rest on each other together, after all that they rest on.
+
+    Tarjan's algorithm without recursion, as chains of atoms may be long.
+    """
+    number: dict[Atom, int] = {}
+    lowest: dict[Atom, int] = {}
+    waiting: list[Atom] = []
+    done: set[Atom] = set()
+    for root in below:
+        if root in number:
+            continue
+        stack = [(root, iter(below[root]))]
+        number[root] = lowest[root] = len(number)
+        waiting.append(root)
+        while stack:
+            atom, others = stack[-1]
+            for other in others:
+                if other not in number:
+                    number[other] = lowest[other] = len(number)
+                    waiting.append(other)
+                    stack.append((other, iter(below[other])))
+                    break
+                if other not in done:
+                    lowest[atom] = min(lowest[atom], number[other])
+            else:
+                stack.pop()
+                if stack:
+                    lowest[stack[-1][0]] = min(lowest[stack[-1][0]], lowest[atom])
+                if lowest[atom] == number[atom]:
+                    component = [waiting.pop()]
+                    while component[-1] != atom:
+                        component.append(waiting.pop())
+                    done.update(component)
+                    yield component[::-1]

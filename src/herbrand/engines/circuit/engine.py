@@ -1,0 +1,233 @@
+"""Engine ``circuit``: the ground program compiled once, then every marginal from one pass up and one down.
+
+Guarantee: ``exact``, up to rounding. It is the engine of theories with choices (``::``), and of weighted
+theories whose hard statements leave few worlds: matchings, functions, orders. Its cost is the size of the
+circuit, which nothing tells beforehand; the memory and the time of the call bound it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.marginals import Marginals, Row
+from herbrand.answers.status import Status
+from herbrand.budget import Budget
+from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints
+from herbrand.engines.circuit.grounding import ANY
+from herbrand.engines.circuit.network import WeightedConstraints
+from herbrand.engines.circuit.worlds import Worlds
+from herbrand.engines.contradiction import smallest_contradiction
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.ground_network import Network
+from herbrand.engines.reading import atom_tables, looked_up
+from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.language.show import show_formula
+from herbrand.program.ground import ground
+from herbrand.program.instances import instances
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+MOST_GROUNDINGS = 3_000_000
+FEW_STATEMENTS = 64
+"""Up to so many pieces of evidence are searched for a smallest set that has probability 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A ground program and what was asked of it; after the one step the circuit and what it gives.
+
+    ``asked``: latent atoms; ``formulas``: texts and literals of the instances of formulas.
+    """
+
+    worlds: Worlds
+    question: Question
+    asked: tuple[int, ...]
+    formulas: tuple[tuple[str, int], ...]
+    shares: np.ndarray | None = None
+    total: float = -math.inf
+
+
+@dataclass(frozen=True)
+class CircuitEngine:
+    """Knowledge compilation within ``memory`` bytes and ``seconds``."""
+
+    memory: int | None = None
+    seconds: float | None = None
+    name: str = field(default="circuit", init=False)
+
+    @classmethod
+    def with_settings(cls, settings: Settings) -> CircuitEngine:
+        return cls(settings.memory, settings.seconds)
+
+    def supports(self, program: Program, question: Question) -> Support:
+        if program.uncertain:
+            return Support(True, "", 0.0, guarantee=Guarantee.EXACT)
+        reason = "only compiling shows how large its circuit becomes; --engine circuit tries it"
+        return Support(False, reason)
+
+    def start(self, program: Program, question: Question) -> State:
+        budget = Budget(self.memory, self.seconds)
+        worlds = Worlds(ground(program, budget.bytes, MOST_GROUNDINGS), budget)
+        worlds.add_formulas()
+        asked = _asked(worlds, question)
+        formulas = tuple(
+            (show_formula(said), worlds.formula(closed))
+            for wanted in question.formulas
+            for said, closed in instances(wanted, program)
+        )
+        return State(worlds, question, asked, formulas)
+
+    def step(self, state: State) -> State:
+        worlds, likeliest = state.worlds, state.question.most_probable
+        literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
+        literals += [literal for _, literal in state.formulas]
+        told = {literal >> 1 for literal in literals if literal >= 0}
+        told |= {literal >> 1 for literal in worlds.made.weights} - worlds.normal
+        circuit = compiled(worlds.net, worlds.budget, told, () if likeliest else worlds.normal - told)
+        weights = worlds.made.log_weights()
+        if likeliest:
+            chosen, total = circuit.best(weights)
+            shares = np.maximum(chosen, 0).astype(float)
+        else:
+            values = circuit.values(weights)
+            total, shares = float(values[circuit.root]), circuit.shares(weights, values)
+        if total == -math.inf:
+            raise _contradiction(worlds)
+        return replace(state, shares=shares, total=total + worlds.made.constant + _left_out(state, likeliest))
+
+    def residual(self, state: State) -> float:
+        return 0.0
+
+    def read(self, state: State, status: Status) -> Marginals:
+        assert state.shares is not None
+        ground, likeliest = state.worlds.ground, state.question.most_probable
+        probabilities = np.zeros((ground.atoms.count, int(ground.atoms.value_counts.max(initial=1))))
+        for axis in state.asked:
+            for value, literal in enumerate(state.worlds.axis(axis)):
+                probabilities[axis, value] = _share(state.shares, literal)
+        return Marginals(
+            self.name,
+            Guarantee.EXACT,
+            status,
+            tuple(atom_tables(ground, np.clip(probabilities, 0.0, 1.0), state.question)),
+            tuple(Row(text, None, (), _share(state.shares, literal)) for text, literal in state.formulas),
+            None if likeliest else state.total,
+            None if likeliest else PartitionGuarantee.EXACT,
+            likeliest,
+            state.total if likeliest else None,
+        )
+
+    def explain(self, state: State, status: Status) -> Explanation:
+        raise UnsupportedError(
+            "the engine circuit does not explain yet", hint="explain runs with --engine exact or gibbs"
+        )
+
+
+def _share(shares: np.ndarray, literal: int) -> float:
+    if literal in (TRUE, FALSE):
+        return float(literal == TRUE)
+    share = float(np.clip(shares[literal >> 1], 0.0, 1.0))
+    return 1.0 - share if literal & 1 else share
+
+
+def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
+    """The latent atoms that a question names, their literals made."""
+    ground, found = worlds.ground, list[int]()
+    predicates = ground.program.signature.predicates
+    if question.everything:
+        worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in worlds.derived)
+        found = list(range(ground.atoms.count))
+    else:
+        patterns = [
+            (pattern.predicate, [a if isinstance(a, int) else ANY for a in pattern.arguments])
+            for pattern in question.atoms
+            if pattern.predicate in worlds.derived
+        ]
+        worlds.solve(
+            (name, arguments if predicates[name].value_type is None else [*arguments, ANY])
+            for name, arguments in patterns
+        )
+
+        def noted(predicate: str, codes: np.ndarray) -> np.ndarray:
+            found.extend(ground.atoms.numbers(predicate, codes).tolist())
+            return np.zeros((len(codes), ground.program.value_count(predicate)))
+
+        for _ in looked_up(ground.evidence, noted, question):
+            pass
+    for axis in found:
+        worlds.axis(axis)
+    return tuple(found)
+
+
+def _left_out(state: State, likeliest: bool) -> float:
+    """What latent atoms that nothing names add to the logarithm of the total: each its number of values."""
+    if likeliest:
+        return 0.0
+    ground = state.worlds.ground
+    return sum(
+        math.log(ground.program.value_count(name)) * (len(codes) - state.worlds.named(name))
+        for name, codes in ground.atoms.codes.items()
+        if name not in state.worlds.derived
+    )
+
+
+def _contradiction(worlds: Worlds) -> ContradictionError:
+    """Names the evidence, or the hard statements, that hold in no world."""
+    stated = worlds.evidence
+    if not stated or not _possible(worlds.net, worlds.budget, {s.literal for s in stated}):
+        return smallest_contradiction(worlds.ground, _satisfiable(worlds.budget)) or ContradictionError(
+            "no world satisfies the hard statements together with the choices and what rules derive"
+        )
+    needed = list(stated)
+    if len(stated) <= FEW_STATEMENTS:
+        for one in stated:
+            rest = [other for other in needed if other is not one]
+            dropped = {s.literal for s in stated} - {s.literal for s in rest}
+            if not _possible(worlds.net, worlds.budget, dropped):
+                needed = rest
+    shown = " and ".join(s.text for s in needed)
+    hint = "give other evidence"
+    if len(needed) == 1:
+        hint = (
+            "a fact of what choices and rules derive is evidence, so something must derive it; what "
+            "needs no derivation is a choice of probability 1"
+        )
+    return ContradictionError(f"the evidence has probability 0: {shown}", hint=hint)
+
+
+def _possible(net: Constraints, budget: Budget, dropped: set[int]) -> bool:
+    """Whether some world is left when these literals need not hold."""
+    smaller = Constraints()
+    smaller.gates, smaller.groups = list(net.gates), list(net.groups)
+    for clause, owner in zip(net.clauses, net.owners, strict=True):
+        if len(clause) == 1 and clause[0] in dropped:
+            continue
+        if clause or FALSE not in dropped:
+            smaller.clauses.append(clause)
+            smaller.owners.append(owner)
+    smaller.consistent = () not in smaller.clauses
+    circuit = compiled(smaller, budget)
+    return circuit.total(np.zeros((len(smaller), 2))) > -math.inf
+
+
+def _satisfiable(budget: Budget) -> Callable[[Network], bool]:
+    def satisfiable(network: Network) -> bool:
+        worlds = WeightedConstraints()
+        axes: dict[int, list[int]] = {}
+
+        def literals(axis: int) -> list[int]:
+            if axis not in axes:
+                axes[axis] = worlds.add_axis(network.sizes[axis])
+            return axes[axis]
+
+        worlds.add(network, literals)
+        return compiled(worlds.net, budget).total(worlds.log_weights()) > -math.inf
+
+    return satisfiable

@@ -1,0 +1,290 @@
+"""The ground instances that goals rest on: statements run backwards from the goals, each call tabled once.
+
+A call is a predicate and a constant or nothing for each argument. Its answers are all atoms that hold in some
+world; every answer is handed to each body that waits for it, so that recursion of any form ends. What stands
+behind ``not`` never rules an instance out here: it may be false in some world, and its atoms are looked up
+when all answers are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.statements import Any, Binding, Check, Find, Lowered, Plan, Uncertain, lowered
+from herbrand.facts.facts import Facts
+from herbrand.language.signature import Signature
+from herbrand.program.evidence import LATENT, Evidence, codes_of
+
+Row = tuple[int, ...]
+Atom = tuple[str, Row]
+Pattern = tuple[int, ...]
+"""-1 stands for any constant."""
+BYTES_AN_INSTANCE = 600
+
+ANY = -1
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
+    ``absent``: uncertain atoms of its body."""
+
+    plan: Plan
+    binding: Binding
+    held: tuple[Atom, ...]
+    absent: tuple[Atom, ...]
+
+    @property
+    def heads(self) -> Iterator[Atom]:
+        for head in self.plan.heads:
+            yield head.predicate, tuple([self.binding[slot] for slot in head.slots])
+
+
+@dataclass
+class _Table:
+    """The answers of a call, and the bodies that wait for them."""
+
+    rows: dict[Row, None] = field(default_factory=dict)
+    waiting: list[_Waiting] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    plan: Plan
+    step: int
+    binding: Binding
+    held: tuple[Atom, ...]
+    table: _Table
+    """Of the call that the statement's head answers."""
+    head: int
+
+
+class Stated:
+    """What is known of the predicates that nothing uncertain derives, found by any of their arguments."""
+
+    def __init__(self, evidence: Evidence, signature: Signature, facts: Facts) -> None:
+        self._evidence, self._signature, self._facts = evidence, signature, facts
+        self._indices: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
+        self._settled: dict[str, tuple[set[Row], set[Row]]] = {}
+
+    def is_open(self, predicate: str) -> bool:
+        return self._facts.tables[predicate].world == "open"
+
+    def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
+        """Each row that may hold, and whether it certainly does."""
+        if not self.is_open(predicate):
+            for row in self._listed(predicate, pattern):
+                yield row, True
+            return
+        types = self._signature.predicates[predicate].column_types
+        ranges = [
+            [value] if value != ANY else range(len(self._facts.domains[name]))
+            for value, name in zip(pattern, types, strict=True)
+        ]
+        for row in product(*ranges):
+            held = self.status(predicate, row)
+            if held is not False:
+                yield row, held is True
+
+    def status(self, predicate: str, row: Row) -> bool | None:
+        """True or false where it is known, else ``None``."""
+        if predicate not in self._settled:
+            table = self._facts.tables[predicate]
+            self._settled[predicate] = (
+                {*map(tuple, table.true.tolist())},
+                {*map(tuple, table.false.tolist())},
+            )
+        true, false = self._settled[predicate]
+        if row in true:
+            return True
+        if row in false or not self.is_open(predicate):
+            return False
+        if self._evidence.is_valued(predicate):
+            sizes = self._evidence.sizes(predicate)
+            code = codes_of(np.array([row[:-1]], np.int64).reshape(1, len(sizes)), sizes)
+            if self._evidence.known(predicate).lookup(code)[0] != LATENT:
+                return False
+        return None
+
+    def _listed(self, predicate: str, pattern: Pattern) -> Sequence[Row]:
+        bound = tuple(place for place, value in enumerate(pattern) if value != ANY)
+        key = predicate, bound
+        if key not in self._indices:
+            index: dict[Row, list[Row]] = {}
+            for row in map(tuple, self._facts.tables[predicate].true.tolist()):
+                index.setdefault(tuple([row[place] for place in bound]), []).append(row)
+            self._indices[key] = index
+        return self._indices[key].get(tuple([pattern[place] for place in bound]), ())
+
+
+class Grounding:
+    """All instances that goals rest on. ``derived``: the predicates of the statements' heads."""
+
+    def __init__(
+        self,
+        statements: Sequence[Lowered],
+        stated: Stated,
+        budget: Budget,
+    ) -> None:
+        self._stated, self._budget = stated, budget
+        self._by_head: dict[str, list[tuple[Lowered, int]]] = {}
+        for statement in statements:
+            for number, head in enumerate(statement.heads):
+                self._by_head.setdefault(head.predicate, []).append((statement, number))
+        self._plans: dict[tuple[int, frozenset[int]], Plan] = {}
+        self._tables: dict[tuple[str, Pattern], _Table] = {}
+        self._whole: set[str] = set()
+        self._answers: set[Atom] = set()
+        self._agenda: list[tuple[_Waiting, Row | None]] = []
+        self._found: dict[tuple[int, Binding], tuple[Plan, Binding, tuple[Atom, ...]]] = {}
+
+    def ask(self, predicate: str, pattern: Pattern) -> list[Row]:
+        """The atoms that fit a pattern and hold in some world; their instances are found on the way."""
+        if all(value == ANY for value in pattern):
+            self._whole.add(predicate)
+        table = self._called(predicate, pattern)
+        self._run()
+        return [row for row in table.rows if _fits(row, pattern)]
+
+    def answered(self, atom: Atom) -> bool:
+        """Whether all instances that may make an atom true are among those found."""
+        return atom in self._answers
+
+    def instances(self) -> list[Instance]:
+        """All instances so far; what their ``not`` stands before is asked first."""
+        made: list[Instance] = []
+        done = 0
+        while done < len(self._found):
+            for plan, binding, held in list(self._found.values())[done:]:
+                done += 1
+                absent = self._absent(plan, binding)
+                if absent is not None:
+                    made.append(Instance(plan, binding, held, absent))
+        return made
+
+    def _absent(self, plan: Plan, binding: Binding) -> tuple[Atom, ...] | None:
+        """The possible atoms that must not hold; ``None`` where one certainly does."""
+        found: list[Atom] = []
+        for part in plan.absent:
+            pattern = tuple([binding[slot] for slot in part.slots])
+            if part.predicate in self._by_head:
+                rows = self.ask(part.predicate, pattern)
+                found += [(part.predicate, row) for row in rows if _same(part, row)]
+                continue
+            for row, certain in self._stated.matches(part.predicate, pattern):
+                if not _same(part, row):
+                    continue
+                if certain:
+                    return None
+                found.append((part.predicate, row))
+        return tuple(found)
+
+    def _called(self, predicate: str, pattern: Pattern) -> _Table:
+        if predicate in self._whole:
+            pattern = (ANY,) * len(pattern)
+        key = predicate, pattern
+        if key not in self._tables:
+            table = self._tables[key] = _Table()
+            for statement, head in self._by_head.get(predicate, ()):
+                self._start(statement, head, pattern, table)
+        return self._tables[key]
+
+    def _start(self, statement: Lowered, head: int, pattern: Pattern, table: _Table) -> None:
+        binding = list(statement.start)
+        for slot, value in zip(statement.heads[head].slots, pattern, strict=True):
+            if value == ANY:
+                continue
+            if binding[slot] not in (ANY, value):
+                return
+            binding[slot] = value
+        bound = frozenset(slot for slot, value in enumerate(binding) if value != ANY)
+        key = statement.number, bound
+        if key not in self._plans:
+            self._plans[key] = statement.plan(bound)
+        self._agenda.append((_Waiting(self._plans[key], 0, tuple(binding), (), table, head), None))
+
+    def _run(self) -> None:
+        count = 0
+        while self._agenda:
+            count += 1
+            if count % 1024 == 0:
+                self._budget.check()
+                self._budget.claim(BYTES_AN_INSTANCE * len(self._found), "the ground program")
+            waiting, row = self._agenda.pop()
+            if row is None:
+                self._go_on(waiting.plan, waiting.step, waiting.binding, waiting.held, waiting)
+                continue
+            find = waiting.plan.steps[waiting.step]
+            assert isinstance(find, Find)
+            binding = _bound(find, waiting.binding, row)
+            if binding is not None:
+                held = (*waiting.held, (find.predicate, row))
+                self._go_on(waiting.plan, waiting.step + 1, binding, held, waiting)
+
+    def _go_on(
+        self, plan: Plan, number: int, binding: Binding, held: tuple[Atom, ...], origin: _Waiting
+    ) -> None:
+        """Take the steps that need no table; wait at the first that does."""
+        while number < len(plan.steps):
+            step = plan.steps[number]
+            if isinstance(step, Check):
+                if not step.holds(binding):
+                    return
+                number += 1
+                continue
+            if isinstance(step, Any):
+                for value in range(step.count):
+                    more = (*binding[: step.slot], value, *binding[step.slot + 1 :])
+                    self._go_on(plan, number + 1, more, held, origin)
+                return
+            pattern = tuple([binding[slot] for slot in step.slots])
+            if step.predicate in self._by_head:
+                table = self._called(step.predicate, pattern)
+                waiting = _Waiting(plan, number, binding, held, origin.table, origin.head)
+                table.waiting.append(waiting)
+                self._agenda += [(waiting, row) for row in table.rows]
+                return
+            for row, certain in self._stated.matches(step.predicate, pattern):
+                more = _bound(step, binding, row)
+                if more is not None:
+                    parts = held if certain else (*held, (step.predicate, row))
+                    self._go_on(plan, number + 1, more, parts, origin)
+            return
+        self._found.setdefault((plan.number, binding), (plan, binding, held))
+        row = tuple([binding[slot] for slot in plan.heads[origin.head].slots])
+        if row not in origin.table.rows:
+            origin.table.rows[row] = None
+            self._answers.add((plan.heads[origin.head].predicate, row))
+            self._agenda += [(waiting, row) for waiting in origin.table.waiting]
+
+
+def _bound(find: Find, binding: Binding, row: Row) -> Binding | None:
+    """The binding with a row's constants; ``None`` where they do not fit."""
+    found = list(binding)
+    for slot, value in zip(find.slots, row, strict=True):
+        if found[slot] == ANY:
+            found[slot] = value
+        elif found[slot] != value:
+            return None
+    return tuple(found)
+
+
+def _fits(row: Row, pattern: Pattern) -> bool:
+    return all(wanted in (ANY, value) for wanted, value in zip(pattern, row, strict=True))
+
+
+def _same(find: Find, row: Row) -> bool:
+    """Equal constants where a variable is repeated."""
+    known: dict[int, int] = {}
+    return all(known.setdefault(slot, value) == value for slot, value in zip(find.slots, row, strict=True))
+
+
+def lowered_all(statements: Sequence[Uncertain], signature: Signature, facts: Facts) -> list[Lowered]:
+    """The statements that may hold at all, over slots."""
+    found = (lowered(number, statement, signature, facts) for number, statement in enumerate(statements))
+    return [statement for statement in found if statement is not None]

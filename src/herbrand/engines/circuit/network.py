@@ -1,0 +1,107 @@
+"""Weighted and hard formulas, soft evidence and quantifiers as constraints with weights.
+
+Takes the ground network that the exact engine contracts: tables of log-potentials over atoms. Impossible
+entries become clauses; of the others, those unlike the most frequent one become gates with a weight. Entries
+of one value that form a box, as a formula's do, become one clause or one gate together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
+from herbrand.engines.ground_network import Network
+
+
+class WeightedConstraints:
+    """Constraints, the log-weights of literals, and what does not depend on any: ``constant``."""
+
+    def __init__(self) -> None:
+        self.net = Constraints()
+        self.weights: dict[int, float] = {}
+        self.constant = 0.0
+
+    def add_axis(self, size: int) -> list[int]:
+        """The literals of a new axis's values."""
+        if size == 1:
+            literals = [TRUE]
+        elif size == 2:
+            literal = 2 * self.net.variable()
+            literals = [negated(literal), literal]
+        else:
+            literals = [2 * self.net.variable() for _ in range(size)]
+            self.net.exactly_one(literals)
+        return literals
+
+    def weigh(self, literal: int, log_weight: float) -> None:
+        """Worlds in which the literal holds count so much more."""
+        if log_weight == -math.inf:
+            self.net.require([negated(literal)])
+        elif literal == TRUE:
+            self.constant += log_weight
+        elif literal != FALSE:
+            self.weights[literal] = self.weights.get(literal, 0.0) + log_weight
+
+    def add(self, network: Network, literals_of: Callable[[int], list[int]]) -> None:
+        """All tables of a network; ``literals_of`` gives the literals of an axis's values."""
+        self.constant += network.constant
+        if network.constant == -math.inf:
+            self.net.require([])
+            self.constant = 0.0
+        for scope, table in network.tables.items():
+            self._add_table([literals_of(axis) for axis in scope], table)
+
+    def log_weights(self) -> np.ndarray:
+        """[variable, (false, true)]"""
+        found = np.zeros((len(self.net), 2))
+        for literal, weight in self.weights.items():
+            found[literal >> 1, 1 - (literal & 1)] += weight
+        return found
+
+    def _add_table(self, axes: Sequence[list[int]], table: np.ndarray) -> None:
+        finite = table[table > -math.inf]
+        if not len(finite):
+            self.net.require([])
+            return
+        known, counts = np.unique(finite, return_counts=True)
+        usual = float(known[np.argmax(counts)])
+        self.constant += usual
+        for value in (-math.inf, *known.tolist()):
+            if value == usual:
+                continue
+            for box in _boxes(table == value):
+                literals = [self.among(axis, places) for axis, places in zip(axes, box, strict=True)]
+                if value == -math.inf:
+                    self.net.require(map(negated, literals))
+                else:
+                    self.weigh(self.net.every(literals), value - usual)
+
+    def among(self, literals: list[int], places: Sequence[int]) -> int:
+        """The axis has one of these values."""
+        if len(places) == len(literals):
+            return TRUE
+        if 2 * len(places) > len(literals):
+            others = [literal for place, literal in enumerate(literals) if place not in places]
+            return negated(self.net.either(others))
+        return self.net.either([literals[place] for place in places])
+
+
+def _boxes(cells: np.ndarray) -> list[list[list[int]]]:
+    """Sets of places of each axis whose products cover exactly these cells, without overlap."""
+    if not cells.any():
+        return []
+    sides = [
+        np.flatnonzero(cells.any(axis=tuple(a for a in range(cells.ndim) if a != axis))).tolist()
+        for axis in range(cells.ndim)
+    ]
+    if cells[np.ix_(*sides)].all():
+        return [sides]
+    axis = max(range(cells.ndim), key=lambda a: len(sides[a]))
+    found: dict[bytes, tuple[np.ndarray, list[int]]] = {}
+    for place in sides[axis]:
+        part = np.take(cells, place, axis=axis)
+        found.setdefault(part.tobytes(), (part, []))[1].append(place)
+    return [[*box[:axis], places, *box[axis:]] for part, places in found.values() for box in _boxes(part)]

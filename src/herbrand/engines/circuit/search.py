@@ -1,0 +1,390 @@
+"""The compiler's loop: decide a variable, propagate, split into components, and look each up in a cache.
+
+What is compiled is written as nodes of a circuit whose sums decide a variable (deterministic), whose products
+share none (decomposable), and whose branches all speak of the same variables (smooth). A component is keyed
+by its variables and its active constraints, which together fix what is left of it (sharpSAT's observation);
+the key is 128 random bits a member, added without carry.
+
+A component in which every active constraint defines a variable of its own restricts nothing: whatever its
+inputs are, its gates follow. It is left out, its inputs summed freely.
+
+The loop keeps all its state in arrays and never allocates: it returns :data:`GROW` where something may become
+too small, and :data:`PAUSE` after so many decisions, and goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+DONE, GROW, PAUSE = 0, 1, 2
+SILENT, NORMAL, FULL = 0, 1, 2
+"""Of a variable: no literal of it is written; only decided ones, since its two weights add up to 1; all."""
+
+FALSE_NODE, TRUE_NODE = 0, 1
+PRODUCT, SUM = 0, 1
+
+DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, DECISIONS = range(11)
+"""Places in :attr:`State.at`."""
+LOW, HIGH, VARIABLE, PHASE, TRAIL_BASE, KIDS_BASE, PARTS_BASE, NEXT, FIRST, POOL_BASE, FAILED = range(11)
+"""Columns of :attr:`State.frames`."""
+
+
+class Problem(NamedTuple):
+    """Constraints as compressed rows; ``occurs`` lists the constraints of each literal."""
+
+    starts: Array
+    literals: Array
+    is_group: Array
+    owner: Array
+    occurs_starts: Array
+    occurs: Array
+    rank: Array
+    gate: Array
+    told: Array
+    variable_keys: Array
+    constraint_keys: Array
+
+
+class State(NamedTuple):
+    """Everything that changes; arrays may be replaced by longer ones between two calls."""
+
+    at: Array
+    value: Array
+    true_count: Array
+    false_count: Array
+    trail: Array
+    seen_variable: Array
+    seen_constraint: Array
+    frames: Array
+    frame_keys: Array
+    pool: Array
+    kids: Array
+    parts: Array
+    part_keys: Array
+    node_kind: Array
+    node_start: Array
+    store: Array
+    cache_keys: Array
+    cache_values: Array
+
+
+@numba.njit(cache=True, nogil=True)
+def _assign(p: Problem, s: State, literal: Any) -> None:
+    s.value[literal >> 1] = 1 - (literal & 1)
+    s.trail[s.at[TRAIL]] = literal
+    s.at[TRAIL] += 1
+    for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
+        s.true_count[p.occurs[k]] += 1
+    opposite = literal ^ 1
+    for k in range(p.occurs_starts[opposite], p.occurs_starts[opposite + 1]):
+        s.false_count[p.occurs[k]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _undo(p: Problem, s: State, to: Any) -> None:
+    while s.at[TRAIL] > to:
+        s.at[TRAIL] -= 1
+        literal = s.trail[s.at[TRAIL]]
+        s.value[literal >> 1] = -1
+        for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
+            s.true_count[p.occurs[k]] -= 1
+        opposite = literal ^ 1
+        for k in range(p.occurs_starts[opposite], p.occurs_starts[opposite + 1]):
+            s.false_count[p.occurs[k]] -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _propagate(p: Problem, s: State, head: Any) -> bool:
+    """Assign what follows from the trail from ``head`` on; whether no constraint is broken."""
+    while head < s.at[TRAIL]:
+        literal = s.trail[head]
+        head += 1
+        opposite = literal ^ 1
+        for k in range(p.occurs_starts[opposite], p.occurs_starts[opposite + 1]):
+            c = p.occurs[k]
+            if p.is_group[c] or s.true_count[c] > 0:
+                continue
+            left = p.starts[c + 1] - p.starts[c] - s.false_count[c]
+            if left == 0:
+                return False
+            if left == 1:
+                for i in range(p.starts[c], p.starts[c + 1]):
+                    if s.value[p.literals[i] >> 1] < 0:
+                        _assign(p, s, p.literals[i])
+                        break
+        for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
+            c = p.occurs[k]
+            if not p.is_group[c]:
+                continue
+            if s.true_count[c] > 1:
+                return False
+            for i in range(p.starts[c], p.starts[c + 1]):
+                if s.value[p.literals[i] >> 1] < 0:
+                    _assign(p, s, p.literals[i] ^ 1)
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _active(p: Problem, s: State, c: Any) -> Any:
+    """Whether a constraint still restricts something."""
+    if s.true_count[c] > 0:
+        return False
+    return not p.is_group[c] or p.starts[c + 1] - p.starts[c] - s.false_count[c] > 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _look_up(s: State, one: Any, two: Any) -> Any:
+    """The node of a component, or -1."""
+    size = len(s.cache_values)
+    place = one & np.uint64(size - 1)
+    while s.cache_values[place] >= 0:
+        if s.cache_keys[place, 0] == one and s.cache_keys[place, 1] == two:
+            return s.cache_values[place]
+        place = (place + np.uint64(1)) & np.uint64(size - 1)
+    return np.int64(-1)
+
+
+@numba.njit(cache=True, nogil=True)
+def remember(cache_keys: Array, cache_values: Array, one: Any, two: Any, node: Any) -> None:
+    """Write into the first free place from the key's own on."""
+    size = len(cache_values)
+    place = one & np.uint64(size - 1)
+    while cache_values[place] >= 0:
+        place = (place + np.uint64(1)) & np.uint64(size - 1)
+    cache_keys[place, 0], cache_keys[place, 1] = one, two
+    cache_values[place] = node
+
+
+@numba.njit(cache=True, nogil=True)
+def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> None:
+    """All that a cache holds, in a larger one."""
+    for i in range(len(old_values)):
+        if old_values[i] >= 0:
+            remember(keys, values, old_keys[i, 0], old_keys[i, 1], old_values[i])
+
+
+@numba.njit(cache=True, nogil=True)
+def _split(p: Problem, s: State, frame: Any) -> bool:
+    """Write the nodes of what is already known below a frame's branch, and list its open components.
+
+    False where one of them is known to hold in no way.
+    """
+    variables = len(p.rank)
+    s.at[STAMP] += 1
+    stamp = s.at[STAMP]
+    for place in range(s.frames[frame, LOW], s.frames[frame, HIGH]):
+        first = s.pool[place]
+        if s.value[first] >= 0 or s.seen_variable[first] == stamp:
+            continue
+        low = s.at[POOL]
+        high = low + 1
+        s.pool[low] = first
+        s.seen_variable[first] = stamp
+        one, two = np.uint64(0), np.uint64(0)
+        active, only_definitions = 0, True
+        reader = low
+        while reader < high:
+            v = s.pool[reader]
+            reader += 1
+            one ^= p.variable_keys[v, 0]
+            two ^= p.variable_keys[v, 1]
+            if p.gate[v] and p.told[v] == FULL:
+                only_definitions = False
+            for k in range(p.occurs_starts[2 * v], p.occurs_starts[2 * v + 2]):
+                c = p.occurs[k]
+                if s.seen_constraint[c] == stamp or not _active(p, s, c):
+                    continue
+                s.seen_constraint[c] = stamp
+                active += 1
+                one ^= p.constraint_keys[c, 0]
+                two ^= p.constraint_keys[c, 1]
+                if p.owner[c] < 0 or s.value[p.owner[c]] >= 0:
+                    only_definitions = False
+                for i in range(p.starts[c], p.starts[c + 1]):
+                    u = p.literals[i] >> 1
+                    if s.value[u] < 0 and s.seen_variable[u] != stamp:
+                        s.seen_variable[u] = stamp
+                        s.pool[high] = u
+                        high += 1
+        if active == 0 or only_definitions:
+            for i in range(low, high):
+                v = s.pool[i]
+                if p.told[v] == FULL and not (p.gate[v] and active > 0):
+                    s.kids[s.at[KIDS]] = 2 + 2 * variables + v
+                    s.at[KIDS] += 1
+            continue
+        node = _look_up(s, one, two)
+        if node == FALSE_NODE:
+            return False
+        if node > 0:
+            s.kids[s.at[KIDS]] = node
+            s.at[KIDS] += 1
+            continue
+        part = s.at[PARTS]
+        s.at[PARTS] += 1
+        s.parts[part, 0], s.parts[part, 1] = low, high
+        s.part_keys[part, 0], s.part_keys[part, 1] = one, two
+        s.at[POOL] = high
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _write(s: State, kind: Any, first: Any, last: Any) -> Any:
+    """A new node over the kids between two places; its number."""
+    node = s.at[NODES]
+    s.node_kind[node] = kind
+    s.node_start[node] = s.at[STORE]
+    for i in range(first, last):
+        s.store[s.at[STORE]] = s.kids[i]
+        s.at[STORE] += 1
+    s.at[NODES] += 1
+    s.node_start[node + 1] = s.at[STORE]
+    return node
+
+
+@numba.njit(cache=True, nogil=True)
+def _push(p: Problem, s: State, low: Any, high: Any, one: Any, two: Any, decide: bool) -> None:
+    """A frame for a component; it decides the variable of the lowest rank."""
+    frame = s.at[DEPTH]
+    best = np.int64(-1)
+    if decide:
+        best = s.pool[low]
+        for i in range(low + 1, high):
+            if p.rank[s.pool[i]] < p.rank[best]:
+                best = s.pool[i]
+    s.frames[frame, LOW], s.frames[frame, HIGH] = low, high
+    s.frames[frame, VARIABLE] = best
+    s.frames[frame, PHASE] = 0
+    s.frames[frame, TRAIL_BASE] = s.at[TRAIL]
+    s.frames[frame, KIDS_BASE] = s.at[KIDS]
+    s.frames[frame, PARTS_BASE] = s.at[PARTS]
+    s.frames[frame, NEXT] = s.at[PARTS]
+    s.frames[frame, FIRST] = 0
+    s.frames[frame, POOL_BASE] = s.at[POOL]
+    s.frames[frame, FAILED] = 0
+    s.frame_keys[frame, 0], s.frame_keys[frame, 1] = one, two
+    s.at[DEPTH] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _begin_branch(p: Problem, s: State, frame: Any) -> bool:
+    """Decide, propagate and split; whether the branch may hold."""
+    variable = s.frames[frame, VARIABLE]
+    if variable < 0:
+        for c in range(len(p.is_group)):
+            if not p.is_group[c] and p.starts[c + 1] - p.starts[c] == 1:
+                literal = p.literals[p.starts[c]]
+                if s.value[literal >> 1] < 0:
+                    _assign(p, s, literal)
+                elif s.value[literal >> 1] == (literal & 1):
+                    return False
+    else:
+        _assign(p, s, 2 * variable + (1 if s.frames[frame, PHASE] > 0 else 0))
+    if not _propagate(p, s, s.frames[frame, TRAIL_BASE]):
+        return False
+    for place in range(s.frames[frame, TRAIL_BASE], s.at[TRAIL]):
+        literal = s.trail[place]
+        if p.told[literal >> 1] != SILENT:
+            s.kids[s.at[KIDS]] = 2 + literal
+            s.at[KIDS] += 1
+    return _split(p, s, frame)
+
+
+@numba.njit(cache=True, nogil=True)
+def _end_branch(p: Problem, s: State, frame: Any, holds: bool) -> None:
+    """Write the branch's product; after the second one the frame's sum, handed to the frame above."""
+    base = s.frames[frame, KIDS_BASE]
+    node = np.int64(FALSE_NODE)
+    if holds:
+        count = s.at[KIDS] - base
+        if count == 0:
+            node = np.int64(TRUE_NODE)
+        elif count == 1:
+            node = s.kids[base]
+        else:
+            node = _write(s, PRODUCT, base, s.at[KIDS])
+    _undo(p, s, s.frames[frame, TRAIL_BASE])
+    s.at[KIDS], s.at[PARTS] = base, s.frames[frame, PARTS_BASE]
+    s.at[POOL] = s.frames[frame, POOL_BASE]
+    s.frames[frame, NEXT] = s.at[PARTS]
+    s.frames[frame, FAILED] = 0
+    if s.frames[frame, VARIABLE] >= 0 and s.frames[frame, PHASE] < 2:
+        s.frames[frame, FIRST] = node
+        s.frames[frame, PHASE] = 2
+        return
+    if s.frames[frame, VARIABLE] >= 0:
+        first = s.frames[frame, FIRST]
+        if first != FALSE_NODE and node != FALSE_NODE:
+            s.kids[s.at[KIDS]], s.kids[s.at[KIDS] + 1] = first, node
+            node = _write(s, SUM, s.at[KIDS], s.at[KIDS] + 2)
+        elif node == FALSE_NODE:
+            node = first
+    remember(s.cache_keys, s.cache_values, s.frame_keys[frame, 0], s.frame_keys[frame, 1], node)
+    s.at[CACHED] += 1
+    s.at[DEPTH] -= 1
+    if frame == 0:
+        s.at[ROOT] = node
+        return
+    s.kids[s.at[KIDS]] = node
+    s.at[KIDS] += 1
+    if node == FALSE_NODE:
+        s.frames[frame - 1, FAILED] = 1
+
+
+@numba.njit(cache=True, nogil=True)
+def search(p: Problem, s: State, decisions: Any) -> Any:
+    """Go on until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``) or something ends."""
+    variables = len(p.rank)
+    while s.at[DEPTH] > 0:
+        if (
+            s.at[POOL] + variables > len(s.pool)
+            or s.at[KIDS] + 2 * variables + 4 > len(s.kids)
+            or s.at[PARTS] + variables > len(s.parts)
+            or s.at[NODES] + 4 > len(s.node_kind)
+            or s.at[STORE] + 2 * variables + 8 > len(s.store)
+            or 2 * s.at[CACHED] + 2 > len(s.cache_values)
+            or s.at[DEPTH] + 1 > len(s.frames)
+        ):
+            return GROW
+        frame = s.at[DEPTH] - 1
+        if s.frames[frame, PHASE] % 2 == 0:
+            if s.at[DECISIONS] >= decisions:
+                return PAUSE
+            s.at[DECISIONS] += 1
+            if _begin_branch(p, s, frame):
+                s.frames[frame, PHASE] += 1
+            else:
+                _end_branch(p, s, frame, False)
+        elif s.frames[frame, FAILED] == 1:
+            _end_branch(p, s, frame, False)
+        elif s.frames[frame, NEXT] < s.at[PARTS]:
+            part = s.frames[frame, NEXT]
+            s.frames[frame, NEXT] += 1
+            node = _look_up(s, s.part_keys[part, 0], s.part_keys[part, 1])
+            if node >= 0:
+                s.kids[s.at[KIDS]] = node
+                s.at[KIDS] += 1
+                s.frames[frame, FAILED] = 1 if node == FALSE_NODE else 0
+            else:
+                low, high = s.parts[part, 0], s.parts[part, 1]
+                _push(p, s, low, high, s.part_keys[part, 0], s.part_keys[part, 1], True)
+        else:
+            _end_branch(p, s, frame, True)
+    return DONE
+
+
+@numba.njit(cache=True, nogil=True)
+def begin(p: Problem, s: State) -> None:
+    """The first frame: all variables, nothing decided."""
+    variables = len(p.rank)
+    for v in range(variables):
+        s.pool[v] = v
+    s.at[POOL] = variables
+    s.at[NODES] = 2 + 3 * variables
+    _push(p, s, np.int64(0), np.int64(variables), np.uint64(1), np.uint64(1), False)

@@ -1,0 +1,274 @@
+"""Rules and choices as plans to ground them: slots for variables, heads, and a body in a good order.
+
+Every statement becomes alternatives over one body: a rule has one, which holds whenever the body does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from herbrand.errors import UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.language.scope import Renaming, variable_types
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Chance,
+    Choice,
+    Learned,
+    Rule,
+    Term,
+    ValueIs,
+    Variable,
+    leaf_terms,
+)
+from herbrand.program.clauses import (
+    ORDERS,
+    Absence,
+    Clause,
+    Compared,
+    Literal,
+    Lookup,
+    Measured,
+    Never,
+    OneOf,
+)
+from herbrand.program.lower_rules import goal_clause
+
+Uncertain = Rule | Choice
+Binding = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """An atom that an alternative makes true. ``slots``: the place of each argument in a binding.
+
+    ``chance``: its probability for a binding; ``None``: it holds for certain.
+    """
+
+    predicate: str
+    slots: tuple[int, ...]
+    chance: Callable[[Binding], float] | None
+
+
+@dataclass(frozen=True)
+class Find:
+    """Rows of a predicate; ``slots`` of its arguments."""
+
+    predicate: str
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Any:
+    """Every constant of a type for a variable that nothing else binds."""
+
+    slot: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a binding passes a comparison."""
+
+    slots: tuple[int, ...]
+    holds: Callable[[Binding], bool]
+
+
+Step = Find | Any | Check
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """``start`` holds the constants, -1 for variables; ``absent``: what no row may match (-1: any)."""
+
+    number: int
+    statement: Uncertain
+    heads: tuple[Head, ...]
+    start: Binding
+    steps: tuple[Step, ...]
+    absent: tuple[Find, ...]
+    variables: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A statement over slots, before its body has an order."""
+
+    number: int
+    statement: Uncertain
+    heads: tuple[Head, ...]
+    start: Binding
+    finds: tuple[Find, ...]
+    checks: tuple[Check, ...]
+    absent: tuple[Find, ...]
+    counts: tuple[int, ...]
+    own: frozenset[int]
+    """Slots that stand only in absent atoms: whatever their constants."""
+
+    def plan(self, bound: Collection[int]) -> Plan:
+        """The body in an order that begins with these slots known."""
+        known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
+        finds, checks = list(self.finds), list(self.checks)
+        steps: list[Step] = []
+        while True:
+            ready = [check for check in checks if known.issuperset(check.slots)]
+            steps += ready
+            checks = [check for check in checks if check not in ready]
+            if finds:
+                best = min(finds, key=lambda find: (not known.issuperset(find.slots), -_known(find, known)))
+                finds.remove(best)
+                steps.append(best)
+                known |= set(best.slots)
+                continue
+            free = [s for s in range(len(self.start)) if s not in known and s not in self.own]
+            if not free:
+                break
+            steps.append(Any(free[0], self.counts[free[0]]))
+            known.add(free[0])
+        slots = tuple(slot for slot in range(len(self.start)) if slot not in self.own)
+        return Plan(self.number, self.statement, self.heads, self.start, tuple(steps), self.absent, slots)
+
+
+def _known(find: Find, known: Collection[int]) -> int:
+    return sum(slot in known for slot in find.slots)
+
+
+def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:
+    """The statement over slots; ``None`` where its body cannot hold."""
+    renaming = Renaming()
+    heads = [(_renamed(head, renaming), chance) for head, chance in _stated_heads(statement)]
+    body = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
+    types = variable_types([*(head for head, _ in heads), *body], signature)
+    named = [term for head, chance in heads for term in (*leaf_terms(head), chance)]
+    variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
+    clause = goal_clause(Rule(Atom("", variables), body), signature, facts)
+    if any(isinstance(part, Never) for part in clause.body):
+        return None
+    types.update(clause.types)
+    slots = _Slots(clause, dict(zip((v.name for v in variables), clause.head, strict=True)), facts)
+    made = tuple(
+        Head(
+            _atom(head).predicate,
+            slots.of_terms(leaf_terms(head), signature.predicates[_atom(head).predicate].column_types),
+            _chance(chance, slots, types, statement, facts),
+        )
+        for head, chance in heads
+    )
+    held = [part for part in clause.body if not isinstance(part, Absence)]
+    finds = tuple(Find(p.predicate, slots.of_names(p.arguments)) for p in held if isinstance(p, Lookup))
+    checks = tuple(
+        _check(part, slots.of_names(part.arguments), clause, facts)
+        for part in held
+        if not isinstance(part, Lookup)
+    )
+    outside = len(slots.start)
+    absent = tuple(
+        Find(part.predicate, slots.of_names(part.arguments))
+        for part in clause.body
+        if isinstance(part, Absence)
+    )
+    own = frozenset(slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0)
+    kinds = {slot: types.get(name) for name, slot in slots.numbers.items()}
+    counts = tuple(len(facts.domains[kind]) if (kind := kinds[s]) else 1 for s in range(len(slots.start)))
+    return Lowered(number, statement, made, tuple(slots.start), finds, checks, absent, counts, own)
+
+
+class _Slots:
+    """Numbers for variables and constants as they are met; ``start``: the constants' indices, -1 else."""
+
+    def __init__(self, clause: Clause, roots: Mapping[str, str], facts: Facts) -> None:
+        self._clause, self._roots, self._facts = clause, roots, facts
+        self.numbers: dict[str, int] = {}
+        self.start: list[int] = []
+
+    def of_names(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Of a clause's names, in which constants have names too."""
+        return tuple(self._number(name, self._clause.constants.get(name, -1)) for name in names)
+
+    def of_terms(self, terms: Sequence[Term], types: Sequence[str]) -> tuple[int, ...]:
+        """Of terms of a head, by the types of their places."""
+        return tuple(self._of_term(term, name) for term, name in zip(terms, types, strict=True))
+
+    def of_variable(self, variable: Variable) -> int:
+        (slot,) = self.of_names([self._roots[variable.name]])
+        return slot
+
+    def _of_term(self, term: Term, type_name: str) -> int:
+        if isinstance(term, Variable):
+            return self.of_variable(term)
+        index = self._facts.domains[type_name].index_of(term.value)
+        assert index is not None, "constants of statements are in their domains"
+        return self._number(f"{index}`{type_name}", index)
+
+    def _number(self, name: str, constant: int) -> int:
+        if name not in self.numbers:
+            self.numbers[name] = len(self.start)
+            self.start.append(constant)
+        return self.numbers[name]
+
+
+def _stated_heads(statement: Uncertain) -> list[tuple[Atom | ValueIs, Chance | None]]:
+    if isinstance(statement, Rule):
+        return [(statement.head, None)]
+    return [(alternative.head, alternative.probability) for alternative in statement.alternatives]
+
+
+def _renamed(head: Atom | ValueIs, renaming: Renaming) -> Atom | ValueIs:
+    return cast(Atom | ValueIs, renaming.formula(head))
+
+
+def _atom(head: Atom | ValueIs) -> Atom:
+    return head.atom if isinstance(head, ValueIs) else head
+
+
+def _chance(
+    chance: Chance | None, slots: _Slots, types: Mapping[str, str], statement: Uncertain, facts: Facts
+) -> Callable[[Binding], float] | None:
+    """The probability of a head as a function of the binding; ``None`` for a rule's."""
+    if chance is None:
+        return None
+    if isinstance(chance, Learned):
+        raise UnsupportedError(
+            "a probability that is to be learned has no value yet",
+            span=statement.span,
+            hint="learn the theory first, or put a number in its place",
+        )
+    if not isinstance(chance, Variable):
+        number = float(chance)
+        return lambda binding: number
+    slot, domain = slots.of_variable(chance), facts.domains[types[chance.name]]
+
+    def at(binding: Binding) -> float:
+        value = domain.value(binding[slot])
+        if isinstance(value, str) or not 0 <= value <= 1:
+            raise UnsupportedError(
+                f"{chance.name} is {value!r} in an instance of this statement, which is no probability",
+                span=statement.span,
+                hint="expected numbers from 0 to 1",
+            )
+        return float(value)
+
+    return at
+
+
+def _check(part: Literal, slots: tuple[int, ...], clause: Clause, facts: Facts) -> Check:
+    match part:
+        case OneOf(allowed=allowed):
+            among = frozenset(allowed)
+            return Check(slots, lambda binding: binding[slots[0]] in among)
+        case Measured(variable=name, operator=sign, number=number):
+            domain, order = facts.domains[clause.types[name]], ORDERS[sign]
+            return Check(slots, lambda binding: bool(order(domain.value(binding[slots[0]]), number)))
+        case Compared(operator="!="):
+            return Check(slots, lambda binding: binding[slots[0]] != binding[slots[1]])
+        case Compared(operator=sign, left=left):
+            domain, order = facts.domains[clause.types[left]], ORDERS[sign]
+            return Check(
+                slots,
+                lambda binding: order(domain.value(binding[slots[0]]), domain.value(binding[slots[1]])),
+            )
+    raise AssertionError(part)

@@ -1,0 +1,318 @@
+"""A program as constraints with weights: choices, least models of rules, formulas, opinions and evidence.
+
+Worlds are drawn by choices, each instance of a ``::`` statement one of its own; rules fix the derived atoms
+as the least model; weighted formulas multiply the weight of the world that results, and evidence keeps some
+of them. Atoms get literals only when something names them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
+from herbrand.engines.circuit.cycles import acyclic, components
+from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Row, Stated, lowered_all
+from herbrand.engines.circuit.network import WeightedConstraints
+from herbrand.engines.circuit.statements import Lowered
+from herbrand.engines.ground_network import Network, Piece, add_template, add_unary, ground_rows
+from herbrand.errors import UnsupportedError
+from herbrand.language.show import show_atom
+from herbrand.language.syntax import Formula
+from herbrand.program.choices import heads_of
+from herbrand.program.evidence import arguments_of, codes_of
+from herbrand.program.ground import Ground, GroundConjunction, ground_template
+from herbrand.program.lower import forbidding
+from herbrand.program.program import Program
+
+CERTAIN = 1e-12
+"""What is left of a choice's probability below this is rounding."""
+
+
+@dataclass(frozen=True)
+class Stipulation:
+    """A literal that evidence fixes, and the text that names it."""
+
+    literal: int
+    text: str
+
+
+@dataclass
+class Worlds:
+    """The constraints of a ground program, filled as atoms are asked for."""
+
+    ground: Ground
+    budget: Budget
+    made: WeightedConstraints = field(default_factory=WeightedConstraints)
+    evidence: list[Stipulation] = field(default_factory=list)
+    normal: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        program = self.program
+        statements = lowered_all(program.uncertain, program.signature, program.facts)
+        self._stated = Stated(self.ground.evidence, program.signature, program.facts)
+        self._grounding = Grounding(statements, self._stated, self.budget)
+        self.derived = {name for statement in program.uncertain for name in heads_of(statement)}
+        self._literals: dict[Atom, int] = {}
+        self._choices: dict[tuple[int, Row], list[int]] = {}
+        self._axes: dict[int, list[int]] = {}
+        self._solve_valued(statements)
+
+    @property
+    def program(self) -> Program:
+        return self.ground.program
+
+    @property
+    def net(self) -> Constraints:
+        return self.made.net
+
+    # Atoms
+
+    def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
+        """Give literals to all derived atoms that these patterns rest on."""
+        for predicate, pattern in asked:
+            self._grounding.ask(predicate, tuple(pattern))
+        rules: dict[Atom, list[Instance]] = {}
+        for instance in self._grounding.instances():
+            for head in dict.fromkeys(instance.heads):
+                if self._grounding.answered(head):  # else an alternative whose own instances nobody asked for
+                    rules.setdefault(head, []).append(instance)
+        below = {
+            atom: [
+                part
+                for instance in own
+                for part in (*instance.held, *instance.absent)
+                if part[0] in self.derived and part in rules
+            ]
+            for atom, own in rules.items()
+        }
+        for component in components(below):
+            self.budget.check()
+            self._solve(component, rules)
+
+    def _solve_valued(self, statements: Sequence[Lowered]) -> None:
+        """No world gives an atom two values. One instance's alternatives exclude each other anyway; where
+        several may give values, all atoms of the predicate are looked at, whatever is asked."""
+        predicates = self.program.signature.predicates
+        for name in sorted(self.derived):
+            own = [s for s in statements if any(head.predicate == name for head in s.heads)]
+            if predicates[name].value_type is None or (len(own) == 1 and _one_instance(own[0], name)):
+                continue
+            self.solve([(name, (ANY,) * len(predicates[name].column_types))])
+            values: dict[Row, list[int]] = {}
+            for (found, row), literal in self._literals.items():
+                if found == name and literal != FALSE:
+                    values.setdefault(row[:-1], []).append(literal)
+            for literals in values.values():
+                self.net.at_most_one(literals)
+
+    def literal(self, predicate: str, row: Row) -> int:
+        """The literal of a boolean atom, or of one value of a many-valued one (its row's last column)."""
+        if predicate in self.derived:
+            return self._literals.get((predicate, row), FALSE)
+        held = self._stated.status(predicate, row)
+        if held is not None:
+            return TRUE if held else FALSE
+        evidence = self.ground.evidence
+        sizes = evidence.sizes(predicate)
+        code = codes_of(np.array([row[: len(sizes)]], np.int64).reshape(1, len(sizes)), sizes)
+        axis = int(self.ground.atoms.numbers(predicate, code)[0])
+        return self.axis(axis)[row[-1] if evidence.is_valued(predicate) else 1]
+
+    def axis(self, number: int) -> list[int]:
+        """The literals of a latent atom's values."""
+        if number not in self._axes:
+            predicate, row = self._atom(number)
+            size = int(self.ground.atoms.value_counts[number])
+            if predicate not in self.derived:
+                self._axes[number] = self.made.add_axis(size)
+            elif self.ground.evidence.is_valued(predicate):
+                self._axes[number] = [self.literal(predicate, (*row, value)) for value in range(size)]
+            else:
+                literal = self.literal(predicate, row)
+                self._axes[number] = [negated(literal), literal]
+        return self._axes[number]
+
+    def named(self, predicate: str) -> int:
+        """How many latent atoms of a predicate have literals."""
+        first = self.ground.atoms.start[predicate]
+        last = first + len(self.ground.atoms.codes[predicate])
+        return sum(first <= number < last for number in self._axes)
+
+    def _atom(self, number: int) -> tuple[str, Row]:
+        atoms = self.ground.atoms
+        name = [n for n, start in atoms.start.items() if start <= number][-1]
+        code = atoms.codes[name][number - atoms.start[name]]
+        columns = arguments_of(np.array([code]), self.ground.evidence.sizes(name))
+        return name, tuple(int(column[0]) for column in columns)
+
+    def _solve(self, component: list[Atom], rules: dict[Atom, list[Instance]]) -> None:
+        if component[0] in self._literals:
+            return
+        members = set(component)
+        bodies = {
+            atom: [
+                (
+                    frozenset(part for part in instance.held if part in members),
+                    self._alternative(instance, atom, members),
+                )
+                for instance in rules[atom]
+            ]
+            for atom in component
+        }
+        if len(component) == 1 and not any(needed for needed, _ in bodies[component[0]]):
+            self._literals[component[0]] = self.net.either(literal for _, literal in bodies[component[0]])
+            return
+        self._literals.update(acyclic(self.net, bodies, self.budget))
+
+    def _alternative(self, instance: Instance, atom: Atom, members: set[Atom]) -> int:
+        """The literal of all that one instance needs for an atom, but for atoms of the same component."""
+        parts = [self.literal(*part) for part in instance.held if part not in members]
+        parts += [negated(self.literal(*part)) for part in instance.absent]
+        outcomes = self._outcomes(instance)
+        chosen = self.net.either(
+            outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
+        )
+        return self.net.every([*parts, chosen])
+
+    def _outcomes(self, instance: Instance) -> list[int]:
+        """The literals of an instance's alternatives, of which at most one holds."""
+        heads = instance.plan.heads
+        if heads[0].chance is None:
+            return [TRUE]
+        key = instance.plan.number, instance.binding
+        if key not in self._choices:
+            chances = [head.chance(instance.binding) for head in heads if head.chance is not None]
+            if math.fsum(chances) > 1 + CERTAIN:
+                raise UnsupportedError(
+                    f"the probabilities of an instance of this statement add up to {math.fsum(chances):.10g}",
+                    span=instance.plan.statement.span,
+                    hint="at most one of the heads holds, so they add up to at most 1",
+                )
+            self._choices[key] = self._drawn(chances)
+        return self._choices[key]
+
+    def _drawn(self, chances: Sequence[float]) -> list[int]:
+        """A row of two-way choices: the first outcome or a later one, and so on."""
+        found: list[int] = []
+        later = TRUE
+        for place, chance in enumerate(chances):
+            left = 1 - math.fsum(chances[:place])
+            if chance <= 0.0:
+                found.append(FALSE)
+                continue
+            taken = TRUE if left - chance <= CERTAIN else self._drawn_once(chance / left)
+            found.append(self.net.every([later, taken]))
+            later = self.net.every([later, negated(taken)])
+        return found
+
+    def _drawn_once(self, chance: float) -> int:
+        variable = self.net.variable()
+        self.normal.add(variable)
+        self.made.weigh(2 * variable, math.log(chance))
+        self.made.weigh(2 * variable + 1, math.log1p(-chance))
+        return 2 * variable
+
+    # Formulas and evidence
+
+    def add_formulas(self) -> None:
+        """All weighted and hard formulas, and what is known and thought of open and derived atoms."""
+        network = self._network()
+        for template in self.ground.templates:
+            add_template(network, template, self.program.weights)
+        add_unary(network, self.ground)
+        self.solve(self._derived_patterns(network))
+        self.add_network(network)
+        self._add_evidence()
+
+    def _network(self) -> Network:
+        return Network(self.ground.atoms.value_counts.tolist(), self.ground.atoms.count)
+
+    def _derived_patterns(self, network: Network) -> Iterator[tuple[str, Row]]:
+        for axis in sorted({axis for scope in network.tables for axis in scope}):
+            if axis < network.atom_count:
+                yield from self.patterns(axis)
+
+    def patterns(self, axis: int) -> Iterator[tuple[str, Row]]:
+        """What to ask for a latent atom's literals; nothing where nothing derives it."""
+        predicate, row = self._atom(axis)
+        if predicate in self.derived:
+            yield predicate, (*row, ANY) if self.ground.evidence.is_valued(predicate) else row
+
+    def add_network(self, network: Network) -> None:
+        """Its tables, over the literals of atoms and of helper axes of its own."""
+        helpers = {
+            axis: self.made.add_axis(network.sizes[axis])
+            for axis in range(network.atom_count, len(network.sizes))
+        }
+        self.made.add(network, lambda axis: helpers[axis] if axis in helpers else self.axis(axis))
+
+    def _add_evidence(self) -> None:
+        facts = self.program.facts
+        stated: list[tuple[str, Row, bool]] = []
+        for name in self.derived:
+            table = facts.tables[name]
+            stated += [(name, tuple(row), True) for row in table.true.tolist()]
+            stated += [(name, tuple(row), False) for row in table.false.tolist()]
+        self.solve((name, row) for name, row, _ in stated)
+        for name, row, holds in stated:
+            literal = self.literal(name, row)
+            self.require(literal if holds else negated(literal), self._shown(name, row, holds))
+
+    def require(self, literal: int, text: str) -> None:
+        """Keep only worlds in which the literal holds."""
+        self.evidence.append(Stipulation(literal, text))
+        self.net.require([literal])
+
+    def _shown(self, name: str, row: Row, holds: bool) -> str:
+        predicate, domains = self.program.signature.predicates[name], self.program.facts.domains
+        values = tuple(domains[t].value(i) for t, i in zip(predicate.column_types, row, strict=True))
+        if predicate.value_type is None:
+            text = show_atom(name, values)
+        else:
+            text = f"{show_atom(name, values[:-1])} = {values[-1]!r}"
+        return text if holds else f"not {text}"
+
+    def formula(self, formula: Formula) -> int:
+        """The literal of a closed formula's truth."""
+        network = self._network()
+        pieces: list[Piece] = []
+        for template in forbidding(self.program, formula):
+            rows = ground_template(
+                template, self.ground.evidence, self.ground.atoms, self.budget.bytes
+            ).conjunction
+            pieces += _pieces(network, rows)
+        axes = {axis for piece in pieces for axis, _ in piece} | {
+            a for scope in network.tables for a in scope
+        }
+        self.solve(p for axis in sorted(axes) if axis < network.atom_count for p in self.patterns(axis))
+        first = len(network.sizes)
+        helpers = {axis: self.made.add_axis(2) for axis in range(network.atom_count, first)}
+
+        def literals(axis: int) -> list[int]:
+            return helpers[axis] if axis in helpers else self.axis(axis)
+
+        self.made.add(network, literals)
+        wrong = (
+            self.net.every(self.made.among(literals(axis), values) for axis, values in piece)
+            for piece in pieces
+        )
+        return negated(self.net.either(list(wrong)))
+
+
+def _one_instance(statement: Lowered, name: str) -> bool:
+    """Whether no two instances give values to one atom: its arguments are all the variables."""
+    heads = [head for head in statement.heads if head.predicate == name]
+    variables = {slot for slot, value in enumerate(statement.start) if value == ANY} - statement.own
+    return (
+        all(variables <= set(head.slots[:-1]) for head in heads)
+        and len({head.slots[:-1] for head in heads}) == 1
+    )
+
+
+def _pieces(network: Network, rows: GroundConjunction) -> list[Piece]:
+    return [piece for _, piece in ground_rows(network, rows)]

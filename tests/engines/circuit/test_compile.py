@@ -1,0 +1,143 @@
+"""Compiled circuits against all assignments, and the counts of classical objects."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.constraints import TRUE, Constraints, negated
+from herbrand.errors import OutOfTimeError
+
+
+def _count(net: Constraints) -> int:
+    return round(math.exp(compiled(net, UNLIMITED).total(np.zeros((len(net), 2)))))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_totals_shares_and_best_of_random_constraints(seed: int) -> None:
+    chance = random.Random(seed)
+    net = Constraints()
+    inputs = [net.variable() for _ in range(chance.randint(2, 7))]
+    literals = [2 * v + sign for v in inputs for sign in (0, 1)]
+    gates: list[tuple[int, bool, list[int]]] = []
+    for _ in range(chance.randint(0, 4)):
+        own, every = [chance.choice(literals) for _ in range(chance.randint(2, 4))], chance.random() < 0.5
+        gate = net.every(own) if every else net.either(own)
+        if gate >= 0:
+            gates.append((gate, every, own))
+            literals += [gate, negated(gate)]
+    required = [
+        [chance.choice(literals) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(0, 4))
+    ]
+    for clause in required:
+        net.require(clause)
+    group = [2 * v for v in chance.sample(inputs, 2)]
+    if chance.random() < 0.5:
+        net.exactly_one(group)
+        required += [group, [negated(literal) for literal in group]]
+    weights = np.zeros((len(net), 2))
+    for v in inputs:
+        weights[v] = np.log([chance.random(), chance.random()])
+
+    total, best, shares = 0.0, 0.0, np.zeros(len(net))
+    for values in itertools.product((0, 1), repeat=len(inputs)):
+        world = {2 * v: bool(x) for v, x in zip(inputs, values, strict=True)}
+        world |= {literal + 1: not x for literal, x in world.items()}
+        for gate, every, own in gates:
+            world[gate] = (all if every else any)(world[literal] for literal in own)
+            world[negated(gate)] = not world[gate]
+        if all(any(world[literal] for literal in clause) for clause in required):
+            weight = math.exp(sum(weights[v, x] for v, x in zip(inputs, values, strict=True)))
+            total, best = total + weight, max(best, weight)
+            shares += [weight * world.get(2 * v, False) for v in range(len(net))]
+
+    told = {gate >> 1 for gate, _, _ in gates}
+    circuit = compiled(net, UNLIMITED, told)
+    values = circuit.values(weights)
+    assert math.exp(values[circuit.root]) == pytest.approx(total, abs=1e-12)
+    if total:
+        assert circuit.shares(weights, values)[[*inputs, *told]] == pytest.approx(
+            shares[[*inputs, *told]] / total, abs=1e-12
+        )
+        assert math.exp(circuit.best(weights)[1]) == pytest.approx(best, abs=1e-12)
+
+
+def test_counts_of_queens_matchings_orders_and_equivalences() -> None:
+    assert _count(_queens(8)) == 92
+    assert _count(_matchings(6)) == math.factorial(6)
+    assert _count(_orders(6)) == math.factorial(6)
+    assert _count(_equivalences(7)) == 877
+
+
+def test_chains_take_linear_circuits() -> None:
+    net = Constraints()
+    links = [net.variable() for _ in range(800)]
+    reached = TRUE
+    for link in links:
+        reached = net.every([reached, 2 * link])
+    circuit = compiled(net, UNLIMITED, [reached >> 1], links)
+    assert circuit.size < 20 * 800
+    weights = np.zeros((len(net), 2))
+    weights[links] = math.log(0.999), math.log(0.001)
+    weights[links] = math.log(0.001), math.log(0.999)
+    shares = circuit.shares(weights, circuit.values(weights))
+    assert shares[reached >> 1] == pytest.approx(0.999**800, rel=1e-9)
+
+
+def test_what_cannot_hold_has_no_weight() -> None:
+    net = Constraints()
+    a = 2 * net.variable()
+    net.require([a])
+    net.require([negated(a)])
+    assert compiled(net, UNLIMITED).total(np.zeros((1, 2))) == -math.inf
+
+
+def test_the_clock_ends_a_compilation() -> None:
+    with pytest.raises(OutOfTimeError):
+        compiled(_orders(11), Budget(seconds=0.2))
+
+
+def _queens(size: int) -> Constraints:
+    net = Constraints()
+    cells = {(i, j): 2 * net.variable() for i in range(size) for j in range(size)}
+    for row in range(size):
+        net.require(cells[row, column] for column in range(size))
+    for (i, j), (k, m) in itertools.combinations(cells, 2):
+        if i == k or j == m or abs(i - k) == abs(j - m):
+            net.require([negated(cells[i, j]), negated(cells[k, m])])
+    return net
+
+
+def _matchings(size: int) -> Constraints:
+    net = Constraints()
+    cells = [[2 * net.variable() for _ in range(size)] for _ in range(size)]
+    for row in [*cells, *map(list, zip(*cells, strict=True))]:
+        net.exactly_one(row)
+    return net
+
+
+def _orders(size: int) -> Constraints:
+    net = Constraints()
+    before = {}
+    for i, j in itertools.combinations(range(size), 2):
+        before[i, j] = 2 * net.variable()
+        before[j, i] = negated(before[i, j])
+    for i, j, k in itertools.permutations(range(size), 3):
+        net.require([negated(before[i, j]), negated(before[j, k]), before[i, k]])
+    return net
+
+
+def _equivalences(size: int) -> Constraints:
+    net = Constraints()
+    same = {}
+    for i, j in itertools.combinations(range(size), 2):
+        same[i, j] = same[j, i] = 2 * net.variable()
+    for i, j, k in itertools.permutations(range(size), 3):
+        net.require([negated(same[i, j]), negated(same[j, k]), same[i, k]])
+    return net

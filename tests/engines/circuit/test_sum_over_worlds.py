@@ -1,0 +1,57 @@
+"""The engine against the sum over all worlds: random theories of every kind of statement."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import herbrand as hb
+from herbrand.errors import ContradictionError, FactsError
+from herbrand.language.parse import parse_formula
+from tests.engines.circuit.programs import random_program
+from tests.oracles.choices import ChoiceWorlds, worlds_of
+
+MOST_WORLDS = 20_000
+
+
+def _check(seed: int) -> bool:
+    program = random_program(seed)
+    theory = hb.parse(program.text)
+    worlds = worlds_of(theory)
+    if _world_count(worlds) > MOST_WORLDS:
+        return False
+    formulas = [parse_formula(text) for text in program.queries]
+    if worlds.total == 0:
+        with pytest.raises((ContradictionError, FactsError)):
+            hb.Model(theory).infer(list(program.queries), engine="circuit")
+        return True
+    expected = dict(zip(program.queries, worlds.probabilities(formulas), strict=True))
+    found = hb.Model(theory).infer(list(program.queries), engine="circuit")
+    for row in found.rows():
+        assert row.probability == pytest.approx(expected[row.atom], abs=1e-9), (program.text, row.atom)
+    return True
+
+
+def _world_count(worlds: ChoiceWorlds) -> float:
+    """At most so many worlds are gone through."""
+    base = worlds._base
+    count = math.prod(len(base.choices(atom)) for atom in base.atoms())
+    first = next(iter(base.worlds()), {})
+    most = {**first, **{atom: True for atom in base.atoms() if base.predicates[atom[0]][1] is None}}
+    for choice in worlds.choices:
+        for instance in worlds._instances(choice, most):
+            count *= len(instance.heads) + 1
+    return count
+
+
+@pytest.mark.parametrize("start", range(0, 300, 50))
+def test_random_programs(start: int) -> None:
+    checked = sum(_check(seed) for seed in range(start, start + 50))
+    assert checked >= 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 2500, 50))
+def test_many_random_programs(start: int) -> None:
+    assert sum(_check(seed) for seed in range(start, start + 50)) >= 25
