@@ -122,8 +122,8 @@ def test_sizes_of_a_benchmark() -> None:
 
 
 @pytest.mark.parametrize("ending", [".mln", ".db"])
-def test_nine_in_ten_files_of_the_wider_family_read(ending: str) -> None:
-    paths = [path for path in filter(of_family, ALCHEMY) if path.suffix == ending]
+def test_nine_in_ten_files_of_the_alchemy_family_read(ending: str) -> None:
+    paths = found(f"cases/alchemy/**/*{ending}")
     refused = []
     for path in paths:
         try:
