@@ -226,7 +226,7 @@ class Model:
         ``resume``: on a database, go on from the last sweep of a run that was cut off.
         ``options``: as on the command line; one that the engine does not use is refused.
         """
-        asking = importlib.import_module("herbrand.engines.credal.asking")
+        asking = importlib.import_module("herbrand.engines.credal.bounding")
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
         check("bound", {"resume": resume})
         queries, chosen = texts(query), asking.bound_settings(options)
@@ -308,7 +308,7 @@ class Model:
         note: Callable[[str], None] | None,
         options: Mapping[str, Any],
     ) -> IntervalExplanation:
-        asking = importlib.import_module("herbrand.engines.credal.asking")
+        asking = importlib.import_module("herbrand.engines.credal.bounding")
         chosen = asking.bound_settings(options)
         refuse_unused("bound", engine, chosen)
         program = self._program(given, asking.queried_predicates((query,), self.signature))

@@ -14,8 +14,8 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
 from herbrand.contraction.relational import UNLIMITED
 from herbrand.contraction.relational_databases import Database, DuckDB
-from herbrand.engines.credal.asking import named_in
-from herbrand.engines.credal.asking import queried_predicates as asked_predicates
+from herbrand.engines.credal.bounding import named_in
+from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits

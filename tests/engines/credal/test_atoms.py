@@ -14,7 +14,7 @@ from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.network import Facts, Group, Network
 from herbrand.engines.credal.shape import GroundFormula
-from herbrand.engines.credal.stated import Stated
+from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.engines.credal.wording import formula_of
 from herbrand.facts.domain import Domain
 from herbrand.language.parse import parse_formula

@@ -10,9 +10,9 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal import exact
-from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.network_query import Asked
 from tests.engines.credal.ariel.networks import bayesian, conditionals, random_parents
 
 CHAIN = "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]"

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
+from herbrand.engines.credal.network_query import Asked
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.question import BoundQuestion, Query, read_bound_question
 from herbrand.engines.credal.shape import GroundFormula

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.engines.credal.asking import bound_settings, queried_predicates
+from herbrand.engines.credal.bounding import bound_settings, queried_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.question import BoundQuestion, Query, cannot_be_given, read_bound_question

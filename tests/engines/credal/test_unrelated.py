@@ -6,8 +6,8 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal import solve
-from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.lowering import Lowering
+from herbrand.engines.credal.network_query import Asked
 from herbrand.engines.credal.question import read_bound_question
 from herbrand.errors import ContradictionError
 

@@ -22,7 +22,6 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.engines.credal.asked import Asked
 from herbrand.engines.credal.conflict import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import (
@@ -35,6 +34,7 @@ from herbrand.engines.credal.interval import (
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.network_query import Asked
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.question import (
     BoundQuestion,

@@ -22,10 +22,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.gathering import MOST_ATOMS_A_SENTENCE, Gathered, sentence_of, too_many_atoms
+from herbrand.engines.credal.bound_rows import add_rows
 from herbrand.engines.credal.network import Facts, Network
 from herbrand.engines.credal.patterns import KNOWN_FALSE, KNOWN_TRUE, patterns_of
-from herbrand.engines.credal.runs import add_rows
+from herbrand.engines.credal.sentence_groups import (
+    MOST_ATOMS_A_SENTENCE,
+    Gathered,
+    sentence_of,
+    too_many_atoms,
+)
 from herbrand.engines.credal.shape import (
     FALSE,
     TRUE,
@@ -35,7 +40,7 @@ from herbrand.engines.credal.shape import (
     plain_shape,
     shape_of,
 )
-from herbrand.engines.credal.stated import Stated
+from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.engines.credal.written import Column, Pair, kept_links, written_links
 from herbrand.errors import BudgetError, Span, UnsupportedError
 from herbrand.facts.domain import Domain

@@ -40,7 +40,7 @@ import numpy as np
 
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.shape import GroundFormula, Shape, columns_of, truth_table
-from herbrand.engines.credal.stated import Stated
+from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.engines.credal.wording import formula_of
 from herbrand.facts.domain import Domain
 from herbrand.language.show import show_statement

@@ -5,7 +5,7 @@ are the products of such rows, each anywhere in its own interval. Sentences abou
 they say 0 or 1, for then they say it of every case that is possible.
 
 >>> import herbrand as hb
->>> from herbrand.engines.credal.asked import Asked
+>>> from herbrand.engines.credal.network_query import Asked
 >>> from herbrand.engines.credal.lowering import credal_network
 >>> from herbrand.engines.credal.question import BoundQuestion
 >>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(not b | not a) = 0.75")

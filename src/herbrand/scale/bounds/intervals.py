@@ -17,7 +17,7 @@ from functools import cached_property
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.stated import Stated
+from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.scale.bounds.parts import Shelves

@@ -20,12 +20,12 @@ from herbrand.engines.credal.ariel.factors import intervals_of
 from herbrand.engines.credal.ariel.messages import refuse_settled
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.gathering import Gathered
+from herbrand.engines.credal.bound_rows import add_rows
 from herbrand.engines.credal.lowering import Lowering, has_variables, renamed_apart
 from herbrand.engines.credal.markov import graph_of
 from herbrand.engines.credal.network import Facts, Network
-from herbrand.engines.credal.runs import add_rows
-from herbrand.engines.credal.stated import Stated
+from herbrand.engines.credal.sentence_groups import Gathered
+from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.syntax import Bound, BoundRows, Value

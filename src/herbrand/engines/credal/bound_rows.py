@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.gathering import MOST_ATOMS_A_SENTENCE, Gathered
+from herbrand.engines.credal.sentence_groups import MOST_ATOMS_A_SENTENCE, Gathered
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, columns_of, shape_of
 from herbrand.language.syntax import Atom, Bound, BoundRows, Formula, Leaf, walk
 
