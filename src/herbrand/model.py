@@ -19,9 +19,9 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.engines.asked import Asked, explained_fact
 from herbrand.engines.choice import choose, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
+from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.registry import query_engine, refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError

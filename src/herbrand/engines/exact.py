@@ -18,15 +18,15 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.engines.asked import Asked, forced
 from herbrand.engines.attribution import attributed
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
+from herbrand.engines.contradiction_error import no_weight
 from herbrand.engines.elimination import Elimination, Found, planned, refuse_hopeless
 from herbrand.engines.engine import Settings, Support
+from herbrand.engines.explained_atom import Asked, forced
 from herbrand.engines.ground_network import Network, Scope, add_template, network_of
-from herbrand.engines.holding import ChosenWorld
 from herbrand.engines.reading import atom_tables, by_number
-from herbrand.engines.refuted import no_weight
+from herbrand.engines.truth_in_world import ChosenWorld
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula

@@ -15,7 +15,7 @@ import herbrand as hb
 from herbrand.engines import contradiction
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief.engine import BeliefPropagation
-from herbrand.engines.refuted import contradiction as claimed
+from herbrand.engines.contradiction_error import contradiction as claimed
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.program.ground import ground
 from herbrand.program.question import Question

@@ -23,10 +23,10 @@ from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messa
 from herbrand.engines.belief.model import Compiled, compiled
 from herbrand.engines.belief.pieces import LARGEST_TABLE
 from herbrand.engines.belief.possible import possible_values
+from herbrand.engines.contradiction_error import proved_contradiction
 from herbrand.engines.damping import Patience
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.reading import looked_up
-from herbrand.engines.refuted import proved_contradiction
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_statement

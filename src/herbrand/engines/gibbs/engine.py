@@ -19,18 +19,18 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.engines.asked import Asked
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import Compiled, compiled
 from herbrand.engines.belief.possible import possible_values
+from herbrand.engines.contradiction_error import contradiction, proved_contradiction
 from herbrand.engines.engine import Settings, Support
+from herbrand.engines.explained_atom import Asked
 from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import Chains, explained
 from herbrand.engines.gibbs.kernels import Network, begin, network, sweeps
 from herbrand.engines.reading import looked_up
-from herbrand.engines.refuted import contradiction, proved_contradiction
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.memory import allowed_bytes, readable

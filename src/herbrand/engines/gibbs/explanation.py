@@ -15,10 +15,10 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.asked import Asked
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.model import Compiled
 from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
+from herbrand.engines.explained_atom import Asked
 from herbrand.engines.gibbs.kernels import Network, sweeps, weights_by_state
 
 WORLDS = 200

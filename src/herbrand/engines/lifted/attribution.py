@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.asked import Asked
 from herbrand.engines.attribution import Attribution, log_odds, shared_out
+from herbrand.engines.explained_atom import Asked
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.language.show import show_statement
 from herbrand.program.evidence import Evidence, arguments_of

@@ -15,16 +15,16 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.engines.asked import Asked, forced
+from herbrand.engines.contradiction_error import contradiction, no_weight, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact, operations_in
 from herbrand.engines.exact import State as GroundState
-from herbrand.engines.holding import ChosenWorld
+from herbrand.engines.explained_atom import Asked, forced
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
-from herbrand.engines.refuted import contradiction, no_weight, proved_contradiction
+from herbrand.engines.truth_in_world import ChosenWorld
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth

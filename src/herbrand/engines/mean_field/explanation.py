@@ -19,7 +19,7 @@ from torch import Tensor
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.asked import forced
+from herbrand.engines.explained_atom import forced
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Places, events, merged_rows

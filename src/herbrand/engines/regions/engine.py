@@ -17,16 +17,16 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.engines.asked import Asked
 from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
 from herbrand.engines.belief.engine import State as GroundState
+from herbrand.engines.contradiction_error import contradiction
 from herbrand.engines.engine import Settings, Support
+from herbrand.engines.explained_atom import Asked
 from herbrand.engines.lifted.costs import clamps
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of
 from herbrand.engines.lifted.shares import Shares
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
-from herbrand.engines.refuted import contradiction
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.loopy import Loopy

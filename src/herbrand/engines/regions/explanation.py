@@ -17,8 +17,8 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.asked import Asked, forced
 from herbrand.engines.attribution import scales
+from herbrand.engines.explained_atom import Asked, forced
 from herbrand.engines.lifted.gathering import Clamp
 from herbrand.engines.lifted.problem import Solution
 from herbrand.engines.lifted.shares import Shares

@@ -20,9 +20,9 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.belief.engine import PATIENCE, refuse_what_is_no_marginal
+from herbrand.engines.contradiction_error import every_hard_statement
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
-from herbrand.engines.refuted import every_hard_statement
 from herbrand.program.question import Question
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
