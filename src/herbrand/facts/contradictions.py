@@ -1,6 +1,6 @@
 """Claims about one predicate that cannot stand together, each with the two places that make them.
 
->>> from herbrand.facts.claimed import claimed_of
+>>> from herbrand.facts.predicate_claims import claimed_of
 >>> from herbrand.language.signature import Predicate
 >>> nothing = np.empty(0, np.int64)
 >>> true_and_false(claimed_of(Predicate("alarm"), [], []), nothing, nothing)
@@ -14,11 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from herbrand.errors import Mistake
-from herbrand.facts.claimed import FALSE, SOFT, TRUE, Claimed
-from herbrand.facts.claims import Truths
 from herbrand.facts.column import Index
 from herbrand.facts.place import Place, rows_at_fault, shown
+from herbrand.facts.predicate_claims import FALSE, SOFT, TRUE, Claimed
 from herbrand.facts.table import Numbers
+from herbrand.facts.table_claims import Truths
 from herbrand.row_keys import Keys
 
 

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake, nearest
-from herbrand.facts.claims import Claims, rows_with
 from herbrand.facts.column import ABSENT, Column
 from herbrand.facts.domain import Domain, array_of
 from herbrand.facts.place import Place, mixed_mistake, shown
+from herbrand.facts.table_claims import Claims, rows_with
 from herbrand.language.signature import Kind, Type
 from herbrand.language.syntax import Value
 

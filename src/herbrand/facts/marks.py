@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import Mistake
-from herbrand.facts.claims import Claims, Truths
 from herbrand.facts.column import Marks, numbers_from_text
 from herbrand.facts.place import LONGEST_SHOWN
 from herbrand.facts.table import Numbers
+from herbrand.facts.table_claims import Claims, Truths
 
 _NUMBER_RULES: dict[str, tuple[str, Callable[[Numbers], Truths]]] = {
     "probability": (

@@ -30,8 +30,8 @@ from herbrand.language.syntax import FactRows, Theory, Value
 from herbrand.program.remarks import bare_remarks, constants_of, new_constant
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
-from herbrand.scale.said import Said
 from herbrand.scale.sources import stamps
+from herbrand.scale.table_query import Said
 
 KEPT = "facts"
 Tell = Callable[[Iterable[str]], None]

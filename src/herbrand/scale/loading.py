@@ -14,16 +14,16 @@ import pyarrow as pa
 
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError
-from herbrand.facts.claims import Claims
 from herbrand.facts.domain import Domain
-from herbrand.facts.judging import mark_of, read_claims
 from herbrand.facts.place import shown
+from herbrand.facts.row_checks import mark_of, read_claims
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
+from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Kind, Predicate, Signature
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.logistic import sigmoid_of
-from herbrand.scale.said import Said, in_place, judged, kind_of
+from herbrand.scale.table_query import Said, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]
 LOADING = "loading"

@@ -15,7 +15,7 @@ import herbrand as hb
 from herbrand.contraction import Dense, Sparse
 from herbrand.engines.mean_field.folding import folded
 from herbrand.engines.mean_field.listing import exceptions
-from herbrand.engines.mean_field.nothing import none_of
+from herbrand.engines.mean_field.no_event import none_of
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.products import (
     Observed,

@@ -22,7 +22,7 @@ from herbrand.contraction.algebra import algebra_named
 from herbrand.contraction.blocks import OneThread
 from herbrand.contraction.expression import Sizes
 from herbrand.engines.mean_field.folding import folded
-from herbrand.engines.mean_field.nothing import none_of
+from herbrand.engines.mean_field.no_event import none_of
 from herbrand.engines.mean_field.products import (
     Observed,
     Operand,

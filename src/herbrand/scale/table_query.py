@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError, UnsupportedError
-from herbrand.facts.judging import mark_of
 from herbrand.facts.place import shown
+from herbrand.facts.row_checks import mark_of
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
 from herbrand.language.signature import Kind, Predicate

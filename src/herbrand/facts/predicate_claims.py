@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from herbrand.facts.claims import Claims
 from herbrand.facts.column import Index
 from herbrand.facts.domain import Domain
 from herbrand.facts.keys import unique_pairs
 from herbrand.facts.place import Place, shown
 from herbrand.facts.table import Numbers
+from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Predicate
 from herbrand.row_keys import Keys, key_columns, row_keys
 

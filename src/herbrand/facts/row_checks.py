@@ -25,12 +25,12 @@ import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import FactsError, Mistake
-from herbrand.facts.claims import Claims, rows_with
 from herbrand.facts.column import ABSENT, Column, numbers_from_text, simplest_numbers
 from herbrand.facts.marks import with_marks
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import MARKS, OpenTable
 from herbrand.facts.store import Progress
+from herbrand.facts.table_claims import Claims, rows_with
 from herbrand.language.signature import Predicate, Signature
 
 _OF_A_RESULT = "a result of infer is no table of facts: keep its columns of arguments, and probability"
