@@ -29,6 +29,7 @@ from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.drawing import drawn
 from herbrand.language.files import Paths, read
 from herbrand.language.parse import is_probability
+from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Theory,
@@ -152,13 +153,21 @@ class Model:
         **options: Unpack[InferOptions],
     ) -> Marginals:
         """Marginal probabilities of latent atoms, or of what
-        is queried; with ``map`` the most probable world.
+        is queried here or by the theory's file; with ``map`` the most probable world.
 
         ``resume``: on a database, go on from the last step of a run that was cut off. ``options``: how much
         the call may take and how the engine steps, as on the command line; one that the engine does not use
         is refused. Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would
         not fit.
         """
+        queries = self.theory.queries
+        if queries and not texts(query):
+            asked = {show_formula(each.formula): each.text for each in queries}
+            found = self.infer(
+                tuple(asked), given=given, engine=engine, map=map, log_partition=log_partition, top=top,
+                min=min, resume=resume, note=note, **options,
+            )  # fmt: skip
+            return found.respelled(self.theory.spelled, asked)
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         check("infer", {"map": map, "log_partition": log_partition, "top": top, "min": min, "resume": resume})
         chosen = settings_from(options)

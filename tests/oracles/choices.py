@@ -18,12 +18,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from herbrand.language import syntax as s
 from herbrand.language.check import check
+from herbrand.language.scope import Renaming
 from tests.oracles.proofs import compares
 from tests.oracles.worlds import GroundAtom, Universe, World
 
@@ -331,7 +332,7 @@ def _number(chance: s.Chance, binding: Binding) -> float:
 
 
 def worlds_of(theory: s.Theory, open_predicates: Iterable[str] = ()) -> ChoiceWorlds:
-    """The worlds of a theory with its own facts; ``_`` must not occur.
+    """The worlds of a theory with its own facts.
 
     Closed are declared predicates that are observed, and undeclared ones, unless named as open.
     """
@@ -382,4 +383,11 @@ def worlds_of(theory: s.Theory, open_predicates: Iterable[str] = ()) -> ChoiceWo
         soft,
         excluded,
     )
-    return ChoiceWorlds(universe, theory.rules, theory.choices, theory.formulas, evidence)
+    rules = [replace(rule, body=_without_anonymous(rule.body)) for rule in theory.rules]
+    choices = [replace(choice, body=_without_anonymous(choice.body)) for choice in theory.choices]
+    return ChoiceWorlds(universe, rules, choices, theory.formulas, evidence)
+
+
+def _without_anonymous(body: Sequence[s.BodyLiteral]) -> tuple[s.BodyLiteral, ...]:
+    renaming = Renaming()
+    return tuple(renaming.formula(part) for part in body)  # type: ignore[misc]

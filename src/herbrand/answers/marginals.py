@@ -200,6 +200,15 @@ class Marginals(Sheet):
                 found.setdefault(row.atom, {})[row.value] = row.probability
         return found
 
+    def respelled(self, predicates: Mapping[str, str], formulas: Mapping[str, str]) -> Marginals:
+        """The same under other names of predicates and other texts of queried formulas."""
+        tables = tuple(
+            replace(table, predicate=predicates.get(table.predicate, table.predicate))
+            for table in self.tables
+        )
+        rows = tuple(replace(row, atom=formulas.get(row.atom, row.atom)) for row in self.formulas)
+        return replace(self, tables=tables, formulas=rows)
+
     def filtered(self, top: int | None = None, least: float | None = None) -> Marginals:
         """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""
         if top is None and least is None:

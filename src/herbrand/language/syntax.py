@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import fsum
@@ -83,6 +83,7 @@ __all__ = [
     "Operator",
     "Or",
     "PredicateDeclaration",
+    "Query",
     "Role",
     "Rule",
     "Single",
@@ -424,14 +425,28 @@ def _joined(runs: list[FactRows]) -> FactRows:
 
 
 @dataclass(frozen=True)
+class Query:
+    """What a file asks for itself, and the ``text`` it does so in; some dialects' files hold queries."""
+
+    formula: Formula
+    text: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Theory:
     """Statements in the order they were written. ``a + b`` is the theory that says both.
 
     How facts and bounds are cut into runs makes no difference to equality. A comparison whose left side turns
     out to be a many-valued predicate is an atom from the start, wherever that predicate is declared.
+
+    ``queries`` are those that its file holds, ``spelled`` the file's names of predicates that have others
+    here; both belong to the file and not to what it says, so they take no part in equality.
     """
 
     statements: tuple[Statement, ...] = ()
+    queries: tuple[Query, ...] = field(default=(), compare=False)
+    spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         valued = frozenset(s.name for s in self.predicates if s.values is not None and not s.types)
@@ -450,7 +465,8 @@ class Theory:
         return tuple(merged(unlocated))
 
     def __add__(self, other: Theory) -> Theory:
-        return Theory(self.statements + other.statements)
+        queries, spelled = self.queries + other.queries, {**self.spelled, **other.spelled}
+        return Theory(self.statements + other.statements, queries, spelled)
 
     def singly(self) -> Iterator[Single]:
         """The statements, runs of bounds taken apart."""

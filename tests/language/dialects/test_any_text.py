@@ -20,6 +20,8 @@ GOOD = {
     "db": 'F(Anna, "B c")\n!S(7) // said\nAlarm\nF(A,B) /* x */ F(C,D)',
     "ppr": "# :- p(a,b)\np(X,Y) :- q(X,_), assign(Y,'a b') {f(W): g(X,W)}.\nq(X) :- r {r1}.",
     "tlog": "p(X,Y) <= q(X,_) & assign(Y,b) // f(W) | g(X,W)\nq(X) <= r // r1",
+    "pl": "0.3::p(X); t(_)::q :- b(X), \\+c(X, _) ; X = 1, b(X). % c\nb(1). c(1, 'a b').\n"
+    "evidence(q). query(p(X)) :- b(X). s(X) :- \\+ (b(X), X > 2).",
     "cfacts": "# :- e(a,b)\ne\ta\tb\t0.5\nf\ta\nf a 2\ng\n",
     "lcn": "# c\ns1: 0.1 <= P((and a !b) | c xor 1 nor d) <= .5 ; True\ns2: 0 <= P(a) <= 1",
 }  # fmt: skip

@@ -26,6 +26,7 @@ TEXTS = {
     "db": "P(Anna)",
     "ppr": "p(X) :- q(X).",
     "tlog": "p(X) <= q(X)",
+    "pl": "0.3::a.",
     "cfacts": "p\ta",
     "lcn": "s1: 0 <= P(a) <= 0.5",
 }

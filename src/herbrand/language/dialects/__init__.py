@@ -4,7 +4,7 @@
 or the name the user gives, chooses the row.
 
 >>> sorted(DIALECTS)
-['benchmark', 'cfacts', 'db', 'lcn', 'mln', 'ppr', 'tlog']
+['benchmark', 'cfacts', 'db', 'lcn', 'mln', 'pl', 'ppr', 'tlog']
 >>> from herbrand.language.check import check
 >>> theory = read_theory_text("1.5 Smokes(x) => Cancer(x)", "mln")
 >>> print(write(theory, check(theory), "mln"), end="")
@@ -29,6 +29,7 @@ from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
 from herbrand.language.dialects.dialect import Dialect
 from herbrand.language.dialects.lcn.theory import read_lcn
 from herbrand.language.dialects.lcn.writer import write_lcn
+from herbrand.language.dialects.problog.theory import read_pl
 from herbrand.language.dialects.sources import read_source
 from herbrand.language.dialects.tensorlog.facts import read_cfacts
 from herbrand.language.dialects.tensorlog.rules import read_ppr, read_tlog
@@ -85,6 +86,7 @@ for _dialect in (
         write_facts=write_cfacts,
     ),
     Dialect("lcn", (".lcn",), read=_only_source(read_lcn), write=write_lcn, tells_world=True),
+    Dialect("pl", (".pl",), read=_only_source(read_pl)),
     Dialect(
         "benchmark",
         ("facts",),
@@ -122,12 +124,10 @@ def _with_world(dialect: Dialect, theory: Theory) -> Theory:
     """
     if dialect.tells_world or any(d.role == "observed" for d in theory.predicates):
         return theory
-    return Theory(
-        tuple(
-            replace(s, tells_world=False) if isinstance(s, PredicateDeclaration) else s
-            for s in theory.statements
-        )
+    statements = (
+        replace(s, tells_world=False) if isinstance(s, PredicateDeclaration) else s for s in theory.statements
     )
+    return replace(theory, statements=tuple(statements))
 
 
 @collector_paused()

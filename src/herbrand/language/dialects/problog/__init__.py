@@ -1,0 +1,1 @@
+"""ProbLog's programs: ``.pl`` files."""

@@ -1,0 +1,135 @@
+"""Predicates of a program by name and number of arguments, and the types of what stands in them.
+
+ProbLog tells ``p/1`` from ``p/2`` and lets text and numbers stand in one place; the language does neither.
+The first predicate of a name keeps it, others are called ``p/2``; numbers of a place that also has text
+become text. A variable of a head that no goal binds stands for every constant that its place can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
+
+from herbrand.errors import LanguageError
+from herbrand.language.names import shown_constant
+from herbrand.language.scope import bound_variables
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    Formula,
+    Term,
+    Value,
+    Variable,
+    leaf_terms,
+    replace_leaves,
+    walk,
+)
+
+Part = TypeVar("Part", bound=Formula)
+Place = tuple[str, int] | tuple[int, str]
+"""An argument of a predicate, or a variable of a clause by the clause's number."""
+
+
+@dataclass
+class PredicateNames:
+    """The name in the language of each predicate, by its name and number of arguments in the file."""
+
+    given: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def of(self, name: str, arity: int) -> str:
+        if (name, arity) not in self.given:
+            taken = set(self.given.values())
+            self.given[name, arity] = name if name not in taken else f"{name}/{arity}"
+        return self.given[name, arity]
+
+    @property
+    def spelled(self) -> dict[str, str]:
+        """The names that differ from the file's, each with the file's."""
+        return {ours: name for (name, _), ours in self.given.items() if ours != name}
+
+
+class Places:
+    """Which places share their constants: those that a variable or a comparison links."""
+
+    def __init__(self, clauses: Sequence[Sequence[Formula]]) -> None:
+        self._parent: dict[Place, Place] = {}
+        self._constants: dict[Place, dict[Constant, None]] = {}
+        found: list[tuple[Place, Constant]] = []
+        for number, clause in enumerate(clauses):
+            for part in clause:
+                found += self._link(number, part)
+        for place, constant in found:
+            self._constants.setdefault(self._root(place), {}).setdefault(constant)
+
+    def constants(self, place: Place) -> list[Value]:
+        return [constant.value for constant in self._constants.get(self._root(place), ())]
+
+    def is_mixed(self, place: Place) -> bool:
+        """Whether both text and numbers stand there."""
+        return len({isinstance(value, str) for value in self.constants(place)}) == 2
+
+    def _link(self, number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
+        for leaf in walk(part):
+            terms = leaf_terms(leaf)
+            if isinstance(leaf, Atom):
+                places: list[Place] = [(leaf.predicate, i) for i in range(len(terms))]
+            elif isinstance(leaf, Comparison) and any(isinstance(term, Variable) for term in terms):
+                variable = next(term for term in terms if isinstance(term, Variable))
+                places = [(number, variable.name)] * 2
+            else:
+                continue
+            for place, term in zip(places, terms, strict=True):
+                if isinstance(term, Constant):
+                    yield place, term
+                elif not term.anonymous:
+                    self._join(place, (number, term.name))
+
+    def _root(self, place: Place) -> Place:
+        while (parent := self._parent.get(place, place)) != place:
+            place = parent
+        return place
+
+    def _join(self, one: Place, other: Place) -> None:
+        one, other = self._root(one), self._root(other)
+        if one != other:
+            self._parent[one] = other
+
+
+def with_one_kind(part: Part, places: Places, number: int) -> Part:
+    """A part of a clause with its numbers as text wherever text stands in the same place."""
+
+    def as_text(term: Term, place: Place) -> Term:
+        if isinstance(term, Constant) and not isinstance(term.value, str) and places.is_mixed(place):
+            return Constant(shown_constant(term.value), term.span)
+        return term
+
+    def changed(leaf: Formula) -> Formula:
+        terms = leaf_terms(leaf)
+        if isinstance(leaf, Atom):
+            return replace(
+                leaf, arguments=tuple(as_text(t, (leaf.predicate, i)) for i, t in enumerate(terms))
+            )
+        variable = next((term for term in terms if isinstance(term, Variable)), None)
+        if not isinstance(leaf, Comparison) or variable is None:
+            return leaf
+        place = (number, variable.name)
+        if leaf.operator not in ("=", "!=") and places.is_mixed(place):
+            message = f"{variable.name} is compared as a number, and its place has text too"
+            raise LanguageError(message, span=leaf.span)
+        return Comparison(leaf.operator, as_text(leaf.left, place), as_text(leaf.right, place), leaf.span)
+
+    return cast(Part, replace_leaves(part, changed))
+
+
+def unbound(heads: Iterable[Atom], body: Sequence[BodyLiteral]) -> dict[str, tuple[str, int]]:
+    """The variables of heads that no goal binds, each with a place where it stands."""
+    bound = bound_variables(body)
+    return {
+        term.name: (head.predicate, i)
+        for head in heads
+        for i, term in enumerate(head.arguments)
+        if isinstance(term, Variable) and term.name not in bound
+    }

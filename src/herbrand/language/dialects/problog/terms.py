@@ -1,0 +1,196 @@
+"""Terms of Prolog's syntax as far as probabilistic clauses need them: operators, names, numbers, variables.
+
+Takes a source; gives the term of each clause. What a term means is for
+:mod:`herbrand.language.dialects.problog.theory`.
+
+>>> [str(term) for term in clauses(Source("t.pl", "0.3::a(X, 'B c') :- b(X), \\\\+c. % why"), MistakeList())]
+[":-(::(0.3, a(X, B c)), ,(b(X), \\\\+(c)))"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from herbrand.errors import LanguageError, Source, Span
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.scanner import Cursor, Token
+
+_TOKENS = re.compile(
+    r"""(?P<comment>%[^\n]*|/\*.*?\*/)
+    |(?P<blank>\s+)
+    |(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    |(?P<variable>[A-Z_]\w*)
+    |(?P<name>[^\W\d_]\w*)
+    |(?P<quoted>'(?:[^'\\\n]|\\.|'')*')
+    |(?P<string>"(?:[^"\\\n]|\\.)*")
+    |(?P<stop>\.(?=\s|%|$))
+    |(?P<sign>:-|-->|<-|::|->|\\\+|\\==|=\\=|=:=|==|\\=|=<|=\.\.|>=|@<|@>|//|\*\*|<<|>>
+        |[-+*/<>=^~&$\#?@:\\(),|;!\[\]{}.])
+    |(?P<unknown>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_INFIX = {":-": 1200, "<-": 1200, "-->": 1200, ";": 1100, "|": 1100, "->": 1050, ",": 1000, "::": 950}
+_INFIX |= dict.fromkeys(
+    ["=", "\\=", "==", "\\==", "is", "=:=", "=\\=", "<", "=<", ">", ">=", "=..", "@<"], 700
+)
+_INFIX |= {"@>": 700, ":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "mod": 400, "**": 200}
+_RIGHT = {";", "|", "->", ",", ":"}
+_PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
+_ARGUMENT = 999
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
+
+Kind = Literal["name", "variable", "number", "string"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrologTerm:
+    """A name with arguments, a variable, a number or a text; operators are names."""
+
+    kind: Kind
+    name: str
+    arguments: tuple[PrologTerm, ...] = ()
+    number: int | float = 0
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        inside = f"({', '.join(map(str, self.arguments))})" if self.arguments else ""
+        return f"{self.name}{inside}"
+
+    def is_operator(self, name: str, arity: int = 2) -> bool:
+        return self.kind == "name" and self.name == name and len(self.arguments) == arity
+
+    @property
+    def indicator(self) -> str:
+        """Its name and number of arguments, as ProbLog's messages have it."""
+        return f"{self.name}/{len(self.arguments)}"
+
+
+def clauses(source: Source, mistakes: MistakeList) -> Iterator[PrologTerm]:
+    """The terms that full stops end; what cannot be read is noted, and reading goes on behind it."""
+    cursor = Cursor(source, _TOKENS)
+    while not cursor.at_end:
+        with mistakes.collecting():
+            cursor.surface()
+            term = _term(cursor, 1200)
+            if cursor.here.kind != "stop":
+                raise cursor.expected("a full stop or an operator", "every clause ends with '.'")
+            cursor.take()
+            yield term
+            continue
+        while not cursor.at_end and cursor.take().kind != "stop":
+            pass
+
+
+def _term(cursor: Cursor, highest: int) -> PrologTerm:
+    cursor.enter()
+    start = cursor.here.start
+    left = _primary(cursor, highest)
+    while (priority := _infix(cursor.here)) <= highest:
+        sign = cursor.take().text
+        right = _term(cursor, priority if sign in _RIGHT else priority - 1)
+        left = PrologTerm("name", sign, (left, right), span=cursor.span_from(start))
+    cursor.leave()
+    return left
+
+
+def _infix(token: Token) -> int:
+    known = token.kind == "sign" or token.text in ("is", "mod")
+    return _INFIX.get(token.text, 9999) if known else 9999
+
+
+def _primary(cursor: Cursor, highest: int) -> PrologTerm:
+    """What stands before an infix operator."""
+    token = cursor.here
+    if token.text in _PREFIX and token.kind in ("sign", "name") and not _stands_alone(cursor):
+        priority = min(_PREFIX[token.text], highest)
+        cursor.take()
+        operand = _term(cursor, priority)
+        if token.text == "-" and operand.kind == "number":
+            number = -operand.number
+            return PrologTerm("number", f"-{operand.name}", (), number, cursor.span_from(token.start))
+        name = "\\+" if token.text == "not" else token.text
+        return PrologTerm("name", name, (operand,), span=cursor.span_from(token.start))
+    match token.kind:
+        case "number":
+            cursor.take()
+            return PrologTerm("number", token.text, (), _number(token), cursor.span_of(token))
+        case "variable":
+            cursor.take()
+            return PrologTerm("variable", token.text, span=cursor.span_of(token))
+        case "string":
+            cursor.take()
+            return PrologTerm("string", _unquoted(token.text), span=cursor.span_of(token))
+        case "name" | "quoted":
+            return _named(cursor)
+    if token.text == "(":
+        cursor.take()
+        inside = _term(cursor, 1200)
+        cursor.expect(")")
+        return inside
+    if token.text == "!":
+        cursor.take()
+        return PrologTerm("name", "!", span=cursor.span_of(token))
+    if token.text in ("[", "{"):
+        raise cursor.refusal("lists are not read: the language has no lists", token)
+    raise cursor.expected("a term")
+
+
+def _stands_alone(cursor: Cursor) -> bool:
+    """An operator's name as a plain name, such as the argument of something: ``not(a)`` is the operator."""
+    return cursor.after.kind in ("stop", "end") or cursor.after.text in (",", ")")
+
+
+def _named(cursor: Cursor) -> PrologTerm:
+    token = cursor.take()
+    name = _unquoted(token.text) if token.kind == "quoted" else token.text
+    arguments: list[PrologTerm] = []
+    if cursor.here.text == "(" and cursor.here.start == token.end:
+        cursor.take()
+        arguments.append(_term(cursor, _ARGUMENT))
+        while cursor.accept(","):
+            arguments.append(_term(cursor, _ARGUMENT))
+        cursor.expect(")")
+    return PrologTerm("name", name, tuple(arguments), span=cursor.span_from(token.start))
+
+
+def _number(token: Token) -> int | float:
+    return int(token.text) if token.text.isdigit() else float(token.text)
+
+
+def _unquoted(text: str) -> str:
+    inside = text[1:-1].replace("''", "'") if text[0] == "'" else text[1:-1]
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inside, flags=re.DOTALL)
+
+
+def constant_value(term: PrologTerm) -> int | float | None:
+    """The value of arithmetic over numbers, or nothing if it has variables or names.
+
+    >>> constant_value(next(clauses(Source("t", "1/4 + 2*3."), MistakeList())))
+    6.25
+    """
+    if term.kind == "number":
+        return term.number
+    values = [constant_value(argument) for argument in term.arguments]
+    numbers = [value for value in values if value is not None]
+    if term.kind != "name" or not values or len(numbers) < len(values):
+        return None
+    try:
+        match term.name, numbers:
+            case "+", [left, right]:
+                return left + right
+            case "-", [left, right]:
+                return left - right
+            case "*", [left, right]:
+                return left * right
+            case "/", [left, right]:
+                return left / right
+            case "**", [left, right]:
+                return left**right
+            case "-", [operand]:
+                return -operand
+    except (ZeroDivisionError, OverflowError):
+        raise LanguageError(f"{term} has no value", span=term.span) from None
+    return None

@@ -1,0 +1,368 @@
+"""The reader of ``.pl`` files: ProbLog's programs.
+
+Takes a source; gives a theory of facts, rules and choices that carries the file's queries. ``0.3::a :- b``
+is ``0.3 :: a :- b``, ``t(_)::a`` is ``? :: a``, ``evidence(a)`` a fact of a derived predicate. So that a fact
+of what is evidence or queried is not mistaken for evidence, or for the only facts of an open predicate, such
+a predicate is derived: its facts are rules ``a :- true``. All mistakes are raised together.
+
+>>> from herbrand.language.show import show
+>>> theory = read_pl(Source("t.pl", "0.3::p(X); 0.2::q(X) :- b(X), \\\\+c. b(1). 0.1::c. query(p(1))."))
+>>> print(show(theory), end="")
+0.3 :: p(X); 0.2 :: q(X) :- b(X), not c
+b(1)
+0.1 :: c
+>>> [query.text for query in theory.queries]
+['p(1)']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from herbrand.errors import LanguageError, Source, Span
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.problog.goals import BUILT_IN, Body, Goals, not_in_the_language
+from herbrand.language.dialects.problog.names import Places, PredicateNames, unbound, with_one_kind
+from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import (
+    Alternative,
+    Atom,
+    Chance,
+    Choice,
+    Comparison,
+    Constant,
+    FactKind,
+    FactRows,
+    Formula,
+    Learned,
+    Not,
+    Query,
+    Rule,
+    Statement,
+    Theory,
+    Truth,
+    Value,
+    Variable,
+    leaf_terms,
+    merged,
+)
+
+_EVERY = "constants of"
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """``chances``: nothing for a rule or fact, which has one head."""
+
+    heads: tuple[Atom, ...]
+    body: Body
+    chances: tuple[Chance, ...] = ()
+    span: Span | None = None
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        return (*self.heads, *self.body)
+
+    @property
+    def is_fact(self) -> bool:
+        return not self.body and not self.chances
+
+
+def read_pl(source: Source) -> Theory:
+    """The theory of a program, with its queries."""
+    return _Reader(source).theory()
+
+
+class _Reader:
+    """What has been read of a file so far."""
+
+    def __init__(self, source: Source) -> None:
+        self._mistakes = MistakeList()
+        self._names = PredicateNames()
+        self._goals = Goals(self._names)
+        self._clauses: list[_Clause] = []
+        self._evidence: list[tuple[Atom, bool]] = []
+        self._queries: list[tuple[Atom, bool]] = []
+        self._conditional: list[tuple[Atom, bool, Body]] = []
+        self._undefined_fails = False
+        for term in clauses(source, self._mistakes):
+            with self._mistakes.collecting():
+                self._read(term)
+        self._clauses += [_Clause((rule.head,), rule.body, span=rule.span) for rule in self._goals.made]
+        self._mistakes.raise_any()
+
+    def theory(self) -> Theory:
+        self._define_all()
+        self._mistakes.raise_any()
+        self._instantiate_queries()
+        self._mistakes.raise_any()
+        self._mention_queries()
+        self._give_one_kind()
+        self._bind_heads()
+        derived = self._derived()
+        statements: list[Statement] = []
+        for clause in self._clauses:
+            with self._mistakes.collecting():
+                statements.append(_statement(clause, derived))
+        statements += [_fact(atom, "true" if holds else "false") for atom, holds in self._evidence]
+        queries = dict.fromkeys(self._asked(atom, positive) for atom, positive in self._queries)
+        self._mistakes.raise_any()
+        return Theory(tuple(merged(statements)), tuple(queries), self._names.spelled)
+
+    # Clauses
+
+    def _read(self, term: PrologTerm) -> None:
+        if term.is_operator(":-", 1):
+            self._directive(term.arguments[0])
+            return
+        head, goal = term, None
+        if term.is_operator(":-") or term.is_operator("<-"):
+            head, goal = term.arguments
+        if head.name == "query" and len(head.arguments) == 1:
+            self._query(head.arguments[0], goal, term)
+        elif head.name == "evidence" and 1 <= len(head.arguments) <= 2:
+            self._evidence_of(head, goal)
+        else:
+            self._clause(head, goal, term)
+
+    def _directive(self, goal: PrologTerm) -> None:
+        if goal.name == "unknown" and [str(each) for each in goal.arguments] == ["fail"]:
+            self._undefined_fails = True
+            return
+        hint = "a program is read without libraries and other files"
+        raise LanguageError(f"the directive {goal.indicator} is not read", span=goal.span, hint=hint)
+
+    def _clause(self, head: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
+        parts = list(_parts(head, ";"))
+        heads = tuple(self._goals.atom(_head(part), open_ended=True) for part in parts)
+        bodies = [()] if goal is None else self._goals.bodies(goal, whole)
+        if not any(part.is_operator("::") for part in parts):
+            if len(parts) > 1:
+                hint = "give each head its probability: 0.4::a; 0.6::b"
+                raise LanguageError("a clause has one head", span=head.span, hint=hint)
+            self._clauses += [_Clause(heads, body, span=whole.span) for body in bodies]
+            return
+        chances = tuple(self._chance(part) for part in parts)
+        if len(bodies) != 1:
+            variables = [*heads, *(chance for chance in chances if isinstance(chance, Variable))]
+            shared = dict.fromkeys(name for part in variables for name in _names_of(part))
+            bodies = [(self._goals.auxiliary(bodies, list(shared), whole),)]
+        body, chances = _with_constants(bodies[0], chances)
+        self._clauses.append(_Clause(heads, body, chances, whole.span))
+
+    def _chance(self, part: PrologTerm) -> Chance:
+        if not part.is_operator("::"):
+            raise LanguageError("every head of this clause needs a probability", span=part.span)
+        chance = part.arguments[0]
+        number = constant_value(chance)
+        if number is not None:
+            return float(number)
+        if chance.kind == "variable":
+            return Variable(chance.name, chance.span)
+        if chance.name == "t" and chance.arguments:
+            by = [self._goals.term(each) for each in chance.arguments[1:]]
+            return Learned(tuple(each for each in by if isinstance(each, Variable)))
+        raise LanguageError(f"{chance} is no probability", span=chance.span, hint="as in 0.3::a or 1/3::a")
+
+    # Queries and evidence
+
+    def _query(self, asked: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
+        positive = not asked.is_operator("\\+", 1)
+        atom = self._goals.atom(asked if positive else asked.arguments[0])
+        for body in [()] if goal is None else self._goals.bodies(goal, whole):
+            self._conditional.append((atom, positive, body))
+
+    def _evidence_of(self, said: PrologTerm, goal: PrologTerm | None) -> None:
+        what, holds = said.arguments[0], True
+        if len(said.arguments) == 2:
+            truth = said.arguments[1]
+            if truth.name not in ("true", "false"):
+                raise LanguageError(f"{truth} is neither true nor false", span=truth.span)
+            holds = truth.name == "true"
+        if what.is_operator("\\+", 1):
+            what, holds = what.arguments[0], not holds
+        atom = self._goals.atom(what)
+        if goal is not None or any(isinstance(term, Variable) for term in atom.arguments):
+            raise LanguageError("evidence is a ground atom", span=said.span, hint="evidence(a(1), true).")
+        self._evidence.append((atom, holds))
+
+    def _asked(self, atom: Atom, positive: bool) -> Query:
+        name = self._names.spelled.get(atom.predicate, atom.predicate)
+        shown = show_formula(replace(atom, predicate=name)).replace(" ", "")
+        if positive:
+            return Query(atom, shown, atom.span)
+        return Query(Not(atom, atom.span), f"\\+{shown}", atom.span)
+
+    def _instantiate_queries(self) -> None:
+        """Each query whose body holds as a query of its own."""
+        for atom, positive, body in self._conditional:
+            with self._mistakes.collecting():
+                self._queries += [(each, positive) for each in self._instances(atom, body)]
+
+    def _instances(self, atom: Atom, body: Body) -> Iterator[Atom]:
+        """The atoms that a query asks for where its body, over facts of the file, holds."""
+        variables = list(dict.fromkeys(name for part in body for name in _names_of(part)))
+        if not variables:
+            if not any(isinstance(part, Truth) and not part.value for part in body):
+                yield atom
+            return
+        facts = {clause.heads[0] for clause in self._clauses if clause.is_fact}
+        others = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
+        for part in body:
+            if not isinstance(part, Atom) or part.predicate in others:
+                hint = "the body of a query names facts only"
+                raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
+        rows = [[fact for fact in facts if _matches(part, fact)] for part in body if isinstance(part, Atom)]
+        for chosen in product(*rows):
+            values: dict[str, Constant] = {}
+            pairs = [
+                (term, value)
+                for part, fact in zip(body, chosen, strict=True)
+                if isinstance(part, Atom)
+                for term, value in zip(part.arguments, fact.arguments, strict=True)
+            ]
+            if all(
+                not isinstance(term, Variable) or values.setdefault(term.name, value) == value
+                for term, value in pairs
+                if isinstance(value, Constant)
+            ):
+                arguments = (values.get(t.name, t) if isinstance(t, Variable) else t for t in atom.arguments)
+                yield replace(atom, arguments=tuple(arguments))
+
+    # The program as a whole
+
+    def _define_all(self) -> None:
+        """Every predicate that a goal names has a clause; else it is an error, or has none."""
+        defined = {head.predicate for clause in self._clauses for head in clause.heads}
+        used = [
+            part.operand if isinstance(part, Not) else part
+            for clause in self._clauses
+            for part in clause.body
+        ]
+        used += [part for atom, _, body in self._conditional for part in (atom, *body)]
+        used += [atom for atom, _ in self._evidence]
+        for part in used:
+            if not isinstance(part, Atom) or part.predicate in defined:
+                continue
+            defined.add(part.predicate)
+            name = self._names.spelled.get(part.predicate, part.predicate)
+            indicator = f"{name}/{len(part.arguments)}"
+            if name in BUILT_IN:
+                self._mistakes.add(not_in_the_language(indicator, part.span))
+            elif self._undefined_fails:
+                head = Atom(part.predicate, tuple(Variable(f"A{i}") for i in range(len(part.arguments))))
+                self._clauses.append(_Clause((head,), (Truth(False),), span=part.span))
+            else:
+                self._mistakes.note(f"no clause defines {indicator}", part.span)
+
+    def _mention_queries(self) -> None:
+        """A query may name a constant that its predicate has nowhere: no clause makes its atom true."""
+        places = Places([clause.formulas for clause in self._clauses])
+        for atom, _ in self._queries:
+            new = any(
+                isinstance(term, Constant) and term.value not in places.constants((atom.predicate, i))
+                for i, term in enumerate(atom.arguments)
+            )
+            if new and not any(isinstance(term, Variable) for term in atom.arguments):
+                self._clauses.append(_Clause((atom,), (Truth(False),), span=atom.span))
+
+    def _give_one_kind(self) -> None:
+        asked = [(atom,) for atom, _ in self._queries]
+        given = [(atom,) for atom, _ in self._evidence]
+        places = Places([*(clause.formulas for clause in self._clauses), *asked, *given])
+        self._places = places
+        for number, clause in enumerate(self._clauses):
+            with self._mistakes.collecting():
+                heads = tuple(with_one_kind(head, places, number) for head in clause.heads)
+                body = tuple(with_one_kind(part, places, number) for part in clause.body)
+                self._clauses[number] = replace(clause, heads=heads, body=body)
+        self._queries = [(with_one_kind(atom, places, -1), positive) for atom, positive in self._queries]
+        self._evidence = [(with_one_kind(atom, places, -1), holds) for atom, holds in self._evidence]
+
+    def _bind_heads(self) -> None:
+        """Variables of rules' heads that no goal binds range over what their places can hold."""
+        needed: dict[str, tuple[str, int]] = {}
+        for number, clause in enumerate(self._clauses):
+            free = {} if clause.chances else unbound(clause.heads, clause.body)
+            literals = []
+            for name, place in free.items():
+                domain = f"{_EVERY} {place[0]}:{place[1] + 1}"
+                needed[domain] = place
+                literals.append(Atom(domain, (Variable(name),)))
+            self._clauses[number] = replace(clause, body=(*literals, *clause.body))
+        for domain, place in needed.items():
+            values = dict.fromkeys(self._values(place))
+            self._clauses += [_Clause((Atom(domain, (Constant(value),)),), ()) for value in values]
+
+    def _values(self, place: tuple[str, int]) -> Iterable[Value]:
+        mixed, values = self._places.is_mixed(place), self._places.constants(place)
+        return [shown_constant(v) if not isinstance(v, str) else v for v in values] if mixed else values
+
+    def _derived(self) -> set[str]:
+        """Predicates with rules or choices, and those that evidence or a query names."""
+        derived = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
+        asked = {atom.predicate for atom, _ in self._queries}
+        return derived | asked | {atom.predicate for atom, _ in self._evidence}
+
+
+def _statement(clause: _Clause, derived: set[str]) -> Statement:
+    if clause.chances:
+        alternatives = zip(clause.chances, clause.heads, strict=True)
+        parts = tuple(Alternative(chance, head, head.span) for chance, head in alternatives)
+        return Choice(parts, clause.body, span=clause.span)
+    head = clause.heads[0]
+    if clause.body or head.predicate in derived:
+        return Rule(head, clause.body or (Truth(True),), span=clause.span)
+    return _fact(head, "true")
+
+
+def _fact(atom: Atom, kind: FactKind) -> FactRows:
+    columns = tuple((term.value,) for term in atom.arguments if isinstance(term, Constant))
+    starts = () if atom.span is None else (atom.span.start,)
+    return FactRows(atom.predicate, columns, 1, kind, span=atom.span, starts=starts)
+
+
+def _parts(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
+    if term.is_operator(sign):
+        for part in term.arguments:
+            yield from _parts(part, sign)
+    else:
+        yield term
+
+
+def _head(part: PrologTerm) -> PrologTerm:
+    return part.arguments[1] if part.is_operator("::") else part
+
+
+def _names_of(part: Formula | Variable) -> Iterator[str]:
+    """The variables of an atom, a literal or a probability."""
+    terms = (
+        (part,) if isinstance(part, Variable) else leaf_terms(part.operand if isinstance(part, Not) else part)
+    )
+    return (term.name for term in terms if isinstance(term, Variable) and not term.anonymous)
+
+
+def _with_constants(body: Body, chances: tuple[Chance, ...]) -> tuple[Body, tuple[Chance, ...]]:
+    """The clause with a number in place of a probability's variable that the body only equates with it."""
+    for chance in chances:
+        for literal in body:
+            if not isinstance(literal, Comparison) or literal.operator != "=" or literal.left != chance:
+                continue
+            right = literal.right
+            if isinstance(right, Constant) and not isinstance(right.value, str):
+                body = tuple(part for part in body if part is not literal)
+                number = float(right.value)
+                chances = tuple(number if each == chance else each for each in chances)
+    return body, chances
+
+
+def _matches(pattern: Atom, fact: Atom) -> bool:
+    """Whether constants agree; variables are looked at by the caller."""
+    if pattern.predicate != fact.predicate or len(pattern.arguments) != len(fact.arguments):
+        return False
+    pairs = zip(pattern.arguments, fact.arguments, strict=True)
+    return all(isinstance(term, Variable) or term == value for term, value in pairs)
