@@ -56,11 +56,12 @@ class Condition:
 @dataclass(frozen=True)
 class Body:
     """``outputs`` are kept, all other variables summed out; ``domain`` gives the values of a variable that no
-    part binds. Without a semiring rows hold or do not, and weigh nothing."""
+    part binds, and ``size`` how many a variable has. Without a semiring rows hold and weigh nothing."""
 
     parts: Sequence[Part]
     conditions: Sequence[Condition]
-    domain: Callable[[str], Part]
+    domain: Callable[[str], Relation]
+    size: Callable[[str], int]
     outputs: Sequence[str]
     semiring: Semiring | None
 
@@ -75,20 +76,20 @@ class Body:
             missing = sorted(needed.difference(found.columns, *(part.variables for part in parts)))
             if not parts and not missing:
                 return found
-            found = self._joined(found, parts.pop(0) if parts else self.domain(missing[0]))
+            found = self._joined(found, parts.pop(0).relation if parts else self.domain(missing[0]))
 
     def _ordered(self) -> list[Part]:
         candidates = [Candidate(part.variables, part.rows) for part in self.parts]
         kept = {*self.outputs, *_names((), self.conditions)}
-        sizes = {name: round(self.domain(name).rows) for name in kept | _names(self.parts, ())}
+        sizes = {name: self.size(name) for name in kept | _names(self.parts, ())}
         return [self.parts[place] for place in best_order(candidates, (), kept, sizes)]
 
-    def _joined(self, found: Relation, part: Part) -> Relation:
-        shared = [name for name in part.variables if name in found.columns]
-        if WEIGHT not in found.columns or WEIGHT not in part.relation.columns:
-            return found.join(part.relation, shared)
+    def _joined(self, found: Relation, part: Relation) -> Relation:
+        shared = [name for name in part.columns if name in found.columns and name != WEIGHT]
+        if WEIGHT not in found.columns or WEIGHT not in part.columns:
+            return found.join(part, shared)
         assert self.semiring is not None
-        joined = found.join(part.relation.renamed(**{_OTHER: WEIGHT}), shared)
+        joined = found.join(part.renamed(**{_OTHER: WEIGHT}), shared)
         weight = self.semiring.times(column(WEIGHT), column(_OTHER))
         names = [name for name in joined.columns if name != _OTHER]
         return joined.let(**{WEIGHT: weight}).only(*names)

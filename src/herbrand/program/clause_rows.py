@@ -94,7 +94,7 @@ class ClauseRows:
         outputs = tuple(dict.fromkeys(reading.name(x) for x in clause.head if reading.is_free(x)))
         parts = parts or [Part(self.source.unit(), 1)]
         try:
-            rows = Body(parts, conditions, reading.domain, outputs, self.semiring).rows()
+            rows = Body(parts, conditions, reading.domain, reading.size, outputs, self.semiring).rows()
         except BudgetError as error:
             raise _at_rule(error, clause) from None
         return self._headed(clause, reading, rows)
@@ -145,10 +145,16 @@ class _Reading:
             return column(self.name(variable))
         return literal(self.clause.constants[variable])
 
-    def domain(self, name: str) -> Part:
+    def domain(self, name: str) -> Relation:
         """All constants of a column's type."""
-        source, kind = self.evaluation.source, list(self.clause.types.values())[int(name[1:])]
-        return Part(source.domain(kind).renamed(**{name: "id"}), source.size(kind))
+        return self.evaluation.source.domain(self._type(name)).renamed(**{name: "id"})
+
+    def size(self, name: str) -> int:
+        """How many constants a column's type has."""
+        return self.evaluation.source.size(self._type(name))
+
+    def _type(self, name: str) -> str:
+        return list(self.clause.types.values())[int(name[1:])]
 
     def part(self, place: int, atom: Lookup) -> Part:
         source, name = self.evaluation.source, atom.predicate

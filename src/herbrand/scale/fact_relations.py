@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from herbrand.program.body_rows import WEIGHT
-from herbrand.program.clause_rows import columns_of
+from herbrand.program.clause_rows import ClauseRows, columns_of
+from herbrand.program.clauses import Clause
 from herbrand.relations.expression import Kind
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
@@ -63,6 +64,12 @@ class StoredFactRelations:
         names = self._columns(predicate)
         table = self.stored.tables[predicate].false
         return self.scratch.query(f"SELECT * FROM {table}", dict.fromkeys(names, "int"))
+
+    def query_of(self, clause: Clause) -> str:
+        """A query for the heads of a clause over facts alone."""
+        rows = ClauseRows(self, None, self.facts).of(clause, {})
+        assert isinstance(rows, Stored)
+        return rows.text
 
     def _columns(self, predicate: str) -> tuple[str, ...]:
         return columns_of(self.stored.facts.tables[predicate].columns)

@@ -30,8 +30,11 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.syntax import Bound, BoundRows, Value
 from herbrand.program.bindings import Bindings
-from herbrand.program.template import Conjunction
+from herbrand.program.clauses import Clause, Lookup
+from herbrand.program.template import Argument, Conjunction
+from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.fact_relations import StoredFactRelations
 
 BATCH = 200_000
 """So many choices of constants are lowered at once."""
@@ -114,27 +117,18 @@ def _open_atoms(evidence: StoredEvidence) -> StoredAtoms:
 
 def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[str, list[str]]:
     """The choices of constants for which all literals hold, a column a variable; the variables' names."""
-    place: dict[str, str] = {}
-    sources, conditions = [], []
-    for number, literal in enumerate(conjunction.literals):
-        sources.append(f"{evidence.tables(literal.predicate).true} t{number}")
-        for column, argument in enumerate(literal.arguments):
-            own = f"t{number}.a{column}"
-            if isinstance(argument, int):
-                conditions.append(f"{own} = {argument}")
-            elif argument in place:
-                conditions.append(f"{own} = {place[argument]}")
-            else:
-                place[argument] = own
-    for number, (name, type_name) in enumerate(conjunction.variables):
-        if name not in place:
-            count = len(evidence.program.domain(type_name))
-            sources.append(f"{evidence.database.dialect.numbers.format(count=count)} n{number}")
-            place[name] = f"n{number}.i"
     names = [name for name, _ in conjunction.variables]
-    chosen = ", ".join(f"{place[name]} AS v{number}" for number, name in enumerate(names))
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT {chosen} FROM {' CROSS JOIN '.join(sources)}{where}", names
+    arguments = {a for literal in conjunction.literals for a in literal.arguments if isinstance(a, int)}
+    body = tuple(Lookup(x.predicate, tuple(map(_named, x.arguments))) for x in conjunction.literals)
+    constants = {_named(index): index for index in arguments}
+    clause = Clause("choices", tuple(names), body, conjunction.types, constants)
+    source = StoredFactRelations(evidence.stored, Scratch(evidence.database))
+    return source.query_of(clause), names
+
+
+def _named(argument: Argument) -> str:
+    """A variable, or a name for a constant that no variable has."""
+    return argument if isinstance(argument, str) else f"#{argument}"
 
 
 @dataclass
