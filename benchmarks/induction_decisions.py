@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.games.curriculum import Schooling
+from benchmarks.games.environments import GAMES, games_named
+from benchmarks.games.policies import load_policy, save_policy
+from benchmarks.games.rollouts import play
 from benchmarks.induction_runs import add_final, end, ended, middle, unfinished, weights_of
-from herbrand.induction.curriculum import Schooling
-from herbrand.induction.policies import load_policy, save_policy
-from herbrand.induction.rollouts import play
-from herbrand.induction.worlds.environments import GAMES, games_named
 
 PAPER = {"sorting": ("100 %", 45), "path": ("60 %", 4), "blocks": ("40 %", 84)}
 """Share of graduated runs (appendix B) and mean moves at 50 objects (Table 2)."""

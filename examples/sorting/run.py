@@ -5,15 +5,19 @@ python examples/sorting/run.py
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 
-from herbrand.induction.policies import load_policy
-from herbrand.induction.rollouts import play
-from herbrand.induction.worlds.sorting import Arrays
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))  # the games are no part of the installed package
 
-WEIGHTS = Path(__file__).parents[2] / "benchmarks" / "induction_weights" / "sorting-0.safetensors"
+from benchmarks.games.policies import load_policy  # noqa: E402
+from benchmarks.games.rollouts import play  # noqa: E402
+from benchmarks.games.sorting import Arrays  # noqa: E402
+
+WEIGHTS = ROOT / "benchmarks" / "induction_weights" / "sorting-0.safetensors"
 
 
 def main() -> None:

@@ -10,13 +10,13 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.games.blocks import Towers
+from benchmarks.games.critic import ActorCritic, Critic, Forecasts, coached_lesson, judged, moves_of_blocks
+from benchmarks.games.curriculum import Curriculum, Schooling
+from benchmarks.games.policies import TowerPolicy, policy_for
+from benchmarks.games.reinforce import disorder, invalidity
+from benchmarks.games.rollouts import play
 from herbrand.errors import HerbrandError
-from herbrand.induction.critic import ActorCritic, Critic, Forecasts, coached_lesson, judged, moves_of_blocks
-from herbrand.induction.curriculum import Curriculum, Schooling
-from herbrand.induction.policies import TowerPolicy, policy_for
-from herbrand.induction.reinforce import disorder, invalidity
-from herbrand.induction.rollouts import play
-from herbrand.induction.worlds.blocks import Towers
 
 PHASES = [Phase.reuse, Phase.generate]
 

@@ -12,15 +12,15 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.games.curriculum import Curriculum, Schooling
+from benchmarks.games.decisions import distinct
+from benchmarks.games.environments import GAMES
+from benchmarks.games.path import Walks
+from benchmarks.games.policies import chosen, load_policy, policy_for, save_policy
+from benchmarks.games.reinforce import Positions, Reinforce, advantages, lesson, loss_of, once_each
+from benchmarks.games.rollouts import Episodes, play
+from benchmarks.games.sorting import Arrays
 from herbrand.errors import HerbrandError
-from herbrand.induction.curriculum import Curriculum, Schooling
-from herbrand.induction.policies import chosen, load_policy, policy_for, save_policy
-from herbrand.induction.reinforce import Positions, Reinforce, advantages, lesson, loss_of, once_each
-from herbrand.induction.rollouts import Episodes, play
-from herbrand.induction.worlds.decisions import distinct
-from herbrand.induction.worlds.environments import GAMES
-from herbrand.induction.worlds.path import Walks
-from herbrand.induction.worlds.sorting import Arrays
 from herbrand.tensor_files import save_tensors
 
 
@@ -190,7 +190,7 @@ def test_a_lesson_is_learned_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch)
     """What bounds the memory changes nothing but the order of sums."""
     learned = []
     for chunk in (1 << 17, 40):
-        monkeypatch.setattr("herbrand.induction.reinforce.CHUNK", chunk)
+        monkeypatch.setattr("benchmarks.games.reinforce.CHUNK", chunk)
         policy, rng = policy_for("sorting", seed=1), np.random.default_rng(4)
         optimiser = torch.optim.SGD(policy.parameters(), lr=1.0)
         lesson(policy, optimiser, Arrays.draw(rng, 3, 4), rng, Reinforce(), entropy=0.01)

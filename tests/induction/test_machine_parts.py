@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.games.environments import environment_named
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.induction import machine as machines
 from herbrand.induction.checkpoint import (
@@ -25,7 +26,6 @@ from herbrand.induction.checkpoint import (
 from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.machine import LogicMachine, draw_weights
 from herbrand.induction.target import Shape, TargetMachine
-from herbrand.induction.worlds.environments import environment_named
 from herbrand.induction.worlds.task import Sample, Task, joined, range_of
 from herbrand.tensor_files import save_tensors
 

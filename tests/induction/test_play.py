@@ -11,16 +11,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.errors import HerbrandError
-from herbrand.induction.policies import TIE, chosen, load_policy, policy_for
-from herbrand.induction.reinforce import (
+from benchmarks.games.environments import GAMES, games_named
+from benchmarks.games.policies import TIE, chosen, load_policy, policy_for
+from benchmarks.games.reinforce import (
     Positions,
     advantages,
     disorder,
     invalidity,
 )
-from herbrand.induction.rollouts import play
-from herbrand.induction.worlds.environments import GAMES, games_named
+from benchmarks.games.rollouts import play
+from herbrand.errors import HerbrandError
 from herbrand.tensor_files import save_tensors
 
 scores = st.lists(st.floats(-5, 5), min_size=2, max_size=5)
@@ -88,7 +88,7 @@ def test_disorder_is_the_entropy(row: list[float]) -> None:
 
 
 def test_chunks_hold_every_position_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("herbrand.induction.reinforce.CHUNK", 40)
+    monkeypatch.setattr("benchmarks.games.reinforce.CHUNK", 40)
     games = games_named("sorting").draw(rng(), 7, 4)
     of, actions = np.array([6, 0, 3, 3, 5, 0]), np.arange(6)
     chunks = list(Positions(games, of, actions, np.arange(6.0)).chunks())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from herbrand.induction.curriculum import Curriculum, Lesson, Schooling
+from benchmarks.games.curriculum import Curriculum, Lesson, Schooling
 
 LESSONS = Curriculum(first=4, last=4, epochs=60, lessons=4, games=8, exam_games=40)
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.games.blocks import GROUND, Towers
+from benchmarks.games.environments import GAMES, environment_named
+from benchmarks.games.path import Walks
+from benchmarks.games.sorting import Arrays
 from herbrand.errors import HerbrandError
 from herbrand.induction.worlds import family, graphs
-from herbrand.induction.worlds.blocks import GROUND, Towers
-from herbrand.induction.worlds.environments import GAMES, environment_named
-from herbrand.induction.worlds.path import Walks
-from herbrand.induction.worlds.sorting import Arrays
 from herbrand.induction.worlds.tasks import TASKS, task_named
 
 

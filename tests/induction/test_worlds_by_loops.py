@@ -10,11 +10,11 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.games.blocks import Towers, compared
+from benchmarks.games.environments import environment_named
+from benchmarks.games.path import Walks
+from benchmarks.games.sorting import Arrays
 from herbrand.induction.worlds import family, graphs
-from herbrand.induction.worlds.blocks import Towers, compared
-from herbrand.induction.worlds.environments import environment_named
-from herbrand.induction.worlds.path import Walks
-from herbrand.induction.worlds.sorting import Arrays
 from herbrand.induction.worlds.tasks import TASKS, task_named
 from tests.oracles.induction_worlds import Blocks, distances, family_answers
 

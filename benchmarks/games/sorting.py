@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from herbrand.induction.worlds.decisions import Flags, Numbers, taken
+from benchmarks.games.decisions import Flags, Numbers, taken
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Many games played at once by a policy.
 
->>> from herbrand.induction.policies import policy_for
->>> from herbrand.induction.worlds.environments import games_named
+>>> from benchmarks.games.policies import policy_for
+>>> from benchmarks.games.environments import games_named
 >>> games = games_named("path").draw(np.random.default_rng(0), worlds=3, objects=8)
 >>> play(policy_for("path"), games).moves.shape
 (3,)
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from herbrand.induction.policies import chosen
-from herbrand.induction.worlds.decisions import positions
-from herbrand.induction.worlds.environments import MOVE
+from benchmarks.games.decisions import positions
+from benchmarks.games.environments import MOVE
+from benchmarks.games.policies import chosen
 
 Policy = Callable[[Any], torch.Tensor]
 

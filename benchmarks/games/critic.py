@@ -25,10 +25,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from herbrand.induction.policies import TowerPolicy
-from herbrand.induction.reinforce import LONGEST, disorder, invalidity, probabilities_of
-from herbrand.induction.rollouts import Episodes, play
-from herbrand.induction.worlds.decisions import together
+from benchmarks.games.decisions import together
+from benchmarks.games.policies import TowerPolicy
+from benchmarks.games.reinforce import LONGEST, disorder, invalidity, probabilities_of
+from benchmarks.games.rollouts import Episodes, play
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,15 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.games.critic import ActorCritic, Critic, coached_lesson
+from benchmarks.games.decisions import together
+from benchmarks.games.environments import games_named
+from benchmarks.games.policies import ActionPolicy, TowerPolicy, policy_for
+from benchmarks.games.reinforce import Reinforce, lesson
+from benchmarks.games.rollouts import Episodes, play
 from herbrand.errors import UnsupportedError
 from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
-from herbrand.induction.critic import ActorCritic, Critic, coached_lesson
 from herbrand.induction.machine import draw_weights
-from herbrand.induction.policies import ActionPolicy, TowerPolicy, policy_for
-from herbrand.induction.reinforce import Reinforce, lesson
-from herbrand.induction.rollouts import Episodes, play
-from herbrand.induction.worlds.decisions import together
-from herbrand.induction.worlds.environments import games_named
 from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 RECENT = 3

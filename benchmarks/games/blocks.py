@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from herbrand.induction.worlds.decisions import Flags, Numbers, taken
+from benchmarks.games.decisions import Flags, Numbers, taken
 
 GROUND = 0
 PROPERTIES = ("world", "number", "x", "y")

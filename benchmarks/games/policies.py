@@ -1,6 +1,6 @@
 """Policies of the decision tasks: a machine that gives each action of a game its log-odds.
 
->>> from herbrand.induction.worlds.environments import games_named
+>>> from benchmarks.games.environments import games_named
 >>> games = games_named("sorting").draw(np.random.default_rng(0), worlds=2, objects=4)
 >>> policy_for("sorting")(games).shape
 torch.Size([2, 16])
@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.games.blocks import Towers
+from benchmarks.games.environments import GAMES, games_named
 from herbrand.errors import HerbrandError
 from herbrand.induction.machine import SPREAD, LogicMachine, draw_weights
-from herbrand.induction.worlds.blocks import Towers
-from herbrand.induction.worlds.environments import GAMES, games_named
 from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 

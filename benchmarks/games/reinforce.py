@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from herbrand.induction.policies import ActionPolicy, TowerPolicy
-from herbrand.induction.rollouts import Episodes, play
-from herbrand.induction.worlds.decisions import distinct, together
+from benchmarks.games.decisions import distinct, together
+from benchmarks.games.policies import ActionPolicy, TowerPolicy
+from benchmarks.games.rollouts import Episodes, play
 
 Objective = Literal["log", "probability"]
 Policy = ActionPolicy | TowerPolicy

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.games.blocks import Towers
+from benchmarks.games.path import Walks
+from benchmarks.games.sorting import Arrays
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.induction.worlds.blocks import Towers
-from herbrand.induction.worlds.path import Walks
-from herbrand.induction.worlds.sorting import Arrays
 
 GAMES: dict[str, Any] = {"sorting": Arrays, "path": Walks, "blocks": Towers}
 ARITIES = ("nullary", "unary", "binary", "ternary")

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from herbrand.induction.worlds.decisions import Flags, Numbers, taken, together
+from benchmarks.games.decisions import Flags, Numbers, taken, together
 from herbrand.induction.worlds.graphs import nearest_neighbours, shortest
 
 FARTHEST = 5
