@@ -360,6 +360,8 @@ class Model:
         A list of goals gives a tuple of answers; ``bindings`` gives constants for some variables, a list
         each. ``options``: as on the command line.
         """
+        if self._knowledge.states("choices"):
+            return self._chosen(goal, bindings, given, engine, options)
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options)
         planner = query_engine(engine)
@@ -370,6 +372,27 @@ class Model:
             return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), request))
         apart = request.algebra == "probability"
         return self._rules(planner, texts(given), apart).answered(goal, bindings, request)
+
+    def _chosen(
+        self,
+        goal: str | Sequence[str],
+        bindings: Mapping[str, Sequence[Value]] | None,
+        given: Texts,
+        engine: str,
+        options: Mapping[str, Any],
+    ) -> Any:
+        """The answers under choices: what ``infer`` gives for the goal's atoms, as a table of bindings."""
+        drawn = importlib.import_module("herbrand.engines.circuit.answers")
+        if bindings is not None:
+            raise UnsupportedError(
+                "bindings do not go with choices (::)", hint="put the constants into the goal"
+            )
+        request, kept = drawn.request_of(options)
+        if not isinstance(goal, str):
+            return tuple(self._chosen(one, None, given, engine, options) for one in goal)
+        atom = drawn.goal_atom(goal, self.signature)
+        found = self.infer(goal, given=given, engine=engine, **kept)
+        return drawn.answers(atom, found, request)
 
     def _rules(self, engine: Any, given: tuple[str, ...], apart: bool = False) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.

@@ -26,7 +26,7 @@ from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network
-from herbrand.engines.reading import atom_tables, looked_up
+from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.program.ground import ground
@@ -108,16 +108,25 @@ class CircuitEngine:
     def read(self, state: State, status: Status) -> Marginals:
         assert state.shares is not None
         ground, likeliest = state.worlds.ground, state.question.most_probable
-        probabilities = np.zeros((ground.atoms.count, int(ground.atoms.value_counts.max(initial=1))))
-        for axis in state.asked:
+        places, shares = np.unique(np.array(state.asked, np.int64)), state.shares
+
+        def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
+            return probabilities[np.searchsorted(places, ground.atoms.numbers(predicate, codes))][
+                :, : ground.program.value_count(predicate)
+            ]
+
+        probabilities = np.zeros(
+            (len(places), max((len(state.worlds.axis(a)) for a in state.asked), default=1))
+        )
+        for place, axis in enumerate(places.tolist()):
             for value, literal in enumerate(state.worlds.axis(axis)):
-                probabilities[axis, value] = _share(state.shares, literal)
+                probabilities[place, value] = _share(shares, literal)
         return Marginals(
             self.name,
             Guarantee.EXACT,
             status,
-            tuple(atom_tables(ground, np.clip(probabilities, 0.0, 1.0), state.question)),
-            tuple(Row(text, None, (), _share(state.shares, literal)) for text, literal in state.formulas),
+            tuple(looked_up(ground.evidence, look_up, state.question)),
+            tuple(Row(text, None, (), _share(shares, literal)) for text, literal in state.formulas),
             None if likeliest else state.total,
             None if likeliest else PartitionGuarantee.EXACT,
             likeliest,

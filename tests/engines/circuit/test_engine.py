@@ -1,0 +1,78 @@
+"""What users see of choices: infer, query, evidence, errors."""
+
+from __future__ import annotations
+
+import pytest
+
+import herbrand as hb
+from herbrand.errors import ContradictionError, UnsupportedError
+
+PATHS = """
+0.5 :: open(x, y) :- road(x, y)
+path(x, y) :- open(x, y)
+path(x, z) :- path(x, y), open(y, z)
+"""
+ROADS = {"road": [("a", "b"), ("b", "a"), ("b", "c"), ("a", "c"), ("c", "b")]}
+
+
+def test_query_and_infer_agree() -> None:
+    model = hb.Model(hb.parse(PATHS), ROADS)
+    asked = model.infer('path("a", y)', given=['not open("a", "c")'])
+    answers = model.query('path("a", y)', given=['not open("a", "c")'])
+    assert answers.variables == ("y",)
+    assert len(answers) == 3
+    for value in ("a", "b", "c"):
+        assert answers[value] == pytest.approx(asked[f'path("a", "{value}")'], abs=1e-12)
+
+
+def test_query_of_a_ground_goal() -> None:
+    answers = hb.Model(hb.parse(PATHS), ROADS).query('path("a", "c")')
+    assert answers.weights.tolist() == pytest.approx([0.625])
+
+
+def test_evidence_of_probability_0_names_the_statements() -> None:
+    model = hb.Model(hb.parse("0.5 :: a\n0.5 :: b\nboth :- a, b"))
+    with pytest.raises(ContradictionError, match="probability 0: both and not a"):
+        model.infer("b", given=["both", "not a", "b"])
+
+
+def test_a_number_of_the_body_is_the_probability() -> None:
+    theory = hb.parse("p :: open(x, y) :- road(x, y, p)\nway(x) :- open(x, y)")
+    model = hb.Model(theory, {"road": [("a", "b", 0.5), ("a", "c", 0.25)]})
+    assert model.infer('way("a")')['way("a")'] == pytest.approx(1 - 0.5 * 0.75)
+
+
+def test_probabilities_of_an_instance_above_1_are_an_error() -> None:
+    theory = hb.parse("p :: heads(c); p :: tails(c) :- coin(c, p)")
+    with pytest.raises(UnsupportedError, match=r"add up to 1\.2"):
+        hb.Model(theory, {"coin": [("a", 0.6)]}).infer("heads(x)")
+
+
+def test_a_long_chain_is_answered() -> None:
+    theory = hb.parse(PATHS.replace("path(x, y), open(y, z)", "open(x, y), path(y, z)"))
+    model = hb.Model(theory, {"road": [(f"n{i:03}", f"n{i + 1:03}") for i in range(300)]})
+    assert model.infer('path("n000", "n300")')['path("n000", "n300")'] == pytest.approx(0.5**300)
+
+
+def test_the_most_probable_world_of_choices() -> None:
+    model = hb.Model(hb.parse("0.4 :: a\n0.7 :: b\nc :- a\nc :- b"))
+    best = {row.atom: row.probability for row in model.infer(map=True, given=["c"]).rows()}
+    assert best == {"a": 0, "b": 1}
+
+
+def test_other_engines_refuse_choices() -> None:
+    with pytest.raises(UnsupportedError, match=r"exact cannot use this statement: 0\.3 :: rain"):
+        hb.Model(hb.parse("0.3 :: rain")).infer(engine="exact")
+
+
+def test_weighted_theories_agree_with_the_exact_engine() -> None:
+    theory = hb.parse(
+        'predicate match(man, woman)\n0.7: match("a", y)\n1.1: match(x, "v") => match("b", "u")\n'
+        "hard: exists y: match(x, y)\nhard: match(x, y) and match(x, z) => y = z\n"
+        'hard: match(x, y) and match(z, y) => x = z\ntype man = {"a", "b", "c"}\n'
+        'type woman = {"u", "v", "w"}'
+    )
+    one, other = hb.Model(theory).infer(engine="circuit"), hb.Model(theory).infer(engine="exact")
+    assert one.log_partition == pytest.approx(other.log_partition, abs=1e-9)
+    for row in other.rows():
+        assert one[row.atom] == pytest.approx(row.probability, abs=1e-9)
