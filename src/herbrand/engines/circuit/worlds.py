@@ -254,7 +254,7 @@ class Worlds:
     def _add_evidence(self) -> None:
         facts = self.program.facts
         stated: list[tuple[str, Row, bool]] = []
-        for name in self.derived:
+        for name in sorted(self.derived):
             table = facts.tables[name]
             stated += [(name, tuple(row), True) for row in table.true.tolist()]
             stated += [(name, tuple(row), False) for row in table.false.tolist()]
