@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
-    "visible regular_files",
+    "visible regular_files loops",
     "errors",
     "scratch_folders",
     "whole_files row_keys",
@@ -40,7 +40,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.
 
 LAZY = {
     *("polars", "pandas", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "gymnasium"),
-    *("pyspark.sql", "pyspark.sql.pandas.types"),
+    *("numba", "pyspark.sql", "pyspark.sql.pandas.types"),
     *("rich.console", "rich.markup", "rich.progress", "rich.table"),
 }
 """Heavy or optional packages that a function may import for itself."""

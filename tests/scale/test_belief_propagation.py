@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import tempfile
 from pathlib import Path
@@ -125,7 +126,7 @@ class TestSymmetry:
             StoredBeliefPropagation, "begun", lambda *a: states.append(begun(*a)) or states[-1]
         )
         agree(on_duckdb(theory), in_memory(theory))
-        assert [family.rows for family in states[0].messages.families] == [1, 1]
+        assert [family.rows for family in states[0].rounds.families] == [1, 1]
 
     @pytest.mark.slow
     def test_classes_and_atoms_say_the_same(self) -> None:
@@ -304,11 +305,25 @@ def test_rules_feed_weighted_formulas() -> None:
         on_duckdb(theory + hb.parse("not path(2, 2)"), {"edge": [(1, 2), (2, 2)]})
 
 
-def test_messages_that_run_away_are_not_called_at_rest() -> None:
-    """Exactly one of four: undamped messages run away, and here nothing begins again."""
+def test_messages_that_run_away_begin_again_more_gently(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly one of four: undamped messages run away, and are not called at rest before they are."""
     some = [f"p{i}" for i in range(4)]
     pairs = [f"hard: not ({one} and {other})" for one in some for other in some if one < other]
-    text = "\n".join([*(f"predicate {p}" for p in some), f"hard: {' or '.join(some)}", *pairs])
-    found = on_duckdb(hb.parse(text), iterations=40)
+    theory = hb.parse("\n".join([*(f"predicate {p}" for p in some), f"hard: {' or '.join(some)}", *pairs]))
+    found = on_duckdb(theory, iterations=12)
     assert not found.status.converged
     assert "not to be relied on" in found.status.advice and "--damping" in found.status.advice
+    steps, step = [], StoredBeliefPropagation.step
+    monkeypatch.setattr(StoredBeliefPropagation, "step", lambda *a: steps.append(step(*a)) or steps[-1])
+    on_duckdb(theory, iterations=22)
+    assert [state.pace.restarts for state in steps][-1] >= 1
+    begun = next(state for state in steps if state.pace.restarts)
+    assert begun.pace.damping == 0.5 and begun.pace.mark == math.inf
+
+
+@pytest.mark.slow
+def test_messages_that_began_again_come_to_rest_where_those_in_memory_do() -> None:
+    some = [f"p{i}" for i in range(4)]
+    pairs = [f"hard: not ({one} and {other})" for one in some for other in some if one < other]
+    theory = hb.parse("\n".join([*(f"predicate {p}" for p in some), f"hard: {' or '.join(some)}", *pairs]))
+    agree_at_the_end(on_duckdb(theory, iterations=200), hb.Model(theory, {}).infer(engine="bp"))

@@ -1,24 +1,33 @@
-"""Rounds of belief propagation in a database, message by message, against dictionaries and plain loops."""
+"""Rounds of belief propagation over relations, in memory and in a database, message by message, against
+dictionaries and plain loops."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from herbrand.contraction.relational_databases import DuckDB
-from herbrand.scale.belief.factor_families import Family, Layer, Staged, families_of, kinds_table
-from herbrand.scale.belief.messages import Messages, shares
+from herbrand.engines.belief.rounds import Family, Rounds, probabilities
+from herbrand.relations.expression import column
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch
+from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of
 from tests.oracles.belief import Factor, Graph, Message, log_sum
 
 Scope = tuple[int, ...]
 Own = dict[int, list[float]]
 """The weights of each value of each atom."""
+
+
+Place = Callable[[Memory], Any]
 
 
 @pytest.fixture(scope="module")
@@ -27,88 +36,81 @@ def database() -> Iterator[DuckDB]:
         yield opened
 
 
+@pytest.fixture(params=["memory", "database"])
+def place(request: pytest.FixtureRequest, database: DuckDB) -> Place:
+    """Where relations of a test stand."""
+    return Scratch(database).put if request.param == "database" else lambda rows: rows
+
+
 @dataclass
 class There:
-    """A factor graph as tables of a database."""
+    """A factor graph as relations, in memory or in a database."""
 
-    database: DuckDB
     own: Own
-    families: tuple[Family, ...]
-    messages: Messages
-    step: int = 0
+    rounds: Rounds
+    axes: dict[int, Relation]
+    kinds: dict[int, Relation]
+    messages: dict[int, Relation]
 
     @property
-    def sizes(self) -> list[int]:
-        return sorted({len(weights) for weights in self.own.values()})
+    def families(self) -> tuple[Family, ...]:
+        return self.rounds.families
 
-    def make_totals(self) -> None:
-        for size in self.sizes:
-            self.database.make(f"totals_{size}", self.messages.totals(size, self.step))
+    @property
+    def totals(self) -> dict[int, Relation]:
+        return {size: one.kept() for size, one in self.rounds.totals(self.axes, self.messages).items()}
 
     def round(self, damping: float = 0.0) -> float:
         """One more round; how far messages moved."""
-        self.make_totals()
-        for family in self.families:
-            table = self.messages.table(family, self.step + 1)
-            self.database.make(table, self.messages.round(family, self.step, damping))
-        self.step += 1
-        moved = [
-            self.database.number(f"SELECT MAX(d) FROM {self.messages.table(f, self.step)}")
+        totals, before = self.totals, self.messages
+        self.messages = {
+            f.number: self.rounds.after(f, before[f.number], totals, damping, self.kinds[f.number]).kept()
             for f in self.families
-        ]
-        return max(moved, default=0.0)
+        }
+        return self.rounds.moved(self.messages)
 
     def told(self) -> dict[tuple[Scope, int], Message]:
         """By scope and slot the message to the atom there."""
         found = {}
         for family in self.families:
-            for slot, size in enumerate(family.sizes):
-                columns = ", ".join((*family.slots, *(f"m{slot}_{value}" for value in range(size))))
-                for row in self.database.rows(
-                    f"SELECT {columns} FROM {self.messages.table(family, self.step)}"
-                ):
+            for slot in range(family.width):
+                columns = (*family.slots, *family.names("m", slot))
+                for row in self.messages[family.number].only(*columns).rows():
                     found[row[: family.width], slot] = list(row[family.width :])
         return found
 
     def marginals(self) -> dict[int, list[float]]:
-        self.make_totals()
         found = {}
-        for size in self.sizes:
-            beliefs = ", ".join(f"{one} AS b{v}" for v, one in enumerate(self.messages.log_beliefs(size)))
-            chances = ", ".join(shares([f"b{value}" for value in range(size)]))
-            query = f"SELECT atom, {chances} FROM (SELECT atom, {beliefs} FROM totals_{size}) b"
-            found |= {atom: list(chances) for atom, *chances in self.database.rows(query)}
+        for size, totals in self.totals.items():
+            chances = {f"p{v}": one for v, one in enumerate(probabilities(self.rounds.log_beliefs(size)))}
+            rows = totals.select(atom=column("atom"), **chances).rows()
+            found |= {atom: list(chances) for atom, *chances in rows}
         return found
 
     def bethe(self) -> float:
-        self.make_totals()
-        queries = [self.messages.bethe_of_axes(size) for size in self.sizes]
-        queries += [self.messages.bethe_of_factors(family, self.step) for family in self.families]
-        return math.fsum(self.database.number(query) or 0.0 for query in queries)
+        return self.rounds.bethe(self.axes, self.messages, self.totals, self.kinds)
 
 
-def there(database: DuckDB, own: Own, factors: Sequence[tuple[Scope, np.ndarray]]) -> There:
+def there(place: Place, own: Own, factors: Sequence[tuple[Scope, np.ndarray]]) -> There:
+    axes = {}
     for size in {len(weights) for weights in own.values()}:
-        rows = [(atom, *weights) for atom, weights in own.items() if len(weights) == size]
-        columns = ["atom", *(f"u{value}" for value in range(size))]
-        database.put(f"axes_{size}", pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))))
-    families = []
+        atoms = [atom for atom, weights in own.items() if len(weights) == size]
+        weights = {f"u{value}": [own[atom][value] for atom in atoms] for value in range(size)}
+        axes[size] = place(Memory.of(atom=atoms, **weights))
+    families, scopes, kinds = [], {}, {}
     for number, shape in enumerate(dict.fromkeys(table.shape for _, table in factors)):
         alike = [(scope, table) for scope, table in factors if table.shape == shape]
-        kinds = list({table.tobytes(): table for _, table in alike}.values())
-        places = {table.tobytes(): kind for kind, table in enumerate(kinds)}
+        different = list({table.tobytes(): table for _, table in alike}.values())
+        places = {table.tobytes(): kind for kind, table in enumerate(different)}
         columns = {f"s{slot}": [scope[slot] for scope, _ in alike] for slot in range(len(shape))}
-        own_kinds = np.array([places[table.tobytes()] for _, table in alike], np.int32)
-        database.put(f"factors_{number}", pa.table({**columns, "kind": own_kinds}))
-        order = tuple(range(len(shape)))
-        families.append(Family(number, shape, (order,), tuple(kinds), len(alike)))
+        family = Family(number, shape, tuple(different))
+        scopes[number] = place(Memory.of(kind=[places[table.tobytes()] for _, table in alike], **columns))
+        kinds[number] = place(Memory.of(**family.kinds()))
+        families.append(family)
     never = [np.array(weights) for weights in own.values()] + [table for _, table in factors]
-    messages = Messages(tuple(families), False, any(np.isneginf(one).any() for one in never))
-    for family in families:
-        database.make(messages.table(family, 0), messages.first(family))
-        if len(family.potentials) > 1:
-            database.put(f"potentials_{family.number}", kinds_table(family))
-    return There(database, own, tuple(families), messages)
+    rounds = Rounds(tuple(families), False, any(np.isneginf(one).any() for one in never))
+    messages = {f.number: rounds.first(f, scopes[f.number]).kept() for f in families}
+    return There(own, rounds, axes, kinds, messages)
 
 
 def by_loops(own: Own, factors: Sequence[tuple[Scope, np.ndarray]]) -> Graph:
@@ -140,11 +142,11 @@ def drawn(seed: int, tree: bool, never: float = 0.0) -> tuple[Own, list[tuple[Sc
 
 
 @pytest.mark.parametrize(("damping", "never"), [(0.0, 0.1), (0.3, 0.0), (0.3, 0.1)])
-def test_messages_are_those_of_loops(database: DuckDB, damping: float, never: float) -> None:
+def test_messages_are_those_of_loops(place: Place, damping: float, never: float) -> None:
     compared = 0
     for seed in range(2):
         own, factors = drawn(seed, False, never)
-        here, graph = there(database, own, factors), by_loops(own, factors)
+        here, graph = there(place, own, factors), by_loops(own, factors)
         for _ in range(2):
             before = here.told()
             graph.round(damping)
@@ -176,10 +178,10 @@ def test_messages_are_those_of_loops(database: DuckDB, damping: float, never: fl
     assert compared > 1
 
 
-def test_on_a_tree_marginals_and_the_sum_over_worlds_are_exact(database: DuckDB) -> None:
+def test_on_a_tree_marginals_and_the_sum_over_worlds_are_exact(place: Place) -> None:
     for seed in range(2):
         own, factors = drawn(seed, True, never=0.1 * (seed % 2))
-        here = there(database, own, factors)
+        here = there(place, own, factors)
         moved = [here.round() for _ in range(4)]
         assert moved[-1] < 1e-9
         ranges = [range(len(own[atom])) for atom in range(5)]
@@ -197,9 +199,9 @@ def test_on_a_tree_marginals_and_the_sum_over_worlds_are_exact(database: DuckDB)
             assert chances == pytest.approx(expected, abs=1e-9)
 
 
-def test_atoms_that_no_factor_names_have_their_own_weights(database: DuckDB) -> None:
+def test_atoms_that_no_factor_names_have_their_own_weights(place: Place) -> None:
     own = {7: [0.0, 1.0], 9: [0.5, -math.inf], 11: [1.0, 2.0, 3.0]}
-    here = there(database, own, [])
+    here = there(place, own, [])
     assert here.round() == 0.0
     for atom, chances in here.marginals().items():
         total = log_sum(own[atom])
@@ -208,11 +210,11 @@ def test_atoms_that_no_factor_names_have_their_own_weights(database: DuckDB) -> 
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1.0, 500.0, 1e6, -1e6])
-def test_weights_of_any_size(database: DuckDB, weight: float) -> None:
+def test_weights_of_any_size(place: Place, weight: float) -> None:
     """Two atoms that agree by one weight, one of which leans by another: nothing under- or overflows."""
     table = np.array([[weight, 0.0], [0.0, weight]])
     own: Own = {0: [0.0, 2.0], 1: [0.0, 0.0]}
-    here = there(database, own, [((0, 1), table)])
+    here = there(place, own, [((0, 1), table)])
     for _ in range(3):
         here.round()
     logs = {(a, b): own[0][a] + weight * (a == b) for a, b in itertools.product(range(2), repeat=2)}
@@ -227,17 +229,19 @@ def test_weights_of_any_size(database: DuckDB, weight: float) -> None:
     assert here.bethe() == pytest.approx(total, rel=1e-12)
 
 
-def test_what_has_no_value_left_is_told_as_not_a_number(database: DuckDB) -> None:
+def test_what_has_no_value_left_is_told_as_not_a_number(place: Place) -> None:
     never = -math.inf
     table = np.array([[0.0, never], [never, never]])  # both must have the first value
-    here = there(database, {0: [never, 0.0], 1: [0.0, 0.0]}, [((0, 1), table)])
+    here = there(place, {0: [never, 0.0], 1: [0.0, 0.0]}, [((0, 1), table)])
     assert math.isnan(here.round())
 
 
 class TestFamilies:
     """Layers over the same atoms are one factor; those alike up to the order of atoms have one table."""
 
-    def made(self, database: DuckDB, layers: Sequence[tuple[Sequence[Scope], np.ndarray]]) -> list[Family]:
+    def made(
+        self, database: DuckDB, layers: Sequence[tuple[Sequence[Scope], np.ndarray]]
+    ) -> list[StoredFamily]:
         by_shape: dict[tuple[int, ...], list[Layer]] = {}
         for number, (scopes, table) in enumerate(layers):
             columns = {f"s{slot}": [scope[slot] for scope in scopes] for slot in range(table.ndim)}
@@ -250,7 +254,9 @@ class TestFamilies:
         staged.drop()
         return found
 
-    def weights(self, database: DuckDB, found: Sequence[Family]) -> dict[frozenset[int], dict[tuple, float]]:
+    def weights(
+        self, database: DuckDB, found: Sequence[StoredFamily]
+    ) -> dict[frozenset[int], dict[tuple, float]]:
         """By the atoms of a factor the weight of each of their values, as pairs of atom and value."""
         told: dict[frozenset[int], dict[tuple, float]] = {}
         for family in found:
@@ -298,8 +304,8 @@ class TestFamilies:
 
     def test_entries_of_kinds_stand_in_the_order_of_c(self) -> None:
         one, other = np.arange(6.0).reshape(2, 3), -np.arange(6.0).reshape(2, 3)
-        told = kinds_table(Family(0, (2, 3), ((0, 1),), (one, other), 0)).to_pylist()
-        assert told == [
-            {"kind": 0, **{f"t{entry}": float(entry) for entry in range(6)}},
-            {"kind": 1, **{f"t{entry}": -float(entry) for entry in range(6)}},
-        ]
+        told = Family(0, (2, 3), (one, other)).kinds()
+        assert told["kind"].tolist() == [0, 1]
+        assert {name: told[name].tolist() for name in told if name != "kind"} == {
+            f"t{entry}": [float(entry), -float(entry)] for entry in range(6)
+        }

@@ -176,6 +176,16 @@ def every(*conditions: Given) -> Expression:
     return _folded("and", conditions) if conditions else literal(True)
 
 
+def either(*conditions: Given) -> Expression:
+    """Whether some condition is true; with none, false."""
+    return _folded("or", conditions) if conditions else literal(False)
+
+
+def summed(*values: Given) -> Expression:
+    """The sum of the values in a row."""
+    return _folded("+", values)
+
+
 @dataclass(frozen=True)
 class Operation:
     """``sql`` has a gap for each argument; ``kinds`` are what each argument may be, and ``gives`` what comes
@@ -388,7 +398,8 @@ def _made(operation: str, *arguments: Any) -> Expression:
 
 
 def _folded(operation: str, values: tuple[Any, ...]) -> Expression:
-    found = literal(values[0])
-    for value in values[1:]:
-        found = _made(operation, found, value)
-    return found
+    """In halves: a chain of a thousand would be deeper than Python and databases go."""
+    if len(values) == 1:
+        return literal(values[0])
+    half = len(values) // 2
+    return _made(operation, _folded(operation, values[:half]), _folded(operation, values[half:]))

@@ -137,8 +137,7 @@ def _log_sums(values: Array, groups: Array, size: int) -> Array:
     """The largest is taken out first; a group whose largest is infinite is that."""
     peaks = _largest(values, groups, size)
     finite = np.where(np.isfinite(peaks), peaks, 0.0)
-    with np.errstate(all="ignore"):
-        sums = finite + np.log(np.bincount(groups, np.exp(values - finite[groups]), size))
+    sums = finite + np.log(np.bincount(groups, np.exp(values - finite[groups]), size))
     return np.where(np.isfinite(peaks), sums, peaks)
 
 
@@ -185,4 +184,6 @@ SEMIRING_FOLDS: Mapping[str, Callable[[Given], Fold]] = {
 def folded(fold: Fold, columns: Mapping[str, Array], groups: Array, size: int) -> Array:
     """The fold of each group's rows; ``groups`` [row] is the number of each row's group, none is empty."""
     fold.kind({name: kind_of_array(values) for name, values in columns.items()})
-    return FOLDS[fold.name].array(evaluated(fold.of, columns, len(groups)), groups, size)
+    values = evaluated(fold.of, columns, len(groups))
+    with np.errstate(all="ignore"):
+        return FOLDS[fold.name].array(values, groups, size)

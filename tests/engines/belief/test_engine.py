@@ -45,7 +45,7 @@ def test_no_symmetry_left_is_ground_propagation() -> None:
     assert states[0].compiled.graph.factor_count == states[1].compiled.graph.factor_count
     for _ in range(5):
         states = [e.step(s) for e, s in zip((lifted, ground), states, strict=True)]
-    assert states[0].moved == pytest.approx(states[1].moved, abs=1e-12)
+    assert states[0].pace.moved == pytest.approx(states[1].pace.moved, abs=1e-12)
 
 
 def test_check_tells_the_classes() -> None:
@@ -70,7 +70,7 @@ def test_damping_grows_where_rounds_swing() -> None:
     undamped = hb.Model(hb.parse(differ)).infer(engine="bp", damping=0.0, iterations=100)
     assert not undamped.status.converged
     assert hb.Model(hb.parse(differ)).infer(engine="bp", iterations=400).status.converged
-    assert BeliefPropagation().start(program, Question()).damping == 0.0
+    assert BeliefPropagation().start(program, Question()).pace.damping == 0.0
 
 
 @pytest.mark.parametrize(("option", "value"), [("schedule", "random"), ("damping", 1.0), ("damping", -0.1)])

@@ -18,6 +18,7 @@ from herbrand.engines.belief.graph import Assembly, FactorGraph, Somes, Tables
 from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.belief.messages import bethe, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.refinement import lifted
+from herbrand.loops import compiled
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
 from tests.engines.belief.energies import edges_of, energy
@@ -155,5 +156,5 @@ def test_the_loop_as_written_finds_the_same_order(graph: FactorGraph) -> None:
     by_axis = np.argsort(graph.edge_axes, kind="stable")
     pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
     owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
-    written, compiled = (run(graph, by_axis, pointers, owners) for run in (_peeled.py_func, _peeled))
-    assert written[0].tolist() == compiled[0].tolist() and written[1] == compiled[1]
+    written, by_numba = (run(graph, by_axis, pointers, owners) for run in (_peeled, compiled(_peeled)))
+    assert written[0].tolist() == by_numba[0].tolist() and written[1] == by_numba[1]

@@ -118,10 +118,10 @@ def test_each_gentler_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GENTLER", (0.5,))
     engine = BeliefPropagation()
     state = engine.start(hb.Model(hb.parse(exactly_one(4))).program, Question())
-    seen = {(state.restarts, state.damping)}
-    while state.moved > 1e-9:
+    seen = {(state.pace.restarts, state.pace.damping)}
+    while state.pace.moved > 1e-9:
         state = engine.step(state)
-        seen.add((state.restarts, state.damping))
+        seen.add((state.pace.restarts, state.pace.damping))
     assert {(0, 0.0), (1, 0.5)} <= seen and max(seen)[0] == 1
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from herbrand.engines.belief import kernels
 from herbrand.engines.belief.graph import SOME, Assembly, FactorGraph, Somes, Tables
-from herbrand.engines.belief.kernels import NEVER, flood, sweep, totals
-from herbrand.engines.belief.messages import no_messages
+from herbrand.engines.belief.kernels import NEVER
+from herbrand.engines.belief.messages import flood, no_messages, sweep
+from herbrand.loops import compiled
 from tests.engines.belief.energies import edges_of
 
 quick = settings(deadline=None, max_examples=30)
@@ -22,8 +23,8 @@ seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
 def both(name: str) -> tuple[Callable[..., object], Callable[..., object]]:
-    compiled = getattr(kernels, name)
-    return compiled, compiled.py_func
+    plain = getattr(kernels, name)
+    return compiled(plain), plain
 
 
 def log_sum(terms: list[float]) -> float:
@@ -249,7 +250,7 @@ def test_totals_are_what_all_messages_say(graph: FactorGraph, rng: np.random.Gen
                 barred[at] += graph.exponents[edge]
             elif graph.exponents[edge]:
                 expected[at] += graph.exponents[edge] * message
-    for run in (totals, totals.py_func):
+    for run in both("totals"):
         total, impossible = np.empty(len(graph.unary)), np.empty(len(graph.unary))
         run(graph, messages, total, impossible)
         assert total.tolist() == pytest.approx(expected.tolist())
@@ -285,12 +286,12 @@ def test_rounds_as_written_are_the_compiled_ones(graph: FactorGraph) -> None:
     messages, _ = flood(graph, no_messages(graph), 0.1)
     order = np.arange(graph.factor_count)
     for at_once in (True, False):
-        compiled, written = (
-            run(graph, messages, order, 0.1, at_once) for run in (kernels._rounds, kernels._rounds.py_func)
-        )
-        assert written[0].tolist() == pytest.approx(compiled[0].tolist(), abs=1e-12)
-        assert written[1] == pytest.approx(compiled[1], abs=1e-12)
-    assert kernels.bethe.py_func(graph, messages) == pytest.approx(kernels.bethe(graph, messages), abs=1e-12)
+        by_numba, written = (run(graph, messages, order, 0.1, at_once) for run in both("rounds"))
+        assert written[0].tolist() == pytest.approx(by_numba[0].tolist(), abs=1e-12)
+        assert written[1] == pytest.approx(by_numba[1], abs=1e-12)
+    assert kernels.bethe(graph, messages) == pytest.approx(
+        compiled(kernels.bethe)(graph, messages), abs=1e-12
+    )
 
 
 def test_the_workspace_holds_the_widest_factor() -> None:
@@ -301,7 +302,7 @@ def test_the_workspace_holds_the_widest_factor() -> None:
     )
     graph = assembly.build()
     assert graph.table_starts.tolist() == [0, SOME]
-    for run in (kernels._workspace, kernels._workspace.py_func):
+    for run in both("_workspace"):
         incoming, outgoing, places, joint, shares = run(graph)
         assert (len(incoming), len(outgoing), len(places)) == (24, 24, 12)
         assert len(joint) == len(shares) == 12
@@ -313,7 +314,7 @@ def test_a_graph_of_no_factors_is_its_axes() -> None:
     assembly.constant = 0.25
     graph = assembly.build()
     expected = 0.25 + 2 * math.log(1 + math.e) + math.log(math.exp(0.5) + 1)
-    for run in (kernels.bethe, kernels.bethe.py_func):
+    for run in both("bethe"):
         assert run(graph, np.zeros(0)) == pytest.approx(expected)
     assembly.unary[:2] = NEVER
     assert kernels.bethe(assembly.build(), np.zeros(0)) == -math.inf

@@ -17,6 +17,7 @@ from herbrand.engines.belief.constants import interchangeable
 from herbrand.engines.belief.engine import BeliefPropagation, State
 from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import class_axes, compiled
+from herbrand.engines.belief.pace import PATIENCE
 from herbrand.engines.engine import Settings
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.program.evidence import Evidence
@@ -61,7 +62,7 @@ def test_a_run_is_its_steps_and_goes_on_from_any_of_them(schedule: str) -> None:
     kept = stepped(engine, begun, 4)
     before = kept.messages.copy()
     one, other = stepped(engine, kept, 5), stepped(engine, begun, 9)
-    assert (one.messages == other.messages).all() and one.moved == other.moved
+    assert (one.messages == other.messages).all() and one.pace.moved == other.pace.moved
     assert (kept.messages == before).all() and not begun.messages.any()
     read = engine.read(one, Status(False, 9))
     at_once = hb.Model(hb.parse(LOOPY)).infer(
@@ -91,15 +92,17 @@ def test_damping_that_is_given_stays() -> None:
         BeliefPropagation(damping=0.3).start(program_of(LOOPY), Question()),
         25,
     )
-    assert given.damping == 0.3
+    assert given.pace.damping == 0.3
     text = "type t = {" + ", ".join(f'"c{i}"' for i in range(40)) + "}\npredicate p(t)\n"
     swinging = program_of(text + "-0.5: p(x) and p(y) where x != y\n3: p(x)")
     engine = BeliefPropagation()
-    state = stepped(engine, engine.start(swinging, Question()), module.PATIENCE.rounds)
-    assert state.damping == 0.0 and state.mark == state.moved, "the first ten rounds are only looked at"
-    state = stepped(engine, state, module.PATIENCE.rounds)
-    assert state.damping == 0.5 and state.since == 0
-    assert stepped(engine, state, 3).since == 3
+    state = stepped(engine, engine.start(swinging, Question()), PATIENCE.rounds)
+    assert state.pace.damping == 0.0 and state.pace.mark == state.pace.moved, (
+        "the first ten rounds are only looked at"
+    )
+    state = stepped(engine, state, PATIENCE.rounds)
+    assert state.pace.damping == 0.5 and state.pace.since == 0
+    assert stepped(engine, state, 3).pace.since == 3
 
 
 def test_a_forest_takes_one_step_whatever_the_schedule() -> None:

@@ -7,7 +7,6 @@ with no symmetry left it is the cost of ground messages.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,10 +20,10 @@ from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.model import Compiled, compiled
+from herbrand.engines.belief.pace import BEGUN, Pace
 from herbrand.engines.belief.pieces import LARGEST_TABLE
 from herbrand.engines.belief.possible import possible_values
 from herbrand.engines.contradiction_error import proved_contradiction
-from herbrand.engines.damping import Patience
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.reading import looked_up
 from herbrand.engines.schedule import Schedule
@@ -35,31 +34,24 @@ from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
-PATIENCE = Patience(rounds=10, least_step=1e-3)
 ROUNDS_EXPECTED = 50
 GENTLER = (0.0, 0.5, 0.9)
 """Where messages run away they begin again, factor after factor, with these dampings one after another."""
-RUN_AWAY = 1.0
-"""A residual that grows above this is a run-away: what is believed then changes e-fold in every round."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
     """Messages from factors to axes, and how far the last round moved them.
 
-    ``order``: the factors of a forest, leaves first. ``since`` counts the rounds since the residual was
-    ``mark``, to see whether it falls; ``restarts``, how often messages that ran away began again.
+    ``order``: the factors of a forest, leaves first; ``rounds``: how many were taken in all.
     """
 
     question: Question
     compiled: Compiled
     order: Array | None
     messages: Array
-    damping: float = 0.0
-    moved: float = math.inf
-    mark: float = math.inf
-    since: int = 0
-    restarts: int = 0
+    pace: Pace = BEGUN
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,47 +97,31 @@ class BeliefPropagation:
         if possible_values(found.graph) is None:
             raise proved_contradiction(found.program, memory)
         return State(
-            question, found, forest_order(found.graph), no_messages(found.graph), damping=self.damping or 0.0
+            question, found, forest_order(found.graph), no_messages(found.graph), Pace(self.damping or 0.0)
         )
 
     def step(self, state: State) -> State:
-        graph = state.compiled.graph
+        graph, before = state.compiled.graph, state.rounds
         if state.order is not None:
             inwards, _ = sweep(graph, state.messages, state.order, 0.0)
             messages, _ = sweep(graph, inwards, state.order[::-1].copy(), 0.0)
             moved = 0.0
         elif self._schedule(state) == Schedule.sequential:
             order = np.arange(graph.factor_count)
-            messages, moved = sweep(graph, state.messages, order, state.damping)
+            messages, moved = sweep(graph, state.messages, order, state.pace.damping, before)
         else:
-            messages, moved = flood(graph, state.messages, state.damping)
-        return self._calmed(replace(state, messages=messages, moved=moved, since=state.since + 1))
+            messages, moved = flood(graph, state.messages, state.pace.damping, before)
+        return self._paced(state, messages, moved)
 
     def _schedule(self, state: State) -> str:
         """All at once until that has run away, unless the user has chosen."""
-        return self.schedule or (Schedule.sequential if state.restarts else Schedule.parallel)
+        return self.schedule or (Schedule.sequential if state.pace.restarts else Schedule.parallel)
 
-    def _calmed(self, state: State) -> State:
-        """From the beginning, and gentler, where messages run away; more damping where rounds do not help. A
-        damping that the user has given stays."""
-        if not PATIENCE.is_over(state.since, state.damping):
-            return state
-        gentler = self._gentler
-        if RUN_AWAY < state.moved >= 2 * state.mark and state.restarts < len(gentler):
-            damping, first = gentler[state.restarts], no_messages(state.compiled.graph)
-            return State(
-                state.question,
-                state.compiled,
-                state.order,
-                first,
-                damping,
-                state.moved,
-                restarts=state.restarts + 1,
-            )
-        if self.damping is not None:
-            return replace(state, mark=state.moved, since=0)
-        damping = PATIENCE.raised(state.damping, state.moved, state.mark)
-        return replace(state, damping=damping, mark=state.moved, since=0)
+    def _paced(self, state: State, messages: Array, moved: float) -> State:
+        """From the beginning, and gentler, where messages run away."""
+        pace, again = state.pace.after(moved, self.damping, self._gentler)
+        first = no_messages(state.compiled.graph) if again else messages
+        return replace(state, messages=first, pace=pace, rounds=state.rounds + 1)
 
     @property
     def _gentler(self) -> tuple[float, ...]:
@@ -155,7 +131,7 @@ class BeliefPropagation:
         return GENTLER[1:] if self.schedule == Schedule.sequential else GENTLER
 
     def residual(self, state: State) -> float:
-        return state.moved
+        return state.pace.moved
 
     def read(self, state: State, status: Status) -> Marginals:
         found = state.compiled

@@ -6,10 +6,10 @@ as many neighbours, so they become leaves together, and a graph of classes tells
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from herbrand.engines.belief.graph import Array, FactorGraph
+from herbrand.loops import chosen, loop
 
 GONE = 0.5
 """A count below this is none; counts are whole numbers kept as floats."""
@@ -20,11 +20,11 @@ def forest_order(graph: FactorGraph) -> Array | None:
     by_axis = np.argsort(graph.edge_axes, kind="stable")
     pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
     owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
-    order, found = _peeled(graph, by_axis, pointers, owners)
+    order, found = chosen(_peeled, graph.operations)(graph, by_axis, pointers, owners)
     return order if found == graph.factor_count else None
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _peeled(graph: FactorGraph, by_axis: Array, pointers: Array, owners: Array) -> tuple[Array, int]:
     """Factors that leaves can be taken off until they are leaves, and how many."""
     axes, factors = len(graph.sizes), len(graph.factor_counts)

@@ -2,8 +2,8 @@
 
 Takes a :class:`~herbrand.engines.belief.graph.FactorGraph` and messages from factors to axes, flat arrays of
 log-values; an impossible value is minus infinity. Sums over an axis keep what is finite and how many messages
-say "impossible" apart, so that one message can be taken out of them again exactly. Compiled by numba on first
-use.
+say "impossible" apart, so that one message can be taken out of them again exactly. Run as they are written
+on small graphs, and compiled on large ones (:mod:`herbrand.loops`).
 
 The inner functions take arrays one by one, not the graph: numba counts references at every access to a tuple,
 which made a message twenty times as dear.
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from herbrand.engines.belief.graph import Array, FactorGraph
+from herbrand.loops import loop
 
 NEVER = -math.inf
 LEAST_SUM = 1e-280
@@ -27,7 +27,7 @@ ROUNDING = 2.0**-53
 """Of a message: smaller moves of it cannot be seen, so that it is not known to rest any better."""
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def totals(graph: FactorGraph, messages: Array, total: Array, impossible: Array) -> None:
     """Writes the log-beliefs' finite parts, and how many messages exclude each value."""
     unary, exponents = graph.unary, graph.exponents
@@ -48,7 +48,7 @@ def totals(graph: FactorGraph, messages: Array, total: Array, impossible: Array)
         )
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _tell(
     size: int, at: int, start: int, times: float, messages: Array, total: Array, impossible: Array
 ) -> None:
@@ -63,7 +63,7 @@ def _tell(
             total[at + value] += times * message
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _incoming(
     size: int,
     at: int,
@@ -93,13 +93,13 @@ def _incoming(
             out[place + value] -= largest
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _log_sum(a: float, b: float) -> float:
     high, low = (a, b) if a > b else (b, a)
     return high if low == NEVER else high + math.log1p(math.exp(low - high))
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _log_one_minus(x: float) -> float:
     """log(1 - exp(x)) for x of at most 0, nowhere by subtracting what is nearly equal."""
     if x >= 0.0:
@@ -107,7 +107,7 @@ def _log_one_minus(x: float) -> float:
     return math.log(-math.expm1(x)) if x > -0.6931471805599453 else math.log1p(-math.exp(x))
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _joint(
     sizes: Array,
     first: int,
@@ -133,7 +133,7 @@ def _joint(
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _from_table(
     sizes: Array,
     first: int,
@@ -180,7 +180,7 @@ def _from_table(
                 out[place + value] = _log_sum_at(joint, count, value, stride, size) - told
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _log_sum_at(joint: Array, count: int, value: int, stride: int, size: int) -> float:
     """The log-sum of the entries in which one axis has a value."""
     largest = NEVER
@@ -196,7 +196,7 @@ def _log_sum_at(joint: Array, count: int, value: int, stride: int, size: int) ->
     return largest + math.log(found)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _holds(size: int, allowed: Array, start: int, incoming: Array, place: int) -> tuple[float, float, float]:
     """Log-probability that a member is one of its allowed values, and that not; and their log-sum before."""
     yes = no = NEVER
@@ -213,13 +213,13 @@ def _holds(size: int, allowed: Array, start: int, incoming: Array, place: int) -
     return -_log_one_plus(no - yes), -_log_one_plus(yes - no), both
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _log_one_plus(x: float) -> float:
     """log(1 + exp(x)), finite for every finite x."""
     return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _some_copy(yes: float, no: float, times: float) -> float:
     """The log-probability that some of so many copies of a member holds."""
     if yes == NEVER or times < 0.5:
@@ -230,7 +230,7 @@ def _some_copy(yes: float, no: float, times: float) -> float:
     return _log_one_minus(none) if none < -LEAST_SUM else yes + math.log(times)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _some_of(none: float, some: float, sure: float) -> float:
     """The log-probability that some member holds. ``some`` adds up small chances without ever subtracting
     from 1, where a chance below 1e-16 would vanish and look impossible; near 1 ``none`` has the digits."""
@@ -239,7 +239,7 @@ def _some_of(none: float, some: float, sure: float) -> float:
     return _log_one_minus(none) if none < -0.6931471805599453 else some
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _none_holds(
     sizes: Array,
     first: int,
@@ -266,7 +266,7 @@ def _none_holds(
     return none, some, sure, scale
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _from_some(
     sizes: Array,
     first: int,
@@ -317,7 +317,7 @@ def _from_some(
             out[place + value] = NEVER if both == NEVER else true if allowed[start + value] else fails
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _written(
     size: int, start: int, place: int, outgoing: Array, messages: Array, damping: float, out: Array
 ) -> float:
@@ -347,7 +347,7 @@ def _written(
     return moved
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _workspace(graph: FactorGraph) -> tuple[Array, Array, Array, Array, Array]:
     """Room for the widest factor: incoming and outgoing values, where each edge's begin, entries twice."""
     factor_edges, table_starts, edge_sizes = graph.factor_edges, graph.table_starts, graph.edge_sizes
@@ -365,11 +365,15 @@ def _workspace(graph: FactorGraph) -> tuple[Array, Array, Array, Array, Array]:
     return np.empty(values), np.empty(values), places, np.empty(entries), np.empty(entries)
 
 
-@numba.njit(cache=True, nogil=True)
-def _rounds(
+@loop
+def rounds(
     graph: FactorGraph, messages: Array, order: Array, damping: float, at_once: bool
 ) -> tuple[Array, float]:
-    """New messages of the factors in this order; ``at_once``: all from the messages before the first."""
+    """New messages of the factors in this order, and the largest change that damping did not yet take off.
+
+    ``at_once``: all from the messages before the first; else each factor is told what those before it said.
+    The change is nan where some message leaves its axis no value.
+    """
     factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
     sizes, at, starts = graph.edge_sizes, graph.edge_starts, graph.message_starts
     exponents, multiplicities, allowed = graph.exponents, graph.multiplicities, graph.allowed
@@ -410,20 +414,7 @@ def _rounds(
     return fresh, moved
 
 
-def flood(graph: FactorGraph, messages: Array, damping: float) -> tuple[Array, float]:
-    """Every message anew from the ones before, and the largest change that damping did not yet take off.
-
-    The change is nan where some message leaves its axis no value.
-    """
-    return _rounds(graph, messages, np.arange(len(graph.factor_counts)), damping, True)
-
-
-def sweep(graph: FactorGraph, messages: Array, order: Array, damping: float) -> tuple[Array, float]:
-    """One factor after another in this order, each told what those before it said; as :func:`flood`."""
-    return _rounds(graph, messages, order, damping, False)
-
-
-@numba.njit(cache=True, nogil=True)
+@loop
 def bethe(graph: FactorGraph, messages: Array) -> float:
     """The Bethe log-partition: axes plus factors minus edges, each as often as it stands in the ground.
 

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.engines.belief import kernels
 from herbrand.engines.belief.graph import Array, FactorGraph
-from herbrand.engines.belief.kernels import bethe, flood, sweep, totals
-
-__all__ = ["LogBeliefs", "bethe", "flood", "log_beliefs", "no_messages", "sweep"]
+from herbrand.loops import chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +48,34 @@ def no_messages(graph: FactorGraph) -> Array:
     return np.zeros(graph.message_count)
 
 
+def flood(graph: FactorGraph, messages: Array, damping: float, before: int = 0) -> tuple[Array, float]:
+    """Every message anew from the ones before, and the largest change that damping did not yet take off.
+
+    The change is nan where some message leaves its axis no value. ``before``: how many rounds were taken; the
+    loops of a run that lasts are compiled.
+    """
+    rounds = chosen(kernels.rounds, graph.operations * (before + 1))
+    return rounds(graph, messages, np.arange(graph.factor_count), damping, True)
+
+
+def sweep(
+    graph: FactorGraph, messages: Array, order: Array, damping: float, before: int = 0
+) -> tuple[Array, float]:
+    """One factor after another in this order, each told what those before it said; as :func:`flood`."""
+    rounds = chosen(kernels.rounds, graph.operations * (before + 1))
+    return rounds(graph, messages, order, damping, False)
+
+
+def bethe(graph: FactorGraph, messages: Array) -> float:
+    """The Bethe log-partition: axes plus factors minus edges, each as often as it stands in the ground.
+
+    Minus infinity where some axis has no value left.
+    """
+    return float(chosen(kernels.bethe, graph.operations)(graph, messages))
+
+
 def log_beliefs(graph: FactorGraph, messages: Array) -> LogBeliefs:
     """What each axis makes of the messages to it."""
     total, impossible = np.empty(len(graph.unary)), np.empty(len(graph.unary))
-    totals(graph, messages, total, impossible)
+    chosen(kernels.totals, graph.operations)(graph, messages, total, impossible)
     return LogBeliefs(np.where(impossible > 0.5, -np.inf, total))

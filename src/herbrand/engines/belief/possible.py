@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from herbrand.engines.belief.graph import SOME, Array, FactorGraph
 from herbrand.engines.belief.kernels import NEVER
+from herbrand.loops import chosen, loop
 
 
 def possible_values(graph: FactorGraph) -> Array | None:
@@ -34,7 +34,8 @@ def possible_values(graph: FactorGraph) -> Array | None:
     owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
     if graph.axis_count and not np.logical_or.reduceat(possible, graph.starts).all():
         return None
-    return possible if _propagated(graph, _barring(graph), owners[by_axis], pointers, possible) else None
+    propagated = chosen(_propagated, graph.operations)
+    return possible if propagated(graph, _barring(graph), owners[by_axis], pointers, possible) else None
 
 
 def _barring(graph: FactorGraph) -> Array:
@@ -51,7 +52,7 @@ def _barring(graph: FactorGraph) -> Array:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _propagated(graph: FactorGraph, barring: Array, owners: Array, pointers: Array, possible: Array) -> bool:
     """Takes unsupported values out of ``possible``; whether every axis keeps one."""
     factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
@@ -97,7 +98,7 @@ def _propagated(graph: FactorGraph, barring: Array, owners: Array, pointers: Arr
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _support_of_table(
     sizes: Array,
     at: Array,
@@ -135,7 +136,7 @@ def _support_of_table(
         entry += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _support_of_some(
     sizes: Array,
     at: Array,
@@ -166,7 +167,7 @@ def _support_of_some(
             supported[starts[edge] + value] = true if allowed[starts[edge] + value] else fails
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _may_hold(size: int, at: int, start: int, allowed: Array, possible: Array) -> tuple[bool, bool]:
     """Whether a member can have an allowed value, and whether another one."""
     yes = no = False

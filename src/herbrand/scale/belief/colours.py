@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.belief.refinement import MOST_ROUNDS, WORTH_LIFTING
 from herbrand.relations.dialects import Dialect
-from herbrand.scale.belief.factor_families import Family
+from herbrand.scale.belief.factor_families import StoredFamily
 from herbrand.scale.belief.factor_tables import FactorTables
 
 COLOURS = "colours"
@@ -92,14 +92,14 @@ WIDE_SUM = "SUM(CAST(t AS DECIMAL(38, 0)))"
 WIDE_ZERO = "CAST(0 AS DECIMAL(38, 0))"
 
 
-def _coloured(family: Family, colours: str) -> str:
+def _coloured(family: StoredFamily, colours: str) -> str:
     """The factors with their atoms' colours ``k0`` ..."""
     joins = [f" JOIN {colours} c{slot} ON c{slot}.atom = f.s{slot}" for slot in range(family.width)]
     chosen = [f"c{slot}.c AS k{slot}" for slot in range(family.width)]
     return f"SELECT f.*, {', '.join(chosen)} FROM {family.table} f{''.join(joins)}"
 
 
-def viewed(family: Family, source: str, dialect: Dialect) -> str:
+def viewed(family: StoredFamily, source: str, dialect: Dialect) -> str:
     """With ``best``, the factor's colour: the least hash under any symmetry; and ``label0`` ..., equal for
     slots that a symmetry which keeps the colours exchanges. ``turn``: which symmetry was the least."""
     hashes = [
@@ -120,7 +120,7 @@ def _label(slot: int, symmetries: Sequence[tuple[int, ...]]) -> str:
     return f"CASE {' '.join(f'WHEN h{number} = best THEN {place}' for place, number in places)} END"
 
 
-def _collapsed(family: Family, database: Database) -> Family:
+def _collapsed(family: StoredFamily, database: Database) -> StoredFamily:
     """One factor for all of one colour, its slots' classes in the order of the least view."""
     dialect, width = database.dialect, family.width
     coloured = viewed(family, _coloured(family, COLOURS), dialect)

@@ -1,36 +1,39 @@
 """Belief propagation over tables of a database: the engine ``bp``, its messages rows of factors.
 
-The rounds are those of :mod:`herbrand.engines.belief` with the parallel schedule, number for number, between
-atoms or, where colour refinement puts them together, between classes. Guarantee: ``exact`` where the ground
-factor graph is a forest, else ``approximation``. Cost of a round: for each atom of each factor a join and a
-grouped sum. A round is kept in the database as soon as it is done.
+The rounds are those of :mod:`herbrand.engines.belief.rounds`, between atoms or, where colour refinement puts
+them together, between classes. Guarantee: ``exact`` where the ground factor graph is a forest, else
+``approximation``. Cost of a round: for each atom of each factor a join and a grouped sum. A round is kept in
+the database as soon as it is done.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.contraction.relational_databases import Database
-from herbrand.engines.belief.engine import PATIENCE, refuse_what_is_no_marginal
+from herbrand.engines.belief.engine import refuse_what_is_no_marginal
+from herbrand.engines.belief.pace import BEGUN, Pace
+from herbrand.engines.belief.rounds import Family, Rounds, probabilities
 from herbrand.engines.contradiction_error import every_hard_statement
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.program.question import Question
+from herbrand.relations.expression import Kind, column, written
+from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
-from herbrand.scale.belief.factor_families import Family, kinds_table
+from herbrand.scale.belief.factor_families import names
 from herbrand.scale.belief.factor_sizes import expected_size
 from herbrand.scale.belief.factor_tables import factor_tables
 from herbrand.scale.belief.forests import is_forest
-from herbrand.scale.belief.messages import Messages, shares
 from herbrand.scale.beliefs import Layout
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
@@ -42,30 +45,30 @@ AT_REST = 1e-9
 
 
 RESTLESS = (
-    "on a database messages that run away do not begin again more gently: these probabilities are not to be "
-    "relied on; leave out --on, or raise --damping"
+    "these probabilities are not to be relied on; leave out --on, where factors can be taken one after "
+    "another, or raise --damping"
 )
+GENTLER = (0.5, 0.9)
+"""Where messages run away they begin again with these dampings, one after another."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """``step``: how many rounds were taken; the messages after it stand in the tables of ``messages``.
-
-    ``since`` counts the rounds since the residual was ``mark``, to see whether it falls.
-    """
+    """``step``: how many rounds were taken; the messages after it stand in :func:`message_table`."""
 
     evidence: StoredEvidence
     question: Question
     atoms: StoredAtoms
     sizes: tuple[int, ...]
-    messages: Messages
+    rounds: Rounds
     constant: float
     forest: bool
     step: int = 0
-    damping: float = 0.0
-    moved: float = math.inf
-    mark: float = math.inf
-    since: int = 0
+    pace: Pace = BEGUN
+
+    @property
+    def moved(self) -> float:
+        return self.pace.moved
 
 
 @dataclass(frozen=True)
@@ -104,50 +107,52 @@ class StoredBeliefPropagation:
         forest = is_forest(graph.families, self.database)
         classes = lifted(graph, self.database) if self.lift else None
         families = (classes or graph).families
-        messages = Messages(families, classes is not None, graph.barring)
+        rounds = Rounds(families, classes is not None, graph.barring)
         for family in families:
-            self.database.make(messages.table(family, 0), messages.first(family))
+            factors = self._scratch.query(f"SELECT * FROM {family.table}", kinds_of(rounds, family))
+            rounds.first(family, factors).kept_as(message_table(family, 0))
             self.database.drop(family.table)
         self._put_potentials(families)
-        state = State(evidence, question, graph.atoms, graph.sizes, messages, graph.constant, forest)
-        state = replace(state, damping=self.damping or 0.0)
+        pace = Pace(self.damping or 0.0)
+        state = State(evidence, question, graph.atoms, graph.sizes, rounds, graph.constant, forest, pace=pace)
         self._keep(state)
         return state
+
+    @property
+    def _scratch(self) -> Scratch:
+        return Scratch(self.database)
 
     def limits(self, state: State, limits: Limits) -> Limits:
         """On a forest messages come to rest of themselves, and are exact there."""
         return replace(limits, tolerance=min(limits.tolerance, AT_REST)) if state.forest else limits
 
     def step(self, state: State) -> State:
-        self._make_totals(state)
-        for family in state.messages.families:
-            table = state.messages.table(family, state.step + 1)
-            self.database.make(table, state.messages.round(family, state.step, state.damping))
-        far = self._farthest(state.messages, state.step + 1)
-        if math.isnan(far):
+        totals, before = self._made_totals(state), self._messages(state)
+        fresh = {}
+        for family in state.rounds.families:
+            number = family.number
+            kinds = self._kinds(state).get(number)
+            after = state.rounds.after(family, before[number], totals, state.pace.damping, kinds)
+            fresh[number] = after.kept_as(message_table(family, state.step + 1))
+        moved = state.rounds.moved(fresh)
+        if math.isnan(moved):
             raise every_hard_statement(state.evidence.program)
-        after = self._damped(replace(state, step=state.step + 1, moved=far, since=state.since + 1))
-        self._keep(after)
-        return after
-
-    def _farthest(self, messages: Messages, step: int) -> float:
-        """How far messages have moved: one query for all tables, which databases far away wait for."""
-        tables = [messages.table(family, step) for family in messages.families]
-        every = " UNION ALL ".join(f"SELECT MAX(d) AS d FROM {table}" for table in tables)
-        return (self.database.number(f"SELECT MAX(d) FROM ({every}) m") or 0.0) if tables else 0.0
-
-    def _damped(self, state: State) -> State:
-        """More damping where rounds do not help, if it is ours to choose; a forest needs none."""
-        if self.damping is not None or state.forest or not PATIENCE.is_over(state.since, state.damping):
-            return state
-        damping = PATIENCE.raised(state.damping, state.moved, state.mark)
-        return replace(state, damping=damping, mark=state.moved, since=0)
+        # a forest needs no damping: its messages come to rest of themselves
+        gentler = () if self.damping is not None or state.forest else GENTLER
+        given = 0.0 if state.forest else self.damping
+        pace, again = state.pace.after(moved, given, gentler)
+        if again:
+            for family in state.rounds.families:
+                first = state.rounds.first(family, before[family.number])
+                first.kept_as(message_table(family, state.step + 1))
+        after_round = replace(state, step=state.step + 1, pace=pace)
+        self._keep(after_round)
+        return after_round
 
     def residual(self, state: State) -> float:
         return state.moved
 
     def read(self, state: State, status: Status) -> Marginals:
-        self._make_totals(state)
         bethe = self._bethe(state)
         beliefs = {name: self._beliefs(name, state) for name in state.atoms.starts}
         layouts = {name: self._layout(name, state.evidence) for name in state.atoms.starts}
@@ -165,23 +170,45 @@ class StoredBeliefPropagation:
         )
 
     def _bethe(self, state: State) -> float:
-        """Atoms plus factors minus edges."""
-        queries = [state.messages.bethe_of_axes(size) for size in state.sizes]
-        queries += [state.messages.bethe_of_factors(one, state.step) for one in state.messages.families]
-        parts = [self.database.number(query) or 0.0 for query in queries]
-        total = state.constant + math.fsum(parts) if not any(map(math.isinf, parts)) else -math.inf
-        if math.isnan(total) or total == -math.inf:
+        totals = self._made_totals(state)
+        found = state.rounds.bethe(self._axes(state), self._messages(state), totals, self._kinds(state))
+        if found == -math.inf:
             raise every_hard_statement(state.evidence.program)
-        return total
+        return state.constant + found
 
-    def _make_totals(self, state: State) -> None:
+    def _axes(self, state: State) -> dict[int, Stored]:
+        counts: dict[str, Kind] = {"n": "float"} if state.rounds.lifted else {}
+        found = {}
         for size in state.sizes:
-            self.database.make(f"totals_{size}", state.messages.totals(size, state.step))
+            own: dict[str, Kind] = dict.fromkeys(names("u", size), "float")
+            found[size] = self._scratch.query(f"SELECT * FROM axes_{size}", {"atom": "int", **own, **counts})
+        return found
+
+    def _messages(self, state: State) -> dict[int, Stored]:
+        found = {}
+        for family in state.rounds.families:
+            values: dict[str, Kind] = dict.fromkeys((*family.all_names("m"), "d"), "float")
+            query = f"SELECT * FROM {message_table(family, state.step)}"
+            found[family.number] = self._scratch.query(query, {**kinds_of(state.rounds, family), **values})
+        return found
+
+    def _kinds(self, state: State) -> dict[int, Stored]:
+        found = {}
+        for family in state.rounds.families:
+            if len(family.potentials) > 1:
+                worths: dict[str, Kind] = dict.fromkeys(names("t", family.potentials[0].size), "float")
+                query = f"SELECT * FROM potentials_{family.number}"
+                found[family.number] = self._scratch.query(query, {"kind": "int", **worths})
+        return found
+
+    def _made_totals(self, state: State) -> dict[int, Stored]:
+        found = state.rounds.totals(self._axes(state), self._messages(state))
+        return {size: one.kept_as(f"totals_{size}") for size, one in found.items()}
 
     def _put_potentials(self, families: tuple[Family, ...]) -> None:
         for family in families:
             if len(family.potentials) > 1:
-                self.database.put(f"potentials_{family.number}", kinds_table(family))
+                self.database.put(f"potentials_{family.number}", pa.table(family.kinds()))
 
     def _refuse_impossible(self, sizes: tuple[int, ...], evidence: StoredEvidence) -> None:
         """An atom that its own weights leave no value."""
@@ -199,8 +226,12 @@ class StoredBeliefPropagation:
         """The marginals of a predicate's atoms as a query: arguments, ``q``, and what facts settle, ``f``."""
         evidence, atoms = state.evidence, state.atoms
         columns, size = evidence.columns(name), atoms.value_count(name)
-        beliefs = ", ".join(f"{one} AS b{v}" for v, one in enumerate(state.messages.log_beliefs(size)))
-        told = shares([f"b{value}" for value in range(size)])
+        rounds, dialect = state.rounds, self.database.dialect
+        sums: dict[str, Kind] = dict.fromkeys((*names("v", size), *names("i", size)), "float")
+        log_beliefs = dict(zip(names("b", size), rounds.log_beliefs(size), strict=True))
+        beliefs = ", ".join(f"{written(one, sums, dialect)} AS {b}" for b, one in log_beliefs.items())
+        of_beliefs: dict[str, Kind] = dict.fromkeys(log_beliefs, "float")
+        told = [written(one, of_beliefs, dialect) for one in probabilities(list(map(column, log_beliefs)))]
         totals = f"SELECT atom, {beliefs} FROM totals_{size}"
         source = f"({atoms.every(name)}) x"
         settled = atoms.settled(name)
@@ -208,7 +239,7 @@ class StoredBeliefPropagation:
         if settled is not None:
             source += f" LEFT JOIN ({settled}) k ON {matches}"
         number = atoms.number(name, [f"x.{column}" for column in columns])
-        if state.messages.lifted:
+        if state.rounds.lifted:
             source += f" LEFT JOIN {COLOURS} c ON c.atom = {number} LEFT JOIN ({totals}) t ON t.atom = c.c"
         else:
             source += f" LEFT JOIN ({totals}) t ON t.atom = {number}"
@@ -228,33 +259,48 @@ class StoredBeliefPropagation:
         return Table(f"({query} WHERE f IS NULL OR f = val) m", 0)
 
     def _keep(self, state: State) -> None:
-        messages = state.messages
         families = [
-            [one.number, one.sizes, one.symmetries, [p.tolist() for p in one.potentials], one.rows]
-            for one in messages.families
+            [one.number, one.sizes, [p.tolist() for p in one.potentials]] for one in state.rounds.families
         ]
         self.run.keep(
             {
                 "families": families,
-                "lifted": messages.lifted,
-                "barring": messages.barring,
+                "lifted": state.rounds.lifted,
+                "barring": state.rounds.barring,
                 "sizes": state.sizes,
                 "constant": state.constant,
                 "forest": state.forest,
                 "step": state.step,
-                "damping": state.damping,
-                "moved": state.moved,
-                "mark": state.mark,
-                "since": state.since,
+                "pace": asdict(state.pace),
             }
         )
 
     def _resumed(self, evidence: StoredEvidence, question: Question) -> State:
         kept = self.run.kept()
-        families = tuple(map(_family, kept.pop("families")))
-        messages = Messages(families, kept.pop("lifted"), kept.pop("barring"))
-        sizes = tuple(kept.pop("sizes"))
-        return State(evidence, question, StoredAtoms(evidence), sizes, messages, **_without_mark(kept))
+        families = tuple(map(_family, kept["families"]))
+        return State(
+            evidence,
+            question,
+            StoredAtoms(evidence),
+            tuple(kept["sizes"]),
+            Rounds(families, kept["lifted"], kept["barring"]),
+            kept["constant"],
+            kept["forest"],
+            kept["step"],
+            Pace(**kept["pace"]),
+        )
+
+
+def message_table(family: Family, step: int) -> str:
+    """Two tables take turns, so that one is whole while the other is made."""
+    return f"messages_{family.number}_{step % 2}"
+
+
+def kinds_of(rounds: Rounds, family: Family) -> dict[str, Kind]:
+    """The columns of a family's factors, without their messages."""
+    whole: dict[str, Kind] = dict.fromkeys((*family.slots, "kind"), "int")
+    counts = ["n", *(f"x{slot}" for slot in range(family.width))] if rounds.lifted else []
+    return {**whole, **dict.fromkeys(counts, "float")}
 
 
 def _with_note(status: Status) -> Status:
@@ -262,11 +308,6 @@ def _with_note(status: Status) -> Status:
     return status if status.converged else replace(status, advice=f"{status.advice}; {RESTLESS}")
 
 
-def _without_mark(kept: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in kept.items() if name != "fingerprint"}
-
-
 def _family(kept: list[Any]) -> Family:
-    number, sizes, symmetries, potentials, rows = kept
-    tables = tuple(np.array(one, dtype=float) for one in potentials)
-    return Family(number, tuple(sizes), tuple(map(tuple, symmetries)), tables, rows)
+    number, sizes, potentials = kept
+    return Family(number, tuple(sizes), tuple(np.array(one, dtype=float) for one in potentials))

@@ -17,32 +17,22 @@ import pyarrow as pa
 from herbrand.contraction.relational_databases import Database
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.refinement import canonical_table
+from herbrand.engines.belief.rounds import Family
 
 FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
-    """``potentials`` [kind] over as many axes as there are ``sizes``; an order of axes among ``symmetries``
-    leaves all of them as they are. The table has atoms ``s0`` ..., and the factor's ``kind``."""
+class StoredFamily(Family):
+    """A family whose factors are a table. An order of axes among ``symmetries`` leaves all potentials as they
+    are; ``rows``: how many factors there are."""
 
-    number: int
-    sizes: tuple[int, ...]
     symmetries: tuple[tuple[int, ...], ...]
-    potentials: tuple[Array, ...]
     rows: int
-
-    @property
-    def width(self) -> int:
-        return len(self.sizes)
 
     @property
     def table(self) -> str:
         return f"factors_{self.number}"
-
-    @property
-    def slots(self) -> list[str]:
-        return [f"s{slot}" for slot in range(self.width)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +74,7 @@ class Staged:
             self.database.drop(name)
 
 
-def families_of(layers: Mapping[tuple[int, ...], Sequence[Layer]], staged: Staged) -> Iterator[Family]:
+def families_of(layers: Mapping[tuple[int, ...], Sequence[Layer]], staged: Staged) -> Iterator[StoredFamily]:
     """Layers, by the shape of their tables: those over the same scope become one factor, and those alike up
     to the order of axes one family."""
     kinds: dict[FamilyKey, dict[object, Array]] = defaultdict(dict)
@@ -96,7 +86,8 @@ def families_of(layers: Mapping[tuple[int, ...], Sequence[Layer]], staged: Stage
         potentials = tuple(kinds[key].values())
         staged.database.make(f"factors_{number}", " UNION ALL ".join(queries))
         rows = staged.database.number(f"SELECT COUNT(*) FROM factors_{number}")
-        yield Family(number, *key, potentials, rows)
+        sizes, symmetries = key
+        yield StoredFamily(number, sizes, potentials, symmetries, rows)
 
 
 def _ordered(
@@ -127,13 +118,6 @@ def _ordered(
         slots = ", ".join(f"s.s{place} AS s{slot}" for slot, place in enumerate(order))
         source = f"FROM {table} s JOIN {known} k ON {matches} WHERE k.branch = {branch}"
         yield key, f"SELECT {slots}, k.kind {source}"
-
-
-def kinds_table(family: Family) -> pa.Table:
-    """The entries ``t0`` ... of each kind's potential, in the order of C."""
-    entries = np.stack([potential.reshape(-1) for potential in family.potentials])
-    columns = {f"t{entry}": entries[:, entry] for entry in range(entries.shape[1])}
-    return pa.table({"kind": np.arange(len(entries), dtype=np.int32), **columns})
 
 
 def names(letter: str, count: int) -> list[str]:

@@ -22,7 +22,7 @@ from herbrand.memory import readable
 from herbrand.program.ground import without_idle
 from herbrand.program.template import Conjunction, Literal, Template
 from herbrand.scale.atoms import StoredAtoms
-from herbrand.scale.belief.factor_families import Family, Layer, Staged, families_of, names
+from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of, names
 from herbrand.scale.belief.factor_sizes import expected_size, refuse_quantifiers
 from herbrand.scale.groundings import groundings
 
@@ -36,7 +36,7 @@ class FactorTables:
 
     atoms: StoredAtoms
     sizes: tuple[int, ...]
-    families: tuple[Family, ...]
+    families: tuple[StoredFamily, ...]
     constant: float
     barring: bool
 

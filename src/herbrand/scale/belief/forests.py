@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from herbrand.contraction.relational_databases import Database
-from herbrand.scale.belief.factor_families import Family
+from herbrand.scale.belief.factor_families import StoredFamily
 
 MOST_ROUNDS = 200
 """A deeper forest is taken for a graph with cycles: its answer is the same, and said to be less sure."""
 
 
-def is_forest(families: Sequence[Family], database: Database) -> bool:
+def is_forest(families: Sequence[StoredFamily], database: Database) -> bool:
     """On a forest messages settle on the exact marginals."""
     if not families:
         return True
@@ -28,7 +28,7 @@ def is_forest(families: Sequence[Family], database: Database) -> bool:
             database.drop(f"links_{number}")
 
 
-def _links(families: Sequence[Family]) -> str:
+def _links(families: Sequence[StoredFamily]) -> str:
     """A row for each atom of each factor."""
     parts = []
     for family in families:

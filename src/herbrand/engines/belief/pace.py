@@ -1,0 +1,52 @@
+"""How far a run of messages has come: damping, and whether it must begin again.
+
+Messages run away where their residual grows: what is believed then changes e-fold in every round. They begin
+again, gentler each time; where rounds do not help, more of the old messages is kept. One rule for messages in
+memory and on a database.
+
+>>> pace = Pace(mark=2.0)
+>>> for residual in 10 * [8.0]:
+...     pace, again = pace.after(residual, None, (0.5, 0.9))
+>>> again, pace.damping, pace.restarts
+(True, 0.5, 1)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from herbrand.engines.damping import Patience
+
+PATIENCE = Patience(rounds=10, least_step=1e-3)
+RUN_AWAY = 1.0
+"""A residual that grows above this is a run-away."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """``moved``: how far the last round moved messages. ``since`` counts the rounds since that was ``mark``,
+    to see whether it falls; ``restarts``, how often messages that ran away began again."""
+
+    damping: float = 0.0
+    moved: float = math.inf
+    mark: float = math.inf
+    since: int = 0
+    restarts: int = 0
+
+    def after(self, moved: float, given: float | None, gentler: tuple[float, ...]) -> tuple[Pace, bool]:
+        """The pace after a round, and whether messages must begin again.
+
+        ``given``: the damping that the user wants, which stays; ``gentler``: the dampings of the runs after
+        the first, one after another.
+        """
+        now = replace(self, moved=moved, since=self.since + 1)
+        if not PATIENCE.is_over(now.since, now.damping):
+            return now, False
+        if RUN_AWAY < moved >= 2 * now.mark and now.restarts < len(gentler):
+            return Pace(gentler[now.restarts], moved, restarts=now.restarts + 1), True
+        damping = now.damping if given is not None else PATIENCE.raised(now.damping, moved, now.mark)
+        return replace(now, damping=damping, mark=moved, since=0), False
+
+
+BEGUN = Pace()
