@@ -8,7 +8,7 @@ import herbrand as hb
 from herbrand.errors import HerbrandError
 from herbrand.language import syntax as s
 from herbrand.language.check import check
-from herbrand.language.dialects import read_theory_text
+from herbrand.language.dialects import read_theory_text, write
 from herbrand.language.show import show
 from tests.oracles.choices import worlds_of
 
@@ -33,7 +33,7 @@ READ = {
         '`It\'s`("x y", "B")\nq("a")\nq("2")\n'
     ),
     "p(X, _) :- a(X). a(1). q :- p(2, _).": (
-        "p(X, _1) :- `constants of p:2`(_1), a(X)\na(1)\nq :- p(2, _)\n"
+        'p(X, _1) :- `constants of p:2`(_1), a(X)\na(1)\nq :- p(2, _)\n`constants of p:2`("_")\n'
     ),
 }
 
@@ -113,6 +113,7 @@ PROGRAMS = [
     ("0.4::a(1). 0.3::b(2). p(X, Y) :- a(X). p(X, Y) :- b(Y). q :- p(_, _). query(q).", {"q": 0.58}),
     ("0.5::a :- b; c. 0.5::b. 0.5::c. query(a).", {"a": 0.375}),
     ("0.7::a. 0.2::b. e :- a, b. e :- \\+a, \\+b. evidence(e). query(a).", {"a": 0.14 / 0.38}),
+    ("0.6::a(1). p(X, _) :- a(X). q :- p(1, _). query(q).", {"q": 0.6}),
     ("0.3::p. query(\\+p).", {"\\+p": 0.7}),
     ("0.5::c(1). 0.5::c(2). d(1). d(2). d(3). query(c(X)) :- d(X).", {"c(1)": 0.5, "c(2)": 0.5, "c(3)": 0.0}),
 ]
@@ -149,3 +150,30 @@ def test_a_plain_infer_answers_the_queries_under_the_names_of_the_file() -> None
         "p(1, 2)": 1.0,
         "\\+p(1)": 1.0,
     }
+
+
+@pytest.mark.parametrize("text", [*READ, *(program for program, _ in PROGRAMS), SMOKERS])
+def test_what_is_written_reads_back(text: str) -> None:
+    theory = read_theory_text(text, "pl")
+    written = write(theory, check(theory), "pl")
+    again = read_theory_text(written, "pl")
+    assert again == theory
+    assert again.queries == theory.queries
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1.5: a", "no such statement"),
+        ("a :- b @ 0.5\nb", "no such statement"),
+        ("a ~ 0.5", "no such fact"),
+        ('predicate c in {"r"}\n1.0 :: c = "r"', "no such statement"),
+        ("0.3 :: a(x) :- b(x)", "'b' is open"),
+        ("0.3 :: query", "a meaning of its own"),
+        ("not b(1)", "lists what is true"),
+    ],
+)
+def test_what_cannot_be_written_is_named(text: str, reason: str) -> None:
+    theory = hb.parse(text)
+    with pytest.raises(HerbrandError, match=reason):
+        write(theory, check(theory), "pl")

@@ -30,6 +30,7 @@ from herbrand.language.dialects.dialect import Dialect
 from herbrand.language.dialects.lcn.theory import read_lcn
 from herbrand.language.dialects.lcn.writer import write_lcn
 from herbrand.language.dialects.problog.theory import read_pl
+from herbrand.language.dialects.problog.writer import write_pl
 from herbrand.language.dialects.sources import read_source
 from herbrand.language.dialects.tensorlog.facts import read_cfacts
 from herbrand.language.dialects.tensorlog.rules import read_ppr, read_tlog
@@ -86,7 +87,7 @@ for _dialect in (
         write_facts=write_cfacts,
     ),
     Dialect("lcn", (".lcn",), read=_only_source(read_lcn), write=write_lcn, tells_world=True),
-    Dialect("pl", (".pl",), read=_only_source(read_pl)),
+    Dialect("pl", (".pl",), read=_only_source(read_pl), write=write_pl),
     Dialect(
         "benchmark",
         ("facts",),

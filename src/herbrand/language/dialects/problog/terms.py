@@ -4,7 +4,7 @@ Takes a source; gives the term of each clause. What a term means is for
 :mod:`herbrand.language.dialects.problog.theory`.
 
 >>> [str(term) for term in clauses(Source("t.pl", "0.3::a(X, 'B c') :- b(X), \\\\+c. % why"), MistakeList())]
-[":-(::(0.3, a(X, B c)), ,(b(X), \\\\+(c)))"]
+[':-(::(0.3, a(X, B c)), ,(b(X), \\\\+(c)))']
 """
 
 from __future__ import annotations

@@ -52,6 +52,8 @@ from herbrand.language.syntax import (
 )
 
 _EVERY = "constants of"
+_ANY = "_"
+"""What a place can hold of which nothing is known: ``p(_) :- a`` makes ``q :- p(_)`` true all the same."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +297,7 @@ class _Reader:
                 literals.append(Atom(domain, (Variable(name),)))
             self._clauses[number] = replace(clause, body=(*literals, *clause.body))
         for domain, place in needed.items():
-            values = dict.fromkeys(self._values(place))
+            values = dict.fromkeys(self._values(place)) or {_ANY: None}
             self._clauses += [_Clause((Atom(domain, (Constant(value),)),), ()) for value in values]
 
     def _values(self, place: tuple[str, int]) -> Iterable[Value]:

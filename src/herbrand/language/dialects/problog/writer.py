@@ -1,0 +1,183 @@
+"""Theories as ProbLog's ``.pl`` files: facts, rules, choices, evidence and the queries of the theory.
+
+What ProbLog does not have is refused by statement: weights, bounds, many-valued and open predicates, soft
+evidence. Goals that bind come first in a body, since Prolog tries them in order.
+
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory('0.3 :: ill(x) :- not safe(x), person(x)\\nperson("Ann")\\nsafe("b")')
+>>> print(write_pl(theory, check(theory)), end="")
+0.3::ill(X) :- person(X), \\+safe(X).
+person('Ann').
+safe(b).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.dialects.collecting import as_text, written_lines
+from herbrand.language.dialects.problog.goals import BUILT_IN
+from herbrand.language.dialects.renaming import SpelledNames
+from herbrand.language.names import shown_number
+from herbrand.language.show import show_formula
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Alternative,
+    Atom,
+    BodyLiteral,
+    Choice,
+    Comparison,
+    Constant,
+    FactRows,
+    Formula,
+    Learned,
+    Not,
+    PredicateDeclaration,
+    Query,
+    Rule,
+    Single,
+    Term,
+    Theory,
+    Truth,
+    TypeDeclaration,
+    Variable,
+    leaf_terms,
+)
+
+_PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
+_SIGNS = {"=": "=", "!=": "\\=", "<": "<", "<=": "=<", ">": ">", ">=": ">="}
+_TAKEN = BUILT_IN | {"query", "evidence", "true", "false", "fail", "otherwise", "not", "is", "mod", "unknown"}
+
+
+def write_pl(theory: Theory, signature: Signature) -> str:
+    """The text of a ``.pl`` file; one ``UnsupportedError`` names all that it cannot say."""
+    writer = _Writer(theory)
+    lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
+    used = {rows.predicate for rows in theory.facts} | theory.derived.keys()
+    bare = [predicate for name, predicate in signature.predicates.items() if name not in used]
+    for predicate in bare:
+        if predicate.role != "observed":
+            message = f"'{predicate.name}' is open, and a .pl file has closed predicates only"
+            raise UnsupportedError(message, span=predicate.span)
+    return as_text([":- unknown(fail).", *lines] if bare else lines)
+
+
+class _Writer:
+    def __init__(self, theory: Theory) -> None:
+        self._derived = theory.derived.keys()
+        self._spelled = theory.spelled
+
+    def lines(self, said: Single | Query) -> Iterator[str]:
+        match said:
+            case FactRows(kind="true" | "false"):
+                yield from self._facts(said)
+            case Rule(head=head, body=body, weight=None):
+                yield self._clause([(None, head)], body)
+            case Choice(alternatives=alternatives, body=body):
+                yield self._clause([(each, self._head(each)) for each in alternatives], body)
+            case Query(formula=Not(operand=Atom() as atom)):
+                yield f"query(\\+{self._atom(atom, _spelled_variables([atom]))})."
+            case Query(formula=Atom() as atom):
+                yield f"query({self._atom(atom, _spelled_variables([atom]))})."
+            case TypeDeclaration() | PredicateDeclaration(values=None, role=None | "observed"):
+                return
+            case FactRows():
+                raise UnsupportedError("a .pl file has no such fact", span=said.row_span(0))
+            case _:
+                raise UnsupportedError("a .pl file has no such statement", span=said.span)
+
+    def _facts(self, rows: FactRows) -> Iterator[str]:
+        if rows.valued:
+            raise UnsupportedError("a .pl file has no many-valued predicates", span=rows.row_span(0))
+        if rows.kind == "false" and rows.predicate not in self._derived:
+            message = "a .pl file lists what is true; only evidence on derived predicates is false"
+            raise UnsupportedError(message, span=rows.row_span(0))
+        for index in range(rows.row_count):
+            atom = Atom(rows.predicate, tuple(map(Constant, rows.row(index))), rows.row_span(index))
+            text = self._atom(atom, None)
+            if rows.predicate not in self._derived:
+                yield f"{text}."
+            else:
+                yield f"evidence({text}, {rows.kind})."
+
+    def _head(self, alternative: Alternative) -> Atom:
+        if not isinstance(alternative.head, Atom):
+            raise UnsupportedError("a .pl file has no many-valued predicates", span=alternative.span)
+        return alternative.head
+
+    def _clause(self, heads: list[tuple[Alternative | None, Atom]], body: tuple[BodyLiteral, ...]) -> str:
+        chances = [each.probability for each, _ in heads if each is not None]
+        by = [variable for chance in chances if isinstance(chance, Learned) for variable in chance.by]
+        named = [chance for chance in chances if isinstance(chance, Variable)]
+        names = _spelled_variables([*(head for _, head in heads), *body], [*by, *named])
+        said = "; ".join(
+            self._atom(head, names) if each is None else f"{_chance(each, names)}::{self._atom(head, names)}"
+            for each, head in heads
+        )
+        goals = ", ".join(self._goal(literal, names) for literal in sorted(body, key=_binds_last))
+        return f"{said} :- {goals}." if goals else f"{said}."
+
+    def _goal(self, literal: Formula, names: SpelledNames) -> str:
+        match literal:
+            case Atom():
+                return self._atom(literal, names)
+            case Not(operand=operand):
+                return f"\\+{self._goal(operand, names)}"
+            case Truth(value=value):
+                return "true" if value else "fail"
+            case Comparison(operator=operator, left=left, right=right):
+                return f"{_term(left, names)} {_SIGNS[operator]} {_term(right, names)}"
+        raise UnsupportedError(f"a .pl file cannot say {show_formula(literal)}", span=literal.span)
+
+    def _atom(self, atom: Atom, names: SpelledNames | None) -> str:
+        name = self._spelled.get(atom.predicate, atom.predicate)
+        if name in _TAKEN:
+            raise UnsupportedError(f"'{name}' has a meaning of its own in a .pl file", span=atom.span)
+        arguments = ", ".join(_term(term, names) for term in atom.arguments)
+        return f"{_quoted(name)}({arguments})" if arguments else _quoted(name)
+
+
+def _chance(alternative: Alternative, names: SpelledNames) -> str:
+    match alternative.probability:
+        case Variable() as variable:
+            return _term(variable, names)
+        case Learned(by=by):
+            return f"t({', '.join(['_', *(_term(variable, names) for variable in by)])})"
+        case number:
+            return shown_number(number)
+
+
+def _term(term: Term, names: SpelledNames | None) -> str:
+    if isinstance(term, Variable):
+        return "_" if term.anonymous or names is None else names[term.name]
+    return _quoted(term.value) if isinstance(term.value, str) else shown_number(term.value)
+
+
+def _quoted(text: str) -> str:
+    """A name as it is, or in quotes."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+
+
+def _spelled_variables(parts: Iterable[Formula], more: Iterable[Variable] = ()) -> SpelledNames:
+    """Names of variables begin with a capital."""
+    leaves = (part.operand if isinstance(part, Not) else part for part in parts)
+    terms = [*more, *(term for leaf in leaves for term in leaf_terms(leaf))]
+    names = dict.fromkeys(term.name for term in terms if isinstance(term, Variable) and not term.anonymous)
+    return SpelledNames(names, _capitalised)
+
+
+def _capitalised(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return plain[0].upper() + plain[1:] if plain[0].isalpha() or plain[0] == "_" else f"V{plain}"
+
+
+def _binds_last(literal: BodyLiteral) -> int:
+    """Prolog tries goals in order: what binds variables first, then equations, then what needs them."""
+    if isinstance(literal, Comparison):
+        return 1 if literal.operator == "=" else 2
+    return 2 if isinstance(literal, Not | Truth) else 0
