@@ -10,10 +10,10 @@ Names are imported when first used, so that ``import herbrand`` costs little.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from herbrand.errors import HerbrandError
+from herbrand.extras import imported
 from herbrand.language.collection import collector_paused
 
 __version__ = "0.1.0"
@@ -67,11 +67,11 @@ _ROOMS = frozenset({"nn"})
 
 def __getattr__(name: str) -> object:
     if name in _ROOMS:
-        return importlib.import_module(f"herbrand.{name}")
+        return imported(f"herbrand.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'herbrand' has no attribute '{name}'")
     module, member = _HOMES[name]
     # What is imported stays: looking for garbage in it takes a sixth of torch's import.
     with collector_paused():
-        globals()[name] = getattr(importlib.import_module(module), member)
+        globals()[name] = getattr(imported(module), member)
     return globals()[name]

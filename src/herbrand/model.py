@@ -25,6 +25,7 @@ from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.registry import query_engine, refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.extras import imported
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.drawing import drawn
 from herbrand.language.files import Paths, read
@@ -421,7 +422,7 @@ class Model:
         folder that holds a folder of facts for each world, or a list of facts; the model's own hold in all.
         ``options``: as on the command line; one that the method does not use is refused.
         """
-        methods = importlib.import_module("herbrand.learning.methods")
+        methods = imported("herbrand.learning.methods")
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
         chosen = replace(methods.settings_from(options), watch=watch)

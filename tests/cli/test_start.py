@@ -47,13 +47,73 @@ def test_help_is_light(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("facts", [[], ["--facts", "examples/smokers/facts"]], ids=["without", "with"])
-def test_a_small_exact_run_loads_little_beside_torch(facts: list[str]) -> None:
+def test_a_small_exact_run_loads_little(facts: list[str]) -> None:
     """What it loads is nearly all of the time that a cold start takes: docs/benchmarks.md."""
-    assert loaded(["infer", SMOKERS, *facts], ["torch", *NOT_FOR_A_SMALL_RUN]) == ["torch"]
+    assert loaded(["infer", SMOKERS, *facts], ["torch", *NOT_FOR_A_SMALL_RUN]) == []
 
 
 def test_bounds_need_no_tensors() -> None:
     assert loaded(["bound", "examples/alarm_bounds/alarm.hb"], ["torch", "herbrand.scale.place"]) == []
+
+
+WITHOUT_TORCH = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "safetensors"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from herbrand.cli import main
+main()
+"""
+"""The command line where no PyTorch is installed."""
+
+
+def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["infer", SMOKERS],
+        *(["infer", SMOKERS, "--engine", name] for name in ("exact", "lifted", "regions", "bp")),
+        ["infer", SMOKERS, "--map"],
+        ["explain", SMOKERS, 'cancer("anna")'],
+        ["check", SMOKERS],
+        ["convert", SMOKERS],
+        ["bound", "examples/alarm_bounds/alarm.hb"],
+        ["query", "examples/family/family.hb", 'uncle("liam", y)'],
+    ],
+    ids=lambda arguments: " ".join(arguments[:1] + arguments[3:4]),
+)
+def test_a_plain_installation_answers(arguments: list[str]) -> None:
+    done = plain(*arguments)
+    assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["infer", SMOKERS, "--engine", "mean-field"],
+        ["learn", "examples/learning/smokers.hb", "--facts", "examples/smokers/facts"],
+        [
+            "induce",
+            "examples/families/families.hb",
+            "--worlds",
+            "examples/families/worlds",
+            "--target",
+            "uncle",
+        ],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_needs_torch_says_what_to_install(arguments: list[str]) -> None:
+    done = plain(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "this needs PyTorch" in done.stderr and "pip install 'herbrand[torch]'" in done.stderr
 
 
 def process(*arguments: str, **given: Any) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
+from herbrand.arrays import Array, Tensor
 from herbrand.contraction import Contraction, Dense, Relation, Sparse
 from tests.oracles import contraction as oracle
 
@@ -143,6 +144,7 @@ def joins(draw: st.DrawFn, algebras: Sequence[str] = ALGEBRAS, constraints: bool
     return Problem(contraction, tuple(tables))
 
 
-def agree(found: torch.Tensor, expected: torch.Tensor, tolerance: float = 1e-9) -> None:
+def agree(found: Tensor, expected: torch.Tensor, tolerance: float = 1e-9) -> None:
     """Equal up to rounding, infinities included."""
+    found = torch.tensor(found.data) if isinstance(found, Array) else found
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance, equal_nan=False)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from herbrand.arrays import type_name
 from herbrand.contraction import Contraction, Dense, contract
 from herbrand.contraction.algebra import MANY, Algebra, algebra_named, register
 from herbrand.contraction.algebras import ADDED
@@ -186,9 +187,9 @@ class TestBulk:
     def test_constants_are_made_like_another_tensor(self, name: str) -> None:
         algebra = algebra_named(name)
         assert algebra.full((2, 0), algebra.zero).shape == (2, 0)
-        assert algebra.full((), algebra.one).dtype == algebra.dtypes[0]
-        narrow = torch.ones(1, dtype=algebra.dtypes[-1])
-        assert algebra.full((3,), algebra.one, narrow).dtype == algebra.dtypes[-1]
+        assert type_name(algebra.full((), algebra.one).dtype) == algebra.dtypes[0]
+        narrow = torch.ones(1, dtype=getattr(torch, algebra.dtypes[-1]))
+        assert type_name(algebra.full((3,), algebra.one, narrow).dtype) == algebra.dtypes[-1]
 
 
 class TestLimits:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from herbrand.contraction import Contraction, Dense, Plan, Sparse, Statistics, contract, memory, plan, planner
+from herbrand import memory
+from herbrand.contraction import Contraction, Dense, Plan, Sparse, Statistics, contract, plan, planner
 from herbrand.contraction.order import contraction_order, elimination_order
 from herbrand.errors import BudgetError
 from tests.work import calls, lines

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
-import importlib
 import io
 import os
 import signal
@@ -24,6 +23,7 @@ import typer
 import herbrand
 from herbrand.cli.compiling import tell_of_compiling
 from herbrand.errors import HerbrandError
+from herbrand.extras import imported
 from herbrand.options.table import COMMANDS
 from herbrand.visible import visible_lines
 
@@ -55,7 +55,7 @@ def program(whole: Collection[str] = COMMANDS, listed: bool = False) -> typer.Ty
 
 
 def _command(name: str) -> Callable[..., None]:
-    return importlib.import_module(f"herbrand.cli.{name}").command
+    return imported(f"herbrand.cli.{name}").command
 
 
 def _by_name() -> None:

@@ -1,29 +1,29 @@
-"""What an algebra is: the meaning of ⊕ and ⊗ on torch tensors.
+"""What an algebra is: the meaning of ⊕ and ⊗ on arrays, those of NumPy and tensors of torch alike.
 
 Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the
 ``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file. One that lives outside this
 package is made known by :func:`register`.
 
->>> import torch
+>>> from herbrand import arrays
 >>> log = algebra_named("log")
->>> log.sum(torch.zeros(3, 4), dims=(0,))
-tensor([1.0986, 1.0986, 1.0986, 1.0986])
+>>> log.sum(arrays.zeros((4, 2)), dims=(0,)).tolist()
+[1.3862943611198906, 1.3862943611198906]
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from types import ModuleType
 from typing import ClassVar
 
-import torch
-from torch import Tensor
-
+from herbrand import arrays
+from herbrand.arrays import Array, Tensor, library
 from herbrand.contraction.algebras import ADDED
-from herbrand.contraction.spare import is_lent, times_table
 
 Shapes = Sequence[tuple[int, ...]]
 
@@ -43,7 +43,7 @@ class Algebra(ABC):
     idempotent: ClassVar[bool] = False
     linear: ClassVar[bool] = False
     """Whether sums of products can be had from ordinary arithmetic; then :meth:`through_numbers` says how."""
-    dtypes: ClassVar[tuple[torch.dtype, ...]] = (torch.float64, torch.float32)
+    dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
     """What values may be; the first is what a constant is made of."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Algebra(ABC):
     def product(self, tensors: Sequence[Tensor]) -> Tensor:
         """⊗ of broadcastable tensors, from left to right."""
         if len(tensors) > MANY and all(tensor.shape == tensors[0].shape for tensor in tensors):
-            return self.product_of_rows(torch.stack(tuple(tensors)))
+            return self.product_of_rows(library(tensors[0]).stack(tuple(tensors)))
         result = tensors[0]
         for tensor in tensors[1:]:
             result = self.multiply(result, tensor)
@@ -99,8 +99,9 @@ class Algebra(ABC):
 
     def full(self, shape: Sequence[int], value: float, like: Tensor | None = None) -> Tensor:
         """A constant of the dtype and device of ``like``."""
-        dtype, device = (self.dtypes[0], None) if like is None else (like.dtype, like.device)
-        return torch.full(tuple(shape), value, dtype=dtype, device=device)
+        if like is None:
+            return arrays.full(shape, value, dtype=getattr(arrays, self.dtypes[0]))
+        return library(like).full(tuple(shape), value, dtype=like.dtype, device=like.device)
 
 
 def viewed(operands: Sequence[Tensor], shapes: Shapes) -> list[Tensor]:
@@ -110,6 +111,8 @@ def viewed(operands: Sequence[Tensor], shapes: Shapes) -> list[Tensor]:
 
 def segment_extreme(values: Tensor, segments: Tensor, count: int, start: float, which: str) -> Tensor:
     """The "amax" or "amin" of ``start`` and the rows of ``values`` [n, ...] of each segment, [count, ...]."""
+    if isinstance(values, Array):
+        return arrays.segment_extreme(values, segments, count, start, which)
     places = segments.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
     return values.new_full((count, *values.shape[1:]), start).scatter_reduce(0, places, values, which)
 
@@ -121,9 +124,22 @@ def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
     if len(operands) == 1:
         return operands[0].sum(tuple(range(leading)))
     partial = math.prod(operands[1:-1], start=operands[0])
-    if is_lent() and leading == 1 and operands[-1].dim() == 2 and partial.shape == (len(operands[-1]), 1):
-        return times_table(partial[:, 0], operands[-1])
-    return torch.einsum(_equation(partial.dim(), leading), partial, operands[-1])
+    if isinstance(partial, Array):
+        return arrays.einsum(_equation(partial.dim(), leading), partial, operands[-1])
+    if (
+        _spare().is_lent()
+        and leading == 1
+        and operands[-1].dim() == 2
+        and partial.shape == (len(operands[-1]), 1)
+    ):
+        return _spare().times_table(partial[:, 0], operands[-1])
+    return library(partial).einsum(_equation(partial.dim(), leading), partial, operands[-1])
+
+
+@lru_cache(maxsize=1)
+def _spare() -> ModuleType:
+    """Tables that a backward pass of torch may write over; only tensors of torch come here."""
+    return importlib.import_module("herbrand.contraction.spare")
 
 
 @lru_cache(maxsize=256)

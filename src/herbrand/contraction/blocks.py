@@ -1,6 +1,6 @@
 """Broadcast tables, block by block: how the algebras without matrix products avoid building them whole.
 
-Owns the walk over a large joint table in pieces that stay in cache, and :class:`Eliminate`, the
+Owns the walk over a large joint table in pieces that stay in cache, and :func:`eliminate`, the
 differentiable "⊗ the operands, ⊕ the leading dimensions out" of algebras whose ⊗ is +. Only operands and
 result are kept for the backward pass; the joint table is built again, block by block.
 
@@ -10,16 +10,22 @@ result are kept for the backward pass; the joint table is built again, block by 
 
 from __future__ import annotations
 
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from itertools import product
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from herbrand import arrays
+from herbrand.arrays import Array, Tensor, library
+from herbrand.arrays.array import Pull
 from herbrand.contraction.algebra import Shapes, viewed
 
 BLOCK_ENTRIES = 1 << 17
@@ -58,30 +64,34 @@ class Softmax(ABC):
         """The derivative of ``total`` with respect to each entry of ``joint``."""
 
 
-class Eliminate(torch.autograd.Function):
-    """⊕ over the first ``leading`` dimensions of the sum of operands viewed in ``shapes``."""
-
-    @staticmethod
-    def forward(ctx: Any, algebra: Softmax, shapes: Shapes, leading: int, *operands: Tensor) -> Tensor:
-        result = _push_forward(algebra, leading, viewed(operands, shapes))
-        ctx.algebra, ctx.shapes, ctx.leading = algebra, shapes, leading
-        ctx.save_for_backward(result, *operands)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        result, *operands = ctx.saved_tensors
-        aligned, wanted = viewed(operands, ctx.shapes), ctx.needs_input_grad[3:]
-        pulled = _pull_back(ctx.algebra, ctx.leading, aligned, result, gradients[0], wanted)
-        back = [None if one is None else one.view(to.shape) for one, to in zip(pulled, operands, strict=True)]
-        return None, None, None, *back
-
-
 def eliminate(algebra: Softmax, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
     """⊕ over the first ``leading`` dimensions of the sum of operands, viewed in shapes that broadcast."""
-    if torch.is_grad_enabled() and any(operand.requires_grad for operand in operands):
-        return Eliminate.apply(algebra, shapes, leading, *operands)
-    return _push_forward(algebra, leading, viewed(operands, shapes))
+    if not isinstance(operands[0], Array):
+        return _torch().eliminate(algebra, operands, shapes, leading)
+    aligned = viewed(operands, shapes)
+    if not arrays.is_recorded(operands):
+        return push_forward(algebra, leading, aligned)
+    return _recorded(algebra, leading, aligned)
+
+
+def _recorded(algebra: Softmax, leading: int, operands: list[Array]) -> Array:
+    """The same on arrays of which some are watched, whose derivatives are computed together."""
+    bare = [operand.detach() for operand in operands]
+    result = push_forward(algebra, leading, bare)
+    wanted = [operand.watched for operand in operands]
+    pulled: list[Tensor | None] = []
+
+    def pull(place: int) -> Pull:
+        def back(slope: np.ndarray) -> np.ndarray:
+            if not pulled:
+                pulled.extend(pull_back(algebra, leading, bare, result, Array(slope), wanted))
+            found = pulled[place]
+            assert found is not None
+            return found.data
+
+        return back
+
+    return arrays.made(result.data, *((operand, pull(place)) for place, operand in enumerate(operands)))
 
 
 def leading_dims(tensor: Tensor, dims: tuple[int, ...]) -> tuple[list[Tensor], list[tuple[int, ...]], int]:
@@ -96,37 +106,23 @@ def block_workspace(joint: int, result: int) -> int:
     return 3 * max(min(joint, 2 * BLOCK_ENTRIES), joint // max(1, result))
 
 
-class OneThread:
-    """A context in which torch starts no threads.
-
-    Its parallel loops wait for each other; on a machine that others use too, a table of a few thousand
-    entries then takes milliseconds instead of microseconds.
-    """
-
-    def __enter__(self) -> None:
-        self.threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-
-    def __exit__(self, *_: object) -> None:
-        torch.set_num_threads(self.threads)
-
-
-def _push_forward(algebra: Softmax, leading: int, operands: Sequence[Tensor]) -> Tensor:
+def push_forward(algebra: Softmax, leading: int, operands: Sequence[Tensor]) -> Tensor:
+    """⊕ over the first ``leading`` dimensions of the sum of operands that broadcast."""
     shape = _joint_shape(operands)
     if math.prod(shape) <= BLOCK_ENTRIES:
-        with OneThread():
+        with _one_thread(operands[0]):
             return algebra.total(_sum(operands), leading)
     result = operands[0].new_empty(shape[leading:])
 
     def total(block: Block) -> Tensor:
         return algebra.total(_sum([_cut(operand, block, leading) for operand in operands]), leading)
 
-    for block, part in _each(blocks(shape, leading, BLOCK_ENTRIES), total):
+    for block, part in _each(blocks(shape, leading, BLOCK_ENTRIES), total, result):
         result[block] = part
     return result
 
 
-def _pull_back(
+def pull_back(
     algebra: Softmax,
     leading: int,
     operands: Sequence[Tensor],
@@ -134,41 +130,54 @@ def _pull_back(
     gradient: Tensor,
     wanted: Sequence[bool],
 ) -> list[Tensor | None]:
+    """The derivative by each wanted operand, from that by the result."""
     shape = _joint_shape(operands)
     if math.prod(shape) <= BLOCK_ENTRIES:
-        with OneThread():
+        with _one_thread(operands[0]):
             return _shared_out(gradient * algebra.shares(_sum(operands), result, leading), operands, wanted)
-    pulled = [torch.zeros_like(one) if wants else None for one, wants in zip(operands, wanted, strict=True)]
+    zeros = library(*operands).zeros_like
+    pulled = [zeros(one) if wants else None for one, wants in zip(operands, wanted, strict=True)]
 
     def pull(block: Block) -> list[Tensor | None]:
         pieces = [_cut(operand, block, leading) for operand in operands]
         weights = gradient[block] * algebra.shares(_sum(pieces), result[block], leading)
         return _shared_out(weights, pieces, wanted)
 
-    for block, parts in _each(blocks(shape, leading, BLOCK_ENTRIES), pull):
+    for block, parts in _each(blocks(shape, leading, BLOCK_ENTRIES), pull, result):
         for whole, part in zip(pulled, parts, strict=True):
             if whole is not None and part is not None:
                 _cut(whole, block, leading).add_(part)
     return pulled
 
 
-def _each(pieces: Iterable[Block], work: Callable[[Block], T]) -> Iterator[tuple[Block, T]]:
+def _each(pieces: Iterable[Block], work: Callable[[Block], T], like: Tensor) -> Iterator[tuple[Block, T]]:
     """Every block and what the work makes of it, in order, so that sums of parts are always rounded alike.
 
     Many blocks are worked on by threads that do not wait for each other; where autograd records, by none.
     """
-    waiting, threads = list(pieces), torch.get_num_threads()
-    if torch.is_grad_enabled() or threads == 1 or len(waiting) < FEWEST_IN_PARALLEL:
-        with OneThread():
+    used, waiting = library(like), list(pieces)
+    threads = used.get_num_threads()
+    if used.is_grad_enabled() or threads == 1 or len(waiting) < FEWEST_IN_PARALLEL:
+        with _one_thread(like):
             yield from ((block, work(block)) for block in waiting)
         return
 
     def unrecorded(block: Block) -> T:
-        with torch.no_grad(), OneThread():
+        with used.no_grad(), _one_thread(like):
             return work(block)
 
     with ThreadPoolExecutor(threads) as pool:
         yield from zip(waiting, pool.map(unrecorded, waiting), strict=True)
+
+
+def _one_thread(like: Tensor) -> AbstractContextManager[None]:
+    """A context in which an operation starts no threads of its own; NumPy's never do."""
+    return nullcontext() if isinstance(like, Array) else _torch().OneThread()
+
+
+@lru_cache(maxsize=1)
+def _torch() -> ModuleType:
+    return importlib.import_module("herbrand.contraction.torch_blocks")
 
 
 def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bool]) -> list[Tensor | None]:

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import torch
-from torch import Tensor
-
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.expression import Axes, Pair
 from herbrand.contraction.planner import Plan
@@ -27,22 +25,25 @@ ROWS = ""
 """The last dimension of a table of many rows; no axis has this name."""
 
 
-def run_dense(plan: Plan, relations: Sequence[Relation]) -> Tensor:
-    """The contraction of ``relations``, shaped as its output; axes that no operand binds are expanded."""
+def run_dense(plan: Plan, relations: Sequence[Relation], like: Tensor | None = None) -> Tensor:
+    """The contraction of ``relations``, shaped as its output; axes that no operand binds are expanded.
+
+    ``like``: of which library and type the result is where there are no relations.
+    """
     algebra = algebra_named(plan.algebra)
     tensors = [relation.to_dense() for relation in relations]
-    total = _run_route(plan.routes[0], algebra, tensors)
+    like = tensors[0] if tensors else like
+    total = _run_route(plan.routes[0], algebra, tensors, like)
     if len(plan.routes) == 1:
         return total
     total = plan.routes[0].term.sign * total
     for route in plan.routes[1:]:
-        total = total + route.term.sign * _run_route(route, algebra, tensors)
+        total = total + route.term.sign * _run_route(route, algebra, tensors, like)
     return total
 
 
-def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Tensor:
+def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor], like: Tensor | None) -> Tensor:
     contraction = route.term.contraction
-    like = tensors[0] if tensors else None
     if 0 in contraction.sizes.values():
         return algebra.full(contraction.shape(contraction.output), algebra.zero, like)
     runs = dict(enumerate(_input_runs(route, algebra, tensors)))
@@ -71,7 +72,7 @@ def _input_runs(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> It
         if len(together.slots) == 1:
             yield _bound(route, algebra, tensors, first)
         else:
-            table = torch.stack([tensors[slot] for slot in together.slots], dim=-1)
+            table = library(*tensors).stack([tensors[slot] for slot in together.slots], dim=-1)
             axes = route.term.contraction.operands[first]
             yield from _cut(arranged(table, (*axes, ROWS), (*route.inputs[first], ROWS)), together)
 
@@ -79,7 +80,7 @@ def _input_runs(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> It
 def _put_together(runs: Sequence[Tensor], shape: Sequence[int], order: Sequence[int]) -> Tensor:
     """One run after another, in ``order`` if there is one."""
     if len(runs) > 1:
-        return _ordered(torch.cat([run.view(*shape, -1) for run in runs], dim=-1), order)
+        return _ordered(library(*runs).cat([run.view(*shape, -1) for run in runs], dim=-1), order)
     return _ordered(runs[0], order)
 
 
@@ -91,7 +92,7 @@ def _cut(table: Tensor, together: Together) -> Sequence[Tensor]:
 
 
 def _ordered(table: Tensor, order: Sequence[int]) -> Tensor:
-    return table.index_select(-1, torch.tensor(order, device=table.device)) if order else table
+    return table.index_select(-1, library(table).tensor(order, device=table.device)) if order else table
 
 
 def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor], slot: int) -> Tensor:
@@ -145,5 +146,6 @@ def _with_zeros(tensor: Tensor, axes: Axes, pairs: Iterable[Pair], algebra: Alge
 def zero_diagonal(tensor: Tensor, left: int, right: int, algebra: Algebra) -> Tensor:
     size = tensor.shape[left]
     shape = [size if dim in (left, right) else 1 for dim in range(tensor.dim())]
-    diagonal = torch.eye(size, dtype=torch.bool, device=tensor.device).view(shape)
+    used = library(tensor)
+    diagonal = used.eye(size, dtype=used.bool, device=tensor.device).view(shape)
     return tensor.masked_fill(diagonal, algebra.zero)

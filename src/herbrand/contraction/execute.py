@@ -14,16 +14,19 @@ tensor([0.5000, 0.5000], dtype=torch.float64)
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
+from functools import lru_cache
+from types import ModuleType
 
-import torch
+import numpy as np
 
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense import run_dense
 from herbrand.contraction.expression import Contraction
 from herbrand.contraction.planner import Plan, plan
 from herbrand.contraction.relation import Dense, Relation, converted, has_background
-from herbrand.contraction.sparse import run_sparse
 from herbrand.contraction.steps import Statistics
 
 
@@ -40,50 +43,61 @@ def contract(
     """
     _check_count(contraction, relations)
     algebra = algebra_named(contraction.algebra)
-    gradient = torch.is_grad_enabled() and any(relation.requires_grad for relation in relations)
+    watched = [relation for relation in relations if relation.requires_grad]
+    gradient = bool(watched) and library(watched[0].values).is_grad_enabled()
     known = [statistics(relation, algebra) for relation in relations]
-    if executor is None and any(relation.device.type != "cpu" for relation in relations):
+    if executor is None and any(relation.on_accelerator for relation in relations):
         executor = "dense"
     return run(plan(contraction, known, memory, gradient, executor), relations)
 
 
-def run(plan: Plan, relations: Sequence[Relation]) -> Relation:
-    """The contraction of ``relations``, as planned."""
+def run(plan: Plan, relations: Sequence[Relation], like: Tensor | None = None) -> Relation:
+    """The contraction of ``relations``, as planned; without any, of the library and type of ``like``."""
     _check_shapes(plan.contraction, relations)
     asked, used = algebra_named(plan.contraction.algebra), algebra_named(plan.algebra)
     dtype = _dtype(relations, asked)
     inner = _inner_dtype(plan, used, dtype)
     prepared = [converted(relation, inner) for relation in relations]
-    result = Dense(run_dense(plan, prepared)) if plan.executor == "dense" else run_sparse(plan, prepared)
-    return converted(result, dtype)
+    if plan.executor == "dense":
+        return converted(Dense(run_dense(plan, prepared, like)), dtype)
+    return converted(_sparse().run_sparse(plan, prepared), dtype)
 
 
 def statistics(relation: Relation, algebra: Algebra) -> Statistics:
     """What planning may know of ``relation``."""
     if isinstance(relation, Dense):
-        return Statistics(itemsize=relation.dtype.itemsize)
-    return Statistics(len(relation.support), has_background(relation, algebra), relation.dtype.itemsize)
+        return Statistics(itemsize=np.dtype(relation.dtype).itemsize)
+    return Statistics(
+        len(relation.support), has_background(relation, algebra), np.dtype(relation.dtype).itemsize
+    )
 
 
-def _dtype(relations: Sequence[Relation], algebra: Algebra) -> torch.dtype:
+def _dtype(relations: Sequence[Relation], algebra: Algebra) -> str:
     """The widest of the operands' types."""
     for place, relation in enumerate(relations):
         if relation.dtype not in algebra.dtypes:
-            known = " or ".join(str(dtype).removeprefix("torch.") for dtype in algebra.dtypes)
-            given = str(relation.dtype).removeprefix("torch.")
-            raise ValueError(f"operand {place} is of {given}; the {algebra.name} algebra takes {known}")
+            known = " or ".join(algebra.dtypes)
+            raise ValueError(
+                f"operand {place} is of {relation.dtype}; the {algebra.name} algebra takes {known}"
+            )
     return max(
         (relation.dtype for relation in relations),
-        key=lambda dtype: dtype.itemsize,
+        key=lambda dtype: np.dtype(dtype).itemsize,
         default=algebra.dtypes[0],
     )
 
 
-def _inner_dtype(plan: Plan, algebra: Algebra, dtype: torch.dtype) -> torch.dtype:
+def _inner_dtype(plan: Plan, algebra: Algebra, dtype: str) -> str:
     """What the steps compute in: float64 where terms are subtracted from each other."""
     if dtype not in algebra.dtypes or (len(plan.routes) > 1 and algebra.has_subtraction):
         return algebra.dtypes[0]
     return dtype
+
+
+@lru_cache(maxsize=1)
+def _sparse() -> ModuleType:
+    """Sparse tables are tensors of torch."""
+    return importlib.import_module("herbrand.contraction.sparse")
 
 
 def _check_count(contraction: Contraction, relations: Sequence[Relation]) -> None:

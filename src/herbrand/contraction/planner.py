@@ -21,6 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense_plan import dense_route
 from herbrand.contraction.distinct import expand
@@ -225,8 +227,8 @@ def _itemsize(known: Sequence[Statistics], terms: int) -> int:
 
 
 def _dtype(algebra: Algebra, itemsize: int) -> str:
-    fitting = [dtype for dtype in algebra.dtypes if dtype.itemsize == itemsize]
-    return str((fitting or algebra.dtypes)[0]).removeprefix("torch.")
+    fitting = [dtype for dtype in algebra.dtypes if np.dtype(dtype).itemsize == itemsize]
+    return (fitting or algebra.dtypes)[0]
 
 
 def _refusal(refused: Plan) -> BudgetError:

@@ -17,14 +17,13 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
+from herbrand.arrays import Array, Tensor, library, torch, type_name
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.row_keys import fit, row_keys, unique_rows
 
@@ -44,12 +43,17 @@ class Dense:
         return tuple(self.tensor.shape)
 
     @property
-    def dtype(self) -> torch.dtype:
-        return self.tensor.dtype
+    def values(self) -> Tensor:
+        return self.tensor
 
     @property
-    def device(self) -> torch.device:
-        return self.tensor.device
+    def dtype(self) -> str:
+        """The name of the type of its numbers."""
+        return type_name(self.tensor.dtype)
+
+    @property
+    def on_accelerator(self) -> bool:
+        return _on_accelerator(self.tensor)
 
     @property
     def requires_grad(self) -> bool:
@@ -123,7 +127,7 @@ class Sparse:
             raise ValueError(
                 f"{len(self.support)} entries need as many values, not {tuple(self.values.shape)}"
             )
-        if isinstance(self.default, Tensor) and self.default.dim():
+        if _is_tensor(self.default) and self.default.dim():
             raise ValueError(f"the default is one number, not a tensor of shape {tuple(self.default.shape)}")
 
     @classmethod
@@ -140,14 +144,19 @@ class Sparse:
         rows = rows.reshape(len(rows), len(shape))
         shape = tuple(int(size) for size in shape)
         member = algebra_named(algebra)
-        weights = values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=member.dtypes[0])
+        made = torch()
+        weights = (
+            values
+            if isinstance(values, made.Tensor)
+            else made.as_tensor(values, dtype=getattr(made, member.dtypes[0]))
+        )
         if weights.shape != (len(rows),):
             raise ValueError(f"{len(rows)} rows need as many values, not {tuple(weights.shape)}")
         _check_range(rows, shape)
         if _strictly_increasing(rows, shape):
             return cls(Support(rows, shape), weights, default)
         unique, places = unique_rows(rows, shape)
-        summed = member.segment_sum(weights, torch.from_numpy(places).to(weights.device), len(unique))
+        summed = member.segment_sum(weights, made.from_numpy(places).to(weights.device), len(unique))
         return cls(Support(unique, shape), summed, default)
 
     @property
@@ -155,16 +164,17 @@ class Sparse:
         return self.support.shape
 
     @property
-    def dtype(self) -> torch.dtype:
-        return self.values.dtype
+    def dtype(self) -> str:
+        """The name of the type of its numbers."""
+        return type_name(self.values.dtype)
 
     @property
-    def device(self) -> torch.device:
-        return self.values.device
+    def on_accelerator(self) -> bool:
+        return _on_accelerator(self.values)
 
     @property
     def requires_grad(self) -> bool:
-        return self.values.requires_grad or (isinstance(self.default, Tensor) and self.default.requires_grad)
+        return self.values.requires_grad or (_is_tensor(self.default) and self.default.requires_grad)
 
     @property
     def indices(self) -> Integers:
@@ -177,8 +187,9 @@ class Sparse:
     def to_dense(self) -> Tensor:
         """Every entry, in one table."""
         size = math.prod(self.shape)
-        background = torch.as_tensor(self.default, dtype=self.dtype, device=self.values.device).expand(size)
-        keys = torch.from_numpy(self.support.keys).to(self.values.device)
+        made, device = torch(), self.values.device
+        background = made.as_tensor(self.default, dtype=self.values.dtype, device=device).expand(size)
+        keys = made.from_numpy(self.support.keys).to(device)
         return background.index_put((keys,), self.values).reshape(self.shape)
 
 
@@ -190,18 +201,26 @@ def has_background(relation: Relation, algebra: Algebra) -> bool:
     if isinstance(relation, Dense):
         return False
     default = relation.default
-    return bool(default != algebra.zero) or (isinstance(default, Tensor) and default.requires_grad)
+    return bool(default != algebra.zero) or (_is_tensor(default) and default.requires_grad)
 
 
-def converted(relation: Relation, dtype: torch.dtype) -> Relation:
+def converted(relation: Relation, dtype: str) -> Relation:
     """The same relation with values of another type."""
     if relation.dtype == dtype:
         return relation
     if isinstance(relation, Dense):
-        return Dense(relation.tensor.to(dtype))
-    default = relation.default
-    cast = default.to(dtype) if isinstance(default, Tensor) else torch.tensor(default, dtype=dtype).item()
-    return relation.with_values(relation.values.to(dtype), cast)
+        return Dense(relation.tensor.to(getattr(library(relation.tensor), dtype)))
+    default, kind = relation.default, getattr(torch(), dtype)
+    cast = default.to(kind) if _is_tensor(default) else torch().tensor(default, dtype=kind).item()
+    return relation.with_values(relation.values.to(kind), cast)
+
+
+def _is_tensor(value: Any) -> TypeGuard[Tensor]:
+    return hasattr(value, "requires_grad")
+
+
+def _on_accelerator(tensor: Tensor) -> bool:
+    return not isinstance(tensor, Array) and tensor.device.type != "cpu"
 
 
 def positions(rows: Integers, shape: Sequence[int]) -> Integers:

@@ -23,8 +23,8 @@ from typing import Any, Self
 import duckdb
 import numpy as np
 import pyarrow as pa
-import torch
 
+from herbrand.arrays import torch
 from herbrand.contraction.algebra import algebra_named
 from herbrand.contraction.expression import Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse, has_background
@@ -258,19 +258,20 @@ def _collected(
     columns: Sequence[str],
 ) -> Relation:
     member = algebra_named(contraction.algebra)
-    dtype = member.dtypes[0]
+    tensors, dtype = torch(), member.dtypes[0]
+    kind = getattr(tensors, dtype)
     base = member.zero if background is None else database.number(f"SELECT {background}")
     shape = contraction.shape(contraction.output)
     if rows is None:
         empty = np.empty((0, len(shape)), np.int64)
-        return Sparse.of(empty, torch.empty(0, dtype=dtype), shape, _cast(base, dtype), contraction.algebra)
+        return Sparse.of(empty, tensors.empty(0, dtype=kind), shape, _cast(base, dtype), contraction.algebra)
     found = database.arrow(rows)
     listed = [found[column].to_numpy().astype(np.int64) for column in columns]
     indices = np.stack(listed, axis=1) if listed else np.empty((len(found), 0), np.int64)
-    values = torch.from_numpy(np.array(found["v"].to_numpy(zero_copy_only=False)))
-    entries = (values + base if background is not None else values).to(dtype)
+    values = tensors.from_numpy(np.array(found["v"].to_numpy(zero_copy_only=False)))
+    entries = (values + base if background is not None else values).to(kind)
     return Sparse.of(indices, entries, shape, _cast(base, dtype), contraction.algebra)
 
 
-def _cast(value: Any, dtype: torch.dtype) -> Any:
-    return torch.tensor(value, dtype=torch.float64).to(dtype).item()
+def _cast(value: Any, dtype: str) -> Any:
+    return np.float64(value).astype(dtype).item()

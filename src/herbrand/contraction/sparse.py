@@ -327,7 +327,7 @@ def _added(results: Sequence[_Result]) -> Relation:
     default = sum(
         (result.route.term.sign * result.table.tensor for result in constants), start=torch.zeros(())
     )
-    values = default.to(first.dtype).expand(len(support))
+    values = default.to(first.values.dtype).expand(len(support))
     for result, relation, place in zip(sparse, relations, places, strict=True):
         values = values.index_add(0, _index(place), relation.values, alpha=result.route.term.sign)
     return Sparse(support, values, default if default.requires_grad else default.item())

@@ -13,7 +13,7 @@ from typing import Any
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.engine import Engine, Settings, Support
-from herbrand.engines.registry import INFERENCE, engine_named, used_settings
+from herbrand.engines.registry import INFERENCE, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.program import Program
@@ -107,7 +107,7 @@ def choices(settings: Settings, program: Program, question: Question) -> Iterato
     told: dict[str, Support] = {}
     for name in INFERENCE:
         own = used_settings("infer", name, settings)
-        engine = engine_named(name, own)
+        engine = installed(name, own)
         support = told.get(engine.name) or engine.supports(program, question)
         if support.instead:
             told.update([support.instead])

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.ground_network import Network, Scope, links
@@ -22,7 +23,6 @@ from herbrand.errors import BudgetError
 from herbrand.memory import ANY_MACHINE
 from herbrand.program.ground import Ground
 
-FLOAT = torch.float64
 TOO_WIDE = ANY_MACHINE.bit_length()
 """A table of so many axes has more entries than any machine has bytes."""
 FEW_LINKS = 10_000
@@ -88,27 +88,31 @@ class Elimination:
         """The joint share of each table's entries: the gradient of the total with respect to them."""
         found: dict[Scope, np.ndarray] = {}
         for batch, made in zip(self.batches, self.plans, strict=True):
-            tables = [torch.from_numpy(table).requires_grad_() for table in batch.tables]
+            tables = [Array(table).watch() for table in batch.tables]
             sizes = [batch.sizes[i] for i in _atoms(self.network, batch)]
-            weights = torch.zeros(len(batch), sum(sizes), dtype=FLOAT).split(sizes, dim=1)
+            weights = arrays.zeros((len(batch), sum(sizes))).split(sizes, dim=1)
             total = run(made, list(map(Dense, [*weights, *tables]))).to_dense()
-            shares = torch.autograd.grad(total.sum(), tables)
+            shares = arrays.gradients(total.sum(), tables)
             for scope, share in zip(batch.scopes, shares, strict=True):
                 axes = map(tuple, batch.axes[:, list(scope)].tolist())
-                found |= dict(zip(axes, share.numpy(), strict=True))
+                assert share is not None
+                found |= dict(zip(axes, share, strict=True))
         return found
 
     def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
         """Each component's total; the shares of its atoms are written into ``shares``."""
         atoms = _atoms(self.network, batch)
         sizes = [batch.sizes[i] for i in atoms]
-        weights = torch.zeros(len(batch), sum(sizes), dtype=FLOAT, requires_grad=self.gradient)
-        operands = [*weights.split(sizes, dim=1), *map(torch.from_numpy, batch.tables)]
+        weights = arrays.zeros((len(batch), sum(sizes)))
+        if self.gradient:
+            weights.watch()
+        operands = [*weights.split(sizes, dim=1), *map(Array, batch.tables)]
         total = run(made, list(map(Dense, operands))).to_dense()
         if self.gradient and atoms:
-            (share,) = torch.autograd.grad(total[total > -math.inf].sum(), weights)
+            (share,) = arrays.gradients(total[total > -math.inf].sum(), [weights])
+            assert share is not None
             rows = batch.axes[:, np.repeat(atoms, sizes)]
-            shares[rows, np.concatenate([np.arange(size) for size in sizes])] = share.numpy()
+            shares[rows, np.concatenate([np.arange(size) for size in sizes])] = share
         return total.tolist()
 
 

@@ -7,14 +7,16 @@ when it is asked for by name; ``auto`` does not choose what a user never named.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from herbrand.engines.described import options_in, without
-from herbrand.engines.engine import Engine, Settings
+from herbrand.engines.engine import Engine, Settings, Support
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.extras import MissingPackageError
+from herbrand.extras import imported as imported_module
 from herbrand.language.collection import collector_paused
 from herbrand.options.table import options_of, unused, uses
 
@@ -87,7 +89,7 @@ def _loaded(point: EntryPoint) -> Any:
 
 
 def all_engines(settings: Settings) -> Iterator[Engine[Any]]:
-    return (engine_named(name, settings) for name in INFERENCE)
+    return (installed(name, settings) for name in INFERENCE)
 
 
 def takes(command: str, name: str, option: str) -> bool:
@@ -150,9 +152,29 @@ def _named(table: Mapping[str, str | type], name: str, command: str, offered: It
     return imported(found)
 
 
+@dataclass(frozen=True)
+class NotInstalled:
+    """Stands for an engine whose packages are not installed: it runs nothing, and says what to install."""
+
+    name: str
+    reason: str
+
+    def supports(self, program: Any, question: Any) -> Support:
+        return Support(False, self.reason)
+
+
+def installed(name: str, settings: Settings) -> Any:
+    """The engine of this name, or what stands for it where a package is missing."""
+    try:
+        return engine_named(name, settings)
+    except MissingPackageError as error:
+        mistake = error.mistakes[0]
+        return NotInstalled(name, f"{mistake.message} ({mistake.hint})")
+
+
 def imported(named: str) -> Any:
     """The member of a module, written ``module:member``."""
     module, _, member = named.partition(":")
     # What is imported stays: looking for garbage in it takes a sixth of torch's import.
     with collector_paused():
-        return getattr(importlib.import_module(module), member)
+        return getattr(imported_module(module), member)

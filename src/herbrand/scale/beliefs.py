@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.relational import planned, rendered
 from herbrand.contraction.relational_databases import Database
-from herbrand.engines.mean_field.listing import SHARE, SMALLEST
-from herbrand.engines.mean_field.products import Observed, Product, is_relation
+from herbrand.engines.mean_field.literal_view import Reading
+from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
-from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import BudgetError
 from herbrand.memory import readable
 from herbrand.scale.evidence import StoredEvidence

@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from herbrand.answers.bindings import Bindings
@@ -22,6 +23,7 @@ from herbrand.engines.loop import Limits
 from herbrand.engines.proof.request import Request
 from herbrand.engines.registry import refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.extras import imported
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import Reading
 from herbrand.facts.store import Store
@@ -49,7 +51,6 @@ from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts, stored_remarks
 from herbrand.scale.learning.lesson import stored_example
-from herbrand.scale.learning.pseudo_likelihood import learned_there, refuse_unserved
 from herbrand.scale.loading import LOADING
 from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
@@ -70,6 +71,11 @@ class Used(NamedTuple):
 
     command: str
     predicates: frozenset[str]
+
+
+def _learning() -> ModuleType:
+    """Learning on a database, which needs torch."""
+    return imported("herbrand.scale.learning.pseudo_likelihood")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +199,7 @@ class StoredModel:
         settings: LearningSettings,
     ) -> Learning:
         """The theory with weights that the facts there support."""
-        refuse_unserved(method, worlds, settings)
+        _learning().refuse_unserved(method, worlds, settings)
         with opened(self.place, settings.memory) as database:
             stated = Worlds(open=self.signature.predicates)
             signature, facts = self._facts(database, frozenset(), (), settings.resume is not None, stated)
@@ -201,7 +207,7 @@ class StoredModel:
             report = self.progress or _quiet
 
             def learn(watched: LearningSettings) -> Learning:
-                return learned_there(self.theory, example, watched, self._room, report)
+                return _learning().learned_there(self.theory, example, watched, self._room, report)
 
             found = with_curve(learn, settings)
             return replace(found, status=replace(found.status, where=self._where(database)))

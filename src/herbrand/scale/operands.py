@@ -15,8 +15,8 @@ from herbrand.contraction.expression import Contraction
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.relational import Query, Stored, planned, rendered
 from herbrand.contraction.relational_algebras import meaning_of
+from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
-from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import UnsupportedError
 from herbrand.program.template import FALSE, Argument
 from herbrand.relations.dialects import Dialect

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import torch
 
 import herbrand as hb
+from herbrand import arrays
 from herbrand.engines.lifted import gathering
 from herbrand.engines.lifted.gathering import Axis, _by_pools, _slow_at_once
 from herbrand.engines.lifted.polynomials import Polynomial
@@ -144,9 +144,9 @@ def test_adding_alike_elements_one_by_one_or_at_once(at_once: bool, monkeypatch:
 
 def test_which_way_takes_fewer_steps() -> None:
     """Two profiles have few counts; of many profiles a handful of elements are quicker added one by one."""
-    assert not _slow_at_once(torch.zeros(2), 50)
-    assert _slow_at_once(torch.zeros(20), 6)
-    some = torch.full((20,), -math.inf)
+    assert not _slow_at_once(arrays.zeros(2), 50)
+    assert _slow_at_once(arrays.zeros(20), 6)
+    some = arrays.full((20,), -math.inf)
     assert not _slow_at_once(some, 6)
     some[:2] = 0.0
     assert not _slow_at_once(some, 6), "impossible profiles are not counted"
@@ -156,7 +156,7 @@ def test_polynomials_that_share_pools_are_one_axis() -> None:
     """Directly, or through others."""
 
     def polynomial(*pools: int) -> Polynomial:
-        return Polynomial((), pools, (1,) * len(pools), torch.zeros([2] * len(pools)))
+        return Polynomial((), pools, (1,) * len(pools), arrays.zeros([2] * len(pools)))
 
     made = [polynomial(0), polynomial(3), polynomial(1, 2), polynomial(0, 1), polynomial(3), polynomial(4)]
     groups = [{pool for part in group for pool in part.pools} for group in _by_pools(made)]
@@ -165,16 +165,16 @@ def test_polynomials_that_share_pools_are_one_axis() -> None:
 
 
 def test_weights_by_the_count_of_the_second_profile() -> None:
-    counts = torch.tensor([[3.0, 0.0], [1.0, 2.0], [2.0, 1.0]], dtype=torch.float64)
-    axis = Axis((0,), {0: counts}, torch.zeros(3, dtype=torch.float64))
-    weights = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
+    counts = arrays.tensor([[3.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
+    axis = Axis((0,), {0: counts}, arrays.zeros(3))
+    weights = arrays.tensor([0.5, -1.0, 2.0])
     assert axis.by_count(weights).tolist() == [0.5, 2.0, -1.0, -math.inf]
 
 
 def test_a_table_seen_over_more_axes() -> None:
-    table = torch.arange(6.0).view(2, 3)
+    table = arrays.tensor(np.arange(6.0)).view(2, 3)
     seen = over(table, ("b", "a"), ("a", "c", "b"))
     assert seen.shape == (3, 1, 2)
     for a, b in itertools.product(range(3), range(2)):
         assert seen[a, 0, b] == table[b, a]
-    assert over(torch.tensor(4.0), (), ("a", "b")).shape == (1, 1)
+    assert over(arrays.tensor(4.0), (), ("a", "b")).shape == (1, 1)

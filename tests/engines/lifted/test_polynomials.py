@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
+from herbrand.arrays import Array
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.polynomials import (
     Polynomial,
@@ -32,10 +31,10 @@ LOG, MOST = algebra_named("log"), algebra_named("maximum")
 Counted = dict[tuple[int, ...], float]
 
 
-def weights_of(rng: np.random.Generator, *shape: int, impossible: float = 0.2) -> Tensor:
+def weights_of(rng: np.random.Generator, *shape: int, impossible: float = 0.2) -> Array:
     table = rng.normal(size=shape)
     table[rng.random(shape) < impossible] = -math.inf
-    return torch.from_numpy(table)
+    return Array(table)
 
 
 def added(terms: Sequence[float], algebra: object) -> float:
@@ -56,7 +55,7 @@ def by_counts(elements: Sequence[Sequence[float]], algebra: object) -> Counted:
     return {counts: added(terms, algebra) for counts, terms in found.items()}
 
 
-def assert_table(table: Tensor, expected: Counted) -> None:
+def assert_table(table: Array, expected: Counted) -> None:
     """A table over the counts of all profiles but the first; what is not in it is impossible."""
     for counts, weight in expected.items():
         inside = all(count < size for count, size in zip(counts[1:], table.shape, strict=True))
@@ -94,7 +93,7 @@ def test_alike_elements(rng: np.random.Generator, count: int, profiles: int, alg
 
 
 def test_nothing_possible_is_a_table_of_nothing() -> None:
-    table = of_equals(torch.full((2, 3), -math.inf, dtype=torch.float64), 4, LOG)
+    table = of_equals(Array(np.full((2, 3), -math.inf)), 4, LOG)
     assert table.shape == (2, 1, 1) and (table == -math.inf).all()
 
 
@@ -156,9 +155,9 @@ def test_a_hub_is_counted_in_the_profile_of_its_state(
 def test_cropping_leaves_out_only_what_is_impossible(rng: np.random.Generator) -> None:
     table = weights_of(rng, 2, 4, 3, impossible=0.8)
     found = cropped(table, 1)
-    padded = torch.full_like(table, -math.inf)
-    padded[:, : found.shape[1], : found.shape[2]] = found
-    assert torch.equal(padded, table)
+    padded = np.full(table.shape, -math.inf)
+    padded[:, : found.shape[1], : found.shape[2]] = found.numpy()
+    assert np.array_equal(padded, table.numpy())
     if (table > -math.inf).any():
         assert (found[:, -1, :] > -math.inf).any() and (found[:, :, -1] > -math.inf).any()
     else:
@@ -167,6 +166,6 @@ def test_cropping_leaves_out_only_what_is_impossible(rng: np.random.Generator) -
 
 def test_a_count_of_none_of_what_is_impossible_is_possible() -> None:
     """0 times minus infinity is 0."""
-    counts = torch.tensor([[2.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
-    weights = torch.tensor([0.5, -math.inf], dtype=torch.float64)
+    counts = Array(np.array([[2.0, 0.0], [1.0, 1.0]]))
+    weights = Array(np.array([0.5, -math.inf]))
     assert times_counts(counts, weights).tolist() == [1.0, -math.inf]

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from herbrand.engines.mean_field.tables import CERTAIN, DenseTable, ListedTable, Reading
+from herbrand.engines.mean_field.literal_view import Reading
+from herbrand.engines.mean_field.tables import CERTAIN, DenseTable, ListedTable
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.program.evidence import codes_of
 from herbrand.program.template import FALSE, TRUE

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import herbrand as hb
+from herbrand.arrays import Array
 from herbrand.engines.engine import Settings
 from herbrand.engines.lifted.costs import CALLS
 from herbrand.engines.loop import run
@@ -36,22 +35,24 @@ FEW_BYTES = 4e6
 
 
 @dataclass
-class Work(TorchDispatchMode):  # type: ignore[misc]
-    """Entries that were made, and the bytes of the largest tensor."""
+class Work:
+    """Entries that were made, and the bytes that were held at the same time."""
 
     entries: float = 0.0
     largest: float = 0.0
 
-    def __post_init__(self) -> None:
-        super().__init__()
+    def __enter__(self) -> Work:
+        self._begin = begin = Array.__init__
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        for one in made if isinstance(made, tuple | list) else (made,):
-            if isinstance(one, torch.Tensor):
-                self.entries += one.numel()
-                self.largest = max(self.largest, one.numel() * one.element_size())
-        return made
+        def counting(array: Array, data: np.ndarray, *rest: Any) -> None:
+            self.entries += data.size
+            begin(array, data, *rest)
+
+        Array.__init__ = counting  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Array.__init__ = self._begin  # type: ignore[method-assign]
 
     def counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counting(table: np.ndarray, *others: Any) -> Any:
@@ -69,7 +70,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Work]:
             patched.setattr(messages, name, counter.counted(getattr(messages, name)))
         tracemalloc.start()
         yield counter
-        counter.largest += tracemalloc.get_traced_memory()[1]
+        counter.largest = float(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
 
 

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
-
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 
 
@@ -25,7 +23,7 @@ class Boolean(Algebra):
     zero, one = 0, 1
     idempotent = True
     linear = True
-    dtypes = (torch.bool,)
+    dtypes = ("bool",)
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
         return left | right
@@ -37,8 +35,8 @@ class Boolean(Algebra):
         return tensor.any(dims)
 
     def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
-        found = torch.zeros((count, *values.shape[1:]), dtype=torch.int64, device=values.device)
-        return found.index_add(0, segments, values.long()) > 0
+        numbers = values.long()
+        return numbers.new_zeros((count, *values.shape[1:])).index_add(0, segments, numbers) > 0
 
     def product_of_rows(self, tensor: Tensor) -> Tensor:
         return tensor.all(0)
@@ -54,7 +52,7 @@ class Boolean(Algebra):
         return 4 * joint if factors > 2 else joint
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-        return kernel(*(operand.to(torch.float32) for operand in operands)) > 0
+        return kernel(*(operand.to(library(operand).float32) for operand in operands)) > 0
 
 
 ALGEBRA = Boolean()

@@ -15,11 +15,10 @@ herbrand.errors.UnsupportedError: a count of about 1.2e+21 does not fit in 64 bi
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
-
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 from herbrand.errors import UnsupportedError
 
@@ -33,13 +32,13 @@ class Counting(Algebra):
     zero, one = 0, 1
     has_subtraction = True
     linear = True
-    dtypes = (torch.int64,)
+    dtypes = ("int64",)
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
-        return self.through_numbers(torch.add, left, right)
+        return self.through_numbers(operator.add, left, right)
 
     def multiply(self, left: Tensor, right: Tensor) -> Tensor:
-        return self.through_numbers(torch.mul, left, right)
+        return self.through_numbers(operator.mul, left, right)
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
         return self.through_numbers(lambda numbers: numbers.sum(dims), tensor)
@@ -65,12 +64,13 @@ class Counting(Algebra):
         return 2 * joint if factors > 2 else 0
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-        bounds = kernel(*(operand.abs().to(torch.float64) for operand in operands))
+        used = library(*operands)
+        bounds = kernel(*(operand.abs().to(used.float64) for operand in operands))
         largest = bounds.max().item() if bounds.numel() else 0.0
         if largest < EXACT_FLOATS:
             if not any((operand < 0).any() for operand in operands):
-                return bounds.to(torch.int64)
-            return kernel(*(operand.to(torch.float64) for operand in operands)).to(torch.int64)
+                return bounds.to(used.int64)
+            return kernel(*(operand.to(used.float64) for operand in operands)).to(used.int64)
         if largest < SAFE_INTEGERS:
             return kernel(*operands)
         raise UnsupportedError(

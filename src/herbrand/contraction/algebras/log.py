@@ -15,9 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
-
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
 from herbrand.contraction.blocks import Softmax, block_workspace, eliminate, leading_dims
 
@@ -30,8 +28,8 @@ class Log(Algebra, Softmax):
     zero, one = -math.inf, 0.0
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
-        left, right = torch.broadcast_tensors(left, right)
-        return self.sum(torch.stack((left, right)), (0,))
+        used = library(left, right)
+        return self.sum(used.stack(used.broadcast_tensors(left, right)), (0,))
 
     def multiply(self, left: Tensor, right: Tensor) -> Tensor:
         return left + right
@@ -42,7 +40,7 @@ class Log(Algebra, Softmax):
     def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
         peaks = segment_extreme(values.detach(), segments, count, self.zero, "amax")
         peaks = peaks.masked_fill(peaks == -math.inf, 0)
-        total = torch.zeros_like(peaks).index_add(0, segments, (values - peaks[segments]).exp())
+        total = library(values).zeros_like(peaks).index_add(0, segments, (values - peaks[segments]).exp())
         empty = total == 0
         return (total.masked_fill(empty, 1).log() + peaks).masked_fill(empty, -math.inf)
 
@@ -61,15 +59,16 @@ class Log(Algebra, Softmax):
         return block_workspace(joint, result)
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
+        used = library(joint)
         if leading == 1 and joint.shape[0] <= MOST_PAIRWISE:
             result = joint[0]
             for index in range(1, joint.shape[0]):
-                result = torch.logaddexp(result, joint[index])
+                result = used.logaddexp(result, joint[index])
             return result
-        return torch.logsumexp(joint, tuple(range(leading)))
+        return used.logsumexp(joint, tuple(range(leading)))
 
     def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
-        return (joint - total.clamp_min(torch.finfo(total.dtype).min)).exp()
+        return (joint - total.clamp_min(library(total).finfo(total.dtype).min)).exp()
 
 
 ALGEBRA = Log()

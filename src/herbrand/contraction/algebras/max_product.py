@@ -7,9 +7,7 @@ tensor(0.1800)
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra
 from herbrand.contraction.algebras.maximum import first_maximum, segment_maximum
 
@@ -20,7 +18,7 @@ class MaxProduct(Algebra):
     idempotent = True
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
-        return torch.where(left >= right, left, right)
+        return library(left, right).where(left >= right, left, right)
 
     def multiply(self, left: Tensor, right: Tensor) -> Tensor:
         return left * right

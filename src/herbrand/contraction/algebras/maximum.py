@@ -15,9 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
-
+from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
 from herbrand.contraction.blocks import Softmax, block_workspace, eliminate
 
@@ -28,8 +26,8 @@ class Maximum(Algebra, Softmax):
     idempotent = True
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
-        left, right = torch.broadcast_tensors(left, right)
-        return self.sum(torch.stack((left, right)), (0,))
+        used = library(left, right)
+        return self.sum(used.stack(used.broadcast_tensors(left, right)), (0,))
 
     def multiply(self, left: Tensor, right: Tensor) -> Tensor:
         return left + right
@@ -53,14 +51,14 @@ class Maximum(Algebra, Softmax):
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
         if leading == 1 and joint.shape[0] == 2:
-            return torch.maximum(joint[0], joint[1])
+            return library(joint).maximum(joint[0], joint[1])
         return joint.amax(tuple(range(leading)))
 
     def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
         terms = joint.detach().flatten(0, leading - 1)
         chosen = terms.argmax(0, keepdim=True)
-        feasible = (total > self.zero).to(joint.dtype)
-        return torch.zeros_like(terms).scatter_(0, chosen, feasible.unsqueeze(0)).view(joint.shape)
+        rows = _rows(terms)
+        return ((rows == chosen) & (total > self.zero)).to(joint.dtype).view(joint.shape)
 
 
 def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -74,11 +72,17 @@ def segment_maximum(values: Tensor, segments: Tensor, count: int, zero: float) -
     """The maximum of the rows of each segment; its gradient goes to the first row that attains it."""
     fixed = values.detach()
     peaks = segment_extreme(fixed, segments, count, zero, "amax")
-    rows = torch.arange(len(fixed), device=fixed.device).view(-1, *[1] * (fixed.dim() - 1))
-    candidates = torch.where(fixed == peaks[segments], rows, len(fixed))
+    used = library(values)
+    candidates = used.where(fixed == peaks[segments], _rows(fixed), len(fixed))
     first = segment_extreme(candidates, segments, count, len(fixed), "amin")
-    padded = torch.cat((values, values.new_full((1, *values.shape[1:]), zero)))
+    padded = used.cat((values, values.new_full((1, *values.shape[1:]), zero)))
     return padded.gather(0, first)
+
+
+def _rows(table: Tensor) -> Tensor:
+    """The number of each row, to be broadcast."""
+    numbers = library(table).arange(len(table), device=table.device)
+    return numbers.view(-1, *[1] * (table.dim() - 1))
 
 
 ALGEBRA = Maximum()

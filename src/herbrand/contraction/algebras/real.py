@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch import Tensor
-
+from herbrand.arrays import Tensor
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
+from herbrand.contraction.algebras.maximum import first_maximum
 from herbrand.engines.lifted.elements import opinions
 from herbrand.engines.lifted.families import has_say
 from herbrand.program.evidence import LATENT, Evidence
@@ -22,22 +24,22 @@ def bystanders(evidence: Evidence) -> Iterator[str]:
             yield predicate.name
 
 
-def bystander_total(predicate: str, evidence: Evidence, trust: Tensor, most: bool) -> Tensor:
+def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
     """What all atoms of the predicate add to the log-partition; to the largest log-weight for ``most``."""
     known, size = evidence.known(predicate), evidence.program.value_count(predicate)
     codes, added = opinionated(predicate, evidence)
-    impossible = torch.from_numpy(np.isneginf(added))
-    rows = (trust * torch.from_numpy(np.where(np.isneginf(added), 0.0, added))).masked_fill(
-        impossible, -torch.inf
+    impossible = arrays.from_numpy(np.isneginf(added))
+    rows = (trust * arrays.from_numpy(np.where(np.isneginf(added), 0.0, added))).masked_fill(
+        impossible, -math.inf
     )
     settled = known.lookup(codes)
-    latent = rows[torch.from_numpy(settled == LATENT)]
+    latent = rows[arrays.from_numpy(settled == LATENT)]
     total = rows[
-        torch.from_numpy(np.flatnonzero(settled != LATENT)), torch.from_numpy(settled[settled != LATENT])
+        arrays.from_numpy(np.flatnonzero(settled != LATENT)), arrays.from_numpy(settled[settled != LATENT])
     ].sum()
     if most:
-        return total + latent.amax(1).sum()
-    return total + latent.logsumexp(1).sum() + (known.latent_count() - len(latent)) * np.log(size)
+        return total + first_maximum(latent, (1,)).sum()
+    return total + arrays.logsumexp(latent, 1).sum() + (known.latent_count() - len(latent)) * np.log(size)
 
 
 def opinionated(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:

@@ -26,11 +26,11 @@ import importlib
 import math
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+
+from herbrand import arrays
+from herbrand.arrays import Array
 
 TAIL = 1e-14
 """What of a distribution a window may leave out on either side."""
@@ -112,45 +112,32 @@ def log_sums(weights: np.ndarray, tilts: np.ndarray) -> np.ndarray:
     return Cumulant.fitted(weights, float(tilts.min()), float(tilts.max())).at(tilts)
 
 
-class LogSums(torch.autograd.Function):
-    """:func:`log_sums` with its gradient by weights and tilts; a second one is refused."""
-
-    @staticmethod
-    def forward(ctx: Any, weights: Tensor, tilts: Tensor) -> Tensor:
-        b, t = weights.detach().contiguous().numpy(), tilts.detach().contiguous().numpy()
-        if _is_small(b, t) or not (b > -math.inf).any():
-            values, slopes = _kernels().summed_one_by_one(t.ravel(), b)
-            ctx.one_by_one = b, t, values, slopes
-        else:
-            ctx.fitted = Cumulant.fitted(b, float(t.min()), float(t.max())), t
-            ctx.one_by_one = None
-            values = ctx.fitted[0].at(t)
-        return torch.from_numpy(values).view(tilts.shape)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
-        ctx: Any, gains: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        g = gains.contiguous().numpy()
-        if ctx.one_by_one is not None:
-            b, t, values, slopes = ctx.one_by_one
-            by_weights = _kernels().pulled_back_one_by_one(t.ravel(), g.ravel(), b, values)
-            slopes = slopes.reshape(t.shape)
-        else:
-            cumulant, t = ctx.fitted
-            by_weights, slopes = cumulant.pulled_back(t, g), cumulant.slope(t)
-        return torch.from_numpy(by_weights), torch.from_numpy(g * slopes)
+def differentiable_log_sums(weights: Array, tilts: Array) -> Array:
+    """:func:`log_sums` with its gradient by weights and tilts."""
+    b, t = (np.ascontiguousarray(operand.data) for operand in (weights, tilts))
+    if _is_small(b, t) or not (b > -math.inf).any():
+        values, flat_slopes = _kernels().summed_one_by_one(t.ravel(), b)
+        return arrays.made(
+            values.reshape(t.shape),
+            (weights, lambda g: _kernels().pulled_back_one_by_one(t.ravel(), _flat(g), b, values)),
+            (tilts, lambda g: g * flat_slopes.reshape(t.shape)),
+        )
+    cumulant = Cumulant.fitted(b, float(t.min()), float(t.max()))
+    return arrays.made(
+        cumulant.at(t),
+        (weights, lambda g: cumulant.pulled_back(t, g)),
+        (tilts, lambda g: g * cumulant.slope(t)),
+    )
 
 
-def largest(weights: Tensor, tilts: Tensor) -> Tensor:
+def largest(weights: Array, tilts: Array) -> Array:
     """maxₖ (weights[k] + tilt k) for each tilt: a convex function made of lines, known exactly.
 
-    >>> largest(torch.tensor([0.0, 1.0, 0.5]), torch.tensor([-2.0, 0.0, 2.0]))
-    tensor([0.0000, 1.0000, 4.5000])
+    >>> largest(Array(np.array([0.0, 1.0, 0.5])), Array(np.array([-2.0, 0.0, 2.0]))).tolist()
+    [0.0, 1.0, 4.5]
     """
     corners, turns = _hull(weights.detach().numpy())
-    counts = torch.from_numpy(corners[np.searchsorted(turns, tilts.detach().numpy())])
+    counts = arrays.from_numpy(corners[np.searchsorted(turns, tilts.detach().numpy())])
     return weights[counts] + tilts * counts
 
 
@@ -172,6 +159,10 @@ def _hull(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _is_small(weights: np.ndarray, tilts: np.ndarray) -> bool:
     return tilts.size <= FEW or weights.size <= FEW
+
+
+def _flat(gains: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(gains).ravel()
 
 
 def _kernels() -> ModuleType:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-import torch
-from torch import Tensor
-
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.engines.lifted.polynomials import times_counts
 from herbrand.engines.lifted.scene import Scene
 from herbrand.engines.lifted.tabulated import Cells, Tabulated
 from herbrand.engines.lifted.terms import CountTerm, Number, Slot, Some
 
-FLOAT = torch.float64
+FLOAT = arrays.float64
 
 Axes = tuple[str, ...]
 """The names of a table's axes."""
 
 
-def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Tensor]:
+def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Array]:
     """What a usual pair of elements of two pools gives [profile, profile]; flat ones are told elsewhere."""
-    tables: dict[tuple[int, int], Tensor] = {}
+    tables: dict[tuple[int, int], Array] = {}
     for link in tabulated.tables:
         one, other = link[1:]
         if link in tabulated.flat:
             continue
-        rows, columns = (torch.from_numpy(tabulated.cells[pool].first_of(True)) for pool in (one, other))
+        rows, columns = (arrays.from_numpy(tabulated.cells[pool].first_of(True)) for pool in (one, other))
         table = tabulated.default(link)[rows][:, columns]
         if (other, one) in tables and one != other:
             one, other, table = other, one, table.T
@@ -40,9 +40,9 @@ class Factors:
     tables of usual pairs, as zeros, to be differentiated."""
 
     tabulated: Tabulated
-    counts: Mapping[int, Tensor]
+    counts: Mapping[int, Array]
     names: Mapping[int, str]
-    pairs: dict[tuple[int, int], Tensor] = field(default_factory=dict)
+    pairs: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @property
     def scene(self) -> Scene:
@@ -52,11 +52,11 @@ class Factors:
     def cells(self) -> tuple[Cells, ...]:
         return self.tabulated.cells
 
-    def of_pairs(self) -> Iterator[tuple[Axes, Tensor]]:
+    def of_pairs(self) -> Iterator[tuple[Axes, Array]]:
         """What the usual pairs of every two pools give."""
         tables = usual_pairs(self.tabulated)
         for (one, other), table in tables.items():
-            self.pairs[one, other] = torch.zeros_like(table).detach().requires_grad_()
+            self.pairs[one, other] = arrays.zeros_like(table).detach().watch()
             table = table + self.pairs[one, other]
             if self.names[one] == self.names[other]:
                 yield (self.names[one],), _within(self.counts[one], self.counts[other], table, one == other)
@@ -69,66 +69,66 @@ class Factors:
         pools = {p for slot in term.slots if slot.literals for p in self.scene.pools_in(slot)}
         return tuple(dict.fromkeys(self.names[pool] for pool in sorted(pools)))
 
-    def of_counts(self, term: CountTerm) -> Tensor:
+    def of_counts(self, term: CountTerm) -> Array:
         """What a formula about several elements that nothing links gives, over its scope."""
         table = self.product(term, self.scope(term))
         if term.weight is None:
-            return torch.zeros_like(table).masked_fill(table > 0, -torch.inf)
+            return arrays.zeros_like(table).masked_fill(table > 0, -math.inf)
         return self.tabulated.worth(term) * table
 
-    def line(self, term: CountTerm, pool: int) -> tuple[Tensor, Tensor]:
+    def line(self, term: CountTerm, pool: int) -> tuple[Array, Array]:
         """The table of a term that is linear in a pool's counts, as base + slope × the count of its second
         profile: both over the scope, whose axis of the pool has one row."""
         count = float(len(self.scene.pools[pool]))
-        ends = torch.tensor([[count, 0.0], [0.0, count]], dtype=FLOAT)
+        ends = arrays.tensor([[count, 0.0], [0.0, count]], dtype=FLOAT)
         table = replace(self, counts={**self.counts, pool: ends}).of_counts(term)
         first, last = table.split(1, self.scope(term).index(self.names[pool]))
         return first, (last - first) / count
 
-    def product(self, term: CountTerm, scope: Axes) -> Tensor:
+    def product(self, term: CountTerm, scope: Axes) -> Array:
         """How many groundings of a term there are, over its scope."""
         sizes = {self.names[pool]: len(rows) for pool, rows in self.counts.items()}
-        table = torch.ones([sizes[name] for name in scope], dtype=FLOAT)
+        table = arrays.ones([sizes[name] for name in scope], dtype=FLOAT)
         for number in term.numbers:
             table = table * self._number(number, scope)
         for condition in term.conditions:
             table = table * self._condition(condition, scope)
         return table
 
-    def _condition(self, some: Some, scope: Axes) -> Tensor:
-        holds = torch.zeros([1] * len(scope), dtype=torch.bool)
+    def _condition(self, some: Some, scope: Axes) -> Array:
+        holds = arrays.zeros([1] * len(scope), dtype=arrays.bool)
         for piece in some.pieces:
-            product = torch.ones([1] * len(scope), dtype=FLOAT)
+            product = arrays.ones([1] * len(scope), dtype=FLOAT)
             for number in piece:
                 product = product * self._number(number, scope)
             holds = holds | (product > 0)
         return (holds == some.some).to(FLOAT)
 
-    def _number(self, number: Number, scope: Axes) -> Tensor:
-        total = torch.zeros([1] * len(scope), dtype=FLOAT)
+    def _number(self, number: Number, scope: Axes) -> Array:
+        total = arrays.zeros([1] * len(scope), dtype=FLOAT)
         for times, slots in number:
-            product = torch.full([1] * len(scope), float(times), dtype=FLOAT)
+            product = arrays.full([1] * len(scope), float(times), dtype=FLOAT)
             for slot in slots:
                 product = product * self._slot(slot, scope)
             total = total + product
         return total
 
-    def _slot(self, slot: Slot, scope: Axes) -> Tensor:
+    def _slot(self, slot: Slot, scope: Axes) -> Array:
         """How many elements are in a slot, over the scope's axes."""
         if not slot.literals:
-            return torch.full([1] * len(scope), float(self.scene.elements_in(slot)), dtype=FLOAT)
-        total = torch.zeros([1] * len(scope), dtype=FLOAT)
+            return arrays.full([1] * len(scope), float(self.scene.elements_in(slot)), dtype=FLOAT)
+        total = arrays.zeros([1] * len(scope), dtype=FLOAT)
         for pool in self.scene.pools_in(slot):
             holds = self.scene.families[self.scene.pools[pool].family].holding(slot.literals)
-            of_profile = torch.from_numpy(holds[self.cells[pool].first_of(True)].astype(float))
+            of_profile = arrays.from_numpy(holds[self.cells[pool].first_of(True)].astype(float))
             shape = [-1 if name == self.names[pool] else 1 for name in scope]
             total = total + (self.counts[pool] @ of_profile).view(shape)
         return total
 
 
-def _within(left: Tensor, right: Tensor, table: Tensor, same: bool) -> Tensor:
+def _within(left: Array, right: Array, table: Array, same: bool) -> Array:
     """What all pairs of elements on one axis give for each of its counts [row]."""
-    total = torch.zeros(len(left), dtype=FLOAT)
+    total = arrays.zeros(len(left), dtype=FLOAT)
     for i in range(table.shape[0]):
         for j in range(i if same else 0, table.shape[1]):
             pairs = left[:, i] * (left[:, i] - 1) / 2 if same and i == j else left[:, i] * right[:, j]

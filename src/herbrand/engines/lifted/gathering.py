@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.engines.lifted.bunches import Bunch, Bunches, Tie
 from herbrand.engines.lifted.polynomials import (
     Polynomial,
@@ -26,7 +26,7 @@ from herbrand.engines.lifted.polynomials import (
 )
 from herbrand.engines.lifted.tabulated import Cells, Tabulated
 
-FLOAT = torch.float64
+FLOAT = arrays.float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +42,18 @@ class Axis:
     """Pools whose elements evidence links, and all vectors of counts that they can have together."""
 
     pools: tuple[int, ...]
-    counts: Mapping[int, Tensor]
+    counts: Mapping[int, Array]
     """For each pool [row, profile]."""
-    prior: Tensor
+    prior: Array
 
     def __len__(self) -> int:
         return len(self.prior)
 
-    def by_count(self, weights: Tensor) -> Tensor:
+    def by_count(self, weights: Array) -> Array:
         """Weights of rows by the count of the second profile, from 0 on: of one pool with two profiles."""
         (rows,) = self.counts.values()
         elements = int(rows[0].sum())
-        return weights.new_full((elements + 1,), -math.inf).index_put((rows[:, 1].long(),), weights)
+        return weights.new_full((elements + 1,), -math.inf).with_at(rows[:, 1].long().data, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class Gathering:
 
     tabulated: Tabulated
     bunches: Bunches
-    states: Sequence[Tensor]
-    ties: Mapping[tuple[int, Tie], Tensor]
+    states: Sequence[Array]
+    ties: Mapping[tuple[int, Tie], Array]
     clamp: Clamp | None = None
 
     @property
@@ -90,16 +90,16 @@ class Gathering:
                 continue
             yield from self._others(number, bunch, hubs, table)
 
-    def _weights(self, number: int, bunch: Bunch) -> Tensor:
+    def _weights(self, number: int, bunch: Bunch) -> Array:
         """Log-weights of a bunch's elements [state]."""
         pool = self.tabulated.scene.pools[bunch.pool]
         cells = self.cells[bunch.pool]
         raw = self.tabulated.weights[pool.family][bunch.klass]
-        kept = torch.from_numpy(np.flatnonzero(cells.state >= 0))
-        states = torch.from_numpy(cells.state[cells.state >= 0])
+        kept = arrays.from_numpy(np.flatnonzero(cells.state >= 0))
+        states = arrays.from_numpy(cells.state[cells.state >= 0])
         return self.tabulated.algebra.segment_sum(raw[kept], states, cells.states) + self.states[number]
 
-    def _tied(self, number: int, bunch: Bunch, weights: Tensor) -> tuple[tuple[int, ...], Tensor]:
+    def _tied(self, number: int, bunch: Bunch, weights: Array) -> tuple[tuple[int, ...], Array]:
         """The weights with those of its ties: [states of each hub ..., state]."""
         hubs = tuple(sorted({tie.hub for tie in bunch.ties}))
         table = weights.view(*[1] * len(hubs), -1)
@@ -109,17 +109,17 @@ class Gathering:
             table = table + extra.view(*shape, extra.shape[1])
         return hubs, table
 
-    def _correction(self, bunch: Bunch, tie: Tie) -> Tensor:
+    def _correction(self, bunch: Bunch, tie: Tie) -> Array:
         """What an unusual pair gives beyond a usual one [hub's state, element's state]."""
         hub = self.bunches.hubs[tie.hub]
         if tie.left:
             return self.tabulated.unusual(tie.group, tie.pattern, bunch.pool, hub.pool).T
         return self.tabulated.unusual(tie.group, tie.pattern, hub.pool, bunch.pool)
 
-    def _hub(self, number: int, bunch: Bunch, hubs: tuple[int, ...], table: Tensor) -> Polynomial:
+    def _hub(self, number: int, bunch: Bunch, hubs: tuple[int, ...], table: Array) -> Polynomial:
         if self.clamp is not None and self.clamp.bunch == number:
-            elsewhere = torch.tensor([k != self.clamp.profile for k in self.cells[bunch.pool].profile_of])
-            table = table.masked_fill(elsewhere, -torch.inf)
+            elsewhere = arrays.tensor([k != self.clamp.profile for k in self.cells[bunch.pool].profile_of])
+            table = table.masked_fill(elsewhere, -math.inf)
         joint = (*hubs, number)
         order = sorted(range(len(joint)), key=lambda place: joint[place])
         width = self._width(bunch.pool)
@@ -128,11 +128,9 @@ class Gathering:
             tuple(sorted(joint)), (bunch.pool,), (width,), table.reshape(*table.shape, *[1] * width)
         )
 
-    def _others(
-        self, number: int, bunch: Bunch, hubs: tuple[int, ...], table: Tensor
-    ) -> Iterator[Polynomial]:
+    def _others(self, number: int, bunch: Bunch, hubs: tuple[int, ...], table: Array) -> Iterator[Polynomial]:
         cells = self.cells[bunch.pool]
-        profiles = torch.tensor(cells.profile_of)
+        profiles = arrays.tensor(cells.profile_of)
         by_profile = self.tabulated.algebra.segment_sum(
             table.movedim(-1, 0), profiles, cells.profiles
         ).movedim(0, -1)
@@ -140,8 +138,8 @@ class Gathering:
         width = self._width(bunch.pool)
         if self.clamp is not None and self.clamp.bunch == number:
             count -= 1
-            elsewhere = torch.arange(cells.profiles) != self.clamp.profile
-            one = of_equals(by_profile.masked_fill(elsewhere, -torch.inf), 1, self.tabulated.algebra)
+            elsewhere = arrays.arange(cells.profiles) != self.clamp.profile
+            one = of_equals(by_profile.masked_fill(elsewhere, -math.inf), 1, self.tabulated.algebra)
             yield Polynomial(hubs, (bunch.pool,), (width,), cropped(one, len(hubs)))
         if count and number not in self.bunches.largest and _slow_at_once(by_profile, count):
             one = cropped(of_equals(by_profile, 1, self.tabulated.algebra), len(hubs))
@@ -158,9 +156,9 @@ class Gathering:
         cells = self.cells[bunch.pool]
         weights = self._weights(number, bunch)
         by_profile = self.tabulated.algebra.segment_sum(
-            weights, torch.tensor(cells.profile_of), cells.profiles
+            weights, arrays.tensor(cells.profile_of), cells.profiles
         )
-        counts = torch.from_numpy(compositions(len(bunch), cells.profiles).copy()).to(FLOAT)
+        counts = arrays.from_numpy(compositions(len(bunch), cells.profiles).copy()).to(FLOAT)
         return Axis(
             (bunch.pool,), {bunch.pool: counts}, of_rows(by_profile, len(bunch), self.tabulated.algebra)
         )
@@ -199,25 +197,25 @@ class Gathering:
         for other in joined[1:]:
             joint = multiplied(joint, other, self.tabulated.algebra)
         table = joint.table
-        rows = (table.detach() > -torch.inf).nonzero()
+        rows = (table.detach() > -math.inf).nonzero()
         prior = table[tuple(rows.T)] if table.dim() else table.view(1)
         if not table.dim():
             rows = rows.new_zeros((1, 0))
         elif not len(rows):
-            rows, prior = rows.new_zeros((1, table.dim())), prior.new_full((1,), -torch.inf)
+            rows, prior = rows.new_zeros((1, table.dim())), prior.new_full((1,), -math.inf)
         counts, start = {}, 0
         for pool, width in zip(joint.pools, joint.axes, strict=True):
             own = rows[:, start : start + width].to(FLOAT)
             start += width
-            counts[pool] = torch.cat(
+            counts[pool] = arrays.cat(
                 [len(self.tabulated.scene.pools[pool]) - own.sum(1, keepdim=True), own], 1
             )
         return Axis(joint.pools, counts, prior)
 
 
-def _slow_at_once(by_profile: Tensor, count: int) -> bool:
+def _slow_at_once(by_profile: Array, count: int) -> bool:
     """Whether adding alike elements one by one takes fewer steps than all of their counts at once."""
-    possible = by_profile.detach() > -torch.inf
+    possible = by_profile.detach() > -math.inf
     profiles = int(possible.reshape(-1, possible.shape[-1]).any(0).sum())
     return profiles > 0 and math.comb(count + profiles - 1, profiles - 1) > 2 * count * profiles
 

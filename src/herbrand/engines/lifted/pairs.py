@@ -8,13 +8,14 @@ listed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.lifted.elements import opinions
 from herbrand.engines.lifted.families import Family
@@ -186,12 +187,12 @@ class Tables:
     families: tuple[Family, Family]
     ranges: tuple[Range, Range]
     algebra: Algebra
-    potential: Tensor
+    potential: Array
     """[left cell, right cell, the values of each atom]: what terms give."""
-    trust: Tensor
+    trust: Array
     """What opinions are multiplied with."""
 
-    def masked(self, pattern: Pattern) -> Tensor:
+    def masked(self, pattern: Pattern) -> Array:
         """The potential with what is known."""
         potential = self.potential
         for place, (value, added) in enumerate(zip(pattern.values, pattern.opinions, strict=True)):
@@ -201,13 +202,13 @@ class Tables:
             if not (impossible.any() or added.any()):
                 continue
             shape = [-1 if i == place + 2 else 1 for i in range(potential.dim())]
-            potential = potential + self.trust * torch.from_numpy(np.where(impossible, 0.0, added)).view(
+            potential = potential + self.trust * arrays.from_numpy(np.where(impossible, 0.0, added)).view(
                 shape
             )
-            potential = potential.masked_fill(torch.from_numpy(impossible).view(shape), -torch.inf)
+            potential = potential.masked_fill(arrays.from_numpy(impossible).view(shape), -math.inf)
         return potential
 
-    def summed(self, pattern: Pattern) -> Tensor:
+    def summed(self, pattern: Pattern) -> Array:
         """The pair's atoms summed, or maximised, out: [left cell, right cell]."""
         return self.algebra.sum(self.masked(pattern), tuple(range(2, self.potential.dim())))
 
@@ -216,9 +217,10 @@ class Tables:
         masked = self.masked(pattern).detach()
         flat = masked.reshape(*masked.shape[:2], -1)
         if self.algebra.idempotent:
-            shares = torch.zeros_like(flat).scatter_(2, flat.argmax(2, keepdim=True), 1.0)
+            best = flat.argmax(2, keepdim=True)
+            shares = (arrays.arange(flat.shape[2]) == best).to(arrays.float64)
         else:
-            shares = torch.softmax(flat.clamp_min(torch.finfo(flat.dtype).min), 2)
+            shares = arrays.softmax(flat.clamp_min(float(arrays.finfo(flat.dtype).min)), 2)
         shares = shares.view(masked.shape)
         places = range(2, masked.dim())
         return [
@@ -232,7 +234,7 @@ def tables_of(
     families: tuple[Family, Family],
     ranges: tuple[Range, Range],
     given: Mapping[str, int],
-    weights: Tensor,
+    weights: Array,
     algebra: Algebra,
 ) -> Tables:
     """The group's tables between two pools; ``given``: the values of propositions."""
@@ -240,7 +242,7 @@ def tables_of(
     if np.prod(shape, dtype=float) > MOST_ENTRIES:
         names = ", ".join(dict.fromkeys(name for name, _ in group.atoms))
         raise NotLiftableError(f"a pair's table over {names} would be too large")
-    potential = torch.zeros(shape, dtype=torch.float64)
+    potential = arrays.zeros(shape, dtype=arrays.float64)
     for term in group.terms:
         if any(given[own.predicate] not in allowed for own, allowed in term.given):
             continue
@@ -248,9 +250,9 @@ def tables_of(
             left, right = (term.left, term.right) if straight else (term.right, term.left)
             if not (covers(left, ranges[0]) and covers(right, ranges[1])):
                 continue
-            holds = torch.from_numpy(_holding(group, families, left, right, term, straight))
+            holds = arrays.from_numpy(_holding(group, families, left, right, term, straight))
             if term.weight is None:
-                potential = potential.masked_fill(holds, -torch.inf)
+                potential = potential.masked_fill(holds, -math.inf)
             else:
                 potential = potential + term.sign * term.times * weights[term.weight] * holds
     return Tables(group, families, ranges, algebra, potential, weights[-1])

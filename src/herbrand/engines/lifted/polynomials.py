@@ -4,12 +4,12 @@ A :class:`Polynomial` has, for each assignment of states to some hubs and each v
 the summed weights of all ways to reach it. Each pool of elements has one axis for every profile but its
 first, whose count is what is left. Multiplying puts elements together: a convolution over counts.
 
->>> import torch
+>>> from herbrand import arrays
 >>> from herbrand.contraction.algebra import algebra_named
->>> coin = torch.zeros(1, 2, dtype=torch.float64)
+>>> coin = arrays.zeros((1, 2))
 >>> three = of_equals(coin[0], 3, algebra_named("log"))
->>> three.exp().round()
-tensor([1., 3., 3., 1.], dtype=torch.float64)
+>>> three.exp().numpy().round().tolist()
+[1.0, 3.0, 3.0, 1.0]
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
 
 STACKED = 1 << 24
@@ -39,7 +39,7 @@ class Polynomial:
     hubs: tuple[int, ...]
     pools: tuple[int, ...]
     axes: tuple[int, ...]
-    table: Tensor
+    table: Array
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -66,54 +66,54 @@ def compositions(total: int, parts: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def log_ways(total: int, parts: int) -> Tensor:
+def log_ways(total: int, parts: int) -> Array:
     """The log multinomial coefficient of each composition."""
-    factorials = torch.lgamma(torch.arange(total + 1, dtype=torch.float64) + 1)
-    return factorials[total] - factorials[torch.from_numpy(compositions(total, parts).copy())].sum(1)
+    factorials = np.array([math.lgamma(count + 1) for count in range(total + 1)])
+    return arrays.from_numpy(factorials[total] - factorials[compositions(total, parts)].sum(1))
 
 
-def times_counts(counts: Tensor, weights: Tensor) -> Tensor:
+def times_counts(counts: Array, weights: Array) -> Array:
     """``counts`` [row, k] times log-``weights`` [..., k] summed, [..., row]; 0 times minus infinity is 0."""
-    impossible = weights == -torch.inf
+    impossible = weights == -math.inf
     total = weights.masked_fill(impossible, 0.0) @ counts.T
     if impossible.any():
-        total = total.masked_fill(impossible.to(counts.dtype) @ counts.T > 0, -torch.inf)
+        total = total.masked_fill(impossible.to(counts.dtype) @ counts.T > 0, -math.inf)
     return total
 
 
-def of_rows(weights: Tensor, count: int, algebra: Algebra) -> Tensor:
+def of_rows(weights: Array, count: int, algebra: Algebra) -> Array:
     """Log-coefficients of ``count`` alike elements for each composition; ``weights`` [..., profile]."""
     parts = weights.shape[-1]
-    counts = torch.from_numpy(compositions(count, parts).copy()).to(torch.float64)
+    counts = arrays.from_numpy(compositions(count, parts).copy()).to(arrays.float64)
     total = times_counts(counts, weights)
     return total if algebra.idempotent else total + log_ways(count, parts)
 
 
-def of_equals(weights: Tensor, count: int, algebra: Algebra) -> Tensor:
+def of_equals(weights: Array, count: int, algebra: Algebra) -> Array:
     """The same as a table over counts of all profiles but the first."""
     parts, leading = weights.shape[-1], weights.shape[:-1]
-    possible = (weights.detach() > -torch.inf).reshape(-1, parts).any(0).nonzero().flatten()
+    possible = (weights.detach() > -math.inf).data.reshape(-1, parts).any(0).nonzero()[0]
     if not len(possible):
-        return weights.new_full((*leading, *[1] * (parts - 1)), -torch.inf)
-    rows = torch.zeros((math.comb(count + len(possible) - 1, len(possible) - 1), parts), dtype=torch.int64)
-    rows[:, possible] = torch.from_numpy(compositions(count, len(possible)).copy())
+        return weights.new_full((*leading, *[1] * (parts - 1)), -math.inf)
+    rows = np.zeros((math.comb(count + len(possible) - 1, len(possible) - 1), parts), dtype=np.int64)
+    rows[:, possible] = compositions(count, len(possible))
     shape = [count + 1 if profile in possible else 1 for profile in range(1, parts)]
-    places = torch.zeros(len(rows), dtype=torch.int64)
+    places = np.zeros(len(rows), dtype=np.int64)
     for column, size in zip(rows.T[1:], shape, strict=True):
         places = places * size + column
-    flat = weights.new_full((*leading, math.prod(shape)), -torch.inf)
-    index = places.expand(*leading, -1)
-    return flat.scatter(-1, index, of_rows(weights[..., possible], count, algebra)).view((*leading, *shape))
+    flat = weights.new_full((*leading, math.prod(shape)), -math.inf)
+    coefficients = of_rows(weights[..., possible], count, algebra)
+    return flat.with_at((..., places), coefficients).view((*leading, *shape))
 
 
-def cropped(table: Tensor, leading: int) -> Tensor:
+def cropped(table: Array, leading: int) -> Array:
     """Without the trailing counts that are impossible whatever the hubs' states are."""
     if table.dim() == leading:
         return table
-    possible = table.detach() > -torch.inf
+    possible = table.detach() > -math.inf
     for axis in range(leading, table.dim()):
         others = [i for i in range(table.dim()) if i != axis]
-        along = possible.any(others[0]) if len(others) == 1 else possible.amax(others) if others else possible
+        along = possible.any(others)
         last = int(along.nonzero().max()) + 1 if bool(along.any()) else 1
         if last < table.shape[axis]:
             table = table.narrow(axis, 0, last)
@@ -131,9 +131,7 @@ def multiplied(left: Polynomial, right: Polynomial, algebra: Algebra) -> Polynom
     return Polynomial(hubs, pools, widths, _convolved(one, two, len(hubs), algebra))
 
 
-def _aligned(
-    polynomial: Polynomial, hubs: Sequence[int], pools: Sequence[int], axes: Sequence[int]
-) -> Tensor:
+def _aligned(polynomial: Polynomial, hubs: Sequence[int], pools: Sequence[int], axes: Sequence[int]) -> Array:
     shape = dict(zip(polynomial.hubs, polynomial.table.shape, strict=False))
     sizes = [shape.get(hub, 1) for hub in hubs]
     counts = iter(polynomial.counts)
@@ -145,14 +143,14 @@ def _aligned(
     return polynomial.table.reshape(sizes)
 
 
-def _convolved(left: Tensor, right: Tensor, leading: int, algebra: Algebra) -> Tensor:
+def _convolved(left: Array, right: Array, leading: int, algebra: Algebra) -> Array:
     """Aligned tables put together: the one with fewer possible counts is walked over."""
     entries = [_possible(table, leading) for table in (left, right)]
     if len(entries[0]) < len(entries[1]):
         left, right, entries = right, left, entries[::-1]
     shape = [a + b - 1 for a, b in zip(left.shape[leading:], right.shape[leading:], strict=True)]
     hubs = [max(a, b) for a, b in zip(left.shape[:leading], right.shape[:leading], strict=True)]
-    total: Tensor | None = None
+    total: Array | None = None
     chunk = max(1, STACKED // max(1, math.prod(hubs) * math.prod(shape)))
     places = entries[1]
     for start in range(0, len(places), chunk):
@@ -165,14 +163,14 @@ def _convolved(left: Tensor, right: Tensor, leading: int, algebra: Algebra) -> T
             )
             for place in map(tuple, places[start : start + chunk].tolist())
         ]
-        part = shifted[0] if len(shifted) == 1 else algebra.sum(torch.stack(shifted), (0,))
+        part = shifted[0] if len(shifted) == 1 else algebra.sum(arrays.stack(shifted), (0,))
         total = part if total is None else algebra.add(total, part)
-    return left.new_full((*hubs, *shape), -torch.inf) if total is None else total
+    return left.new_full((*hubs, *shape), -math.inf) if total is None else total
 
 
-def _possible(table: Tensor, leading: int) -> Tensor:
+def _possible(table: Array, leading: int) -> Array:
     """Counts that are possible for some states of the hubs."""
-    possible = table.detach() > -torch.inf
+    possible = table.detach() > -math.inf
     return (
         possible.any(0).nonzero()
         if leading == 1
@@ -182,13 +180,12 @@ def _possible(table: Tensor, leading: int) -> Tensor:
     )
 
 
-def _shifted(table: Tensor, by: Sequence[int], shape: Sequence[int], leading: int) -> Tensor:
+def _shifted(table: Array, by: Sequence[int], shape: Sequence[int], leading: int) -> Array:
     """The table with counts raised ``by`` so many, in a larger ``shape``."""
-    pads: list[int] = []
-    for axis in reversed(range(len(shape))):
-        size = table.shape[leading + axis]
-        pads += [by[axis], shape[axis] - size - by[axis]]
-    return torch.nn.functional.pad(table, pads, value=-torch.inf) if any(pads) else table
+    rest = [size - old - raised for size, old, raised in zip(shape, table.shape[leading:], by, strict=True)]
+    if not any(by) and not any(rest):
+        return table
+    return arrays.pad(table, [(0, 0)] * leading + list(zip(by, rest, strict=True)), -math.inf)
 
 
 def summed_out(
@@ -205,9 +202,9 @@ def summed_out(
     shape = [size + 1 if at <= i < at + width else size for i, size in enumerate(counts)]
     parts = []
     for profile in sorted(set(profile_of)):
-        states = torch.tensor([s for s, k in enumerate(profile_of) if k == profile])
+        states = arrays.tensor([s for s, k in enumerate(profile_of) if k == profile])
         part = algebra.sum(table.index_select(0, states), (0,))
         by = [int(profile > 0 and i == at + profile - 1) for i in range(len(counts))]
         parts.append(_shifted(part, by, shape, leading))
-    total = parts[0] if len(parts) == 1 else algebra.sum(torch.stack(parts), (0,))
+    total = parts[0] if len(parts) == 1 else algebra.sum(arrays.stack(parts), (0,))
     return Polynomial(hubs, polynomial.pools, polynomial.axes, cropped(total, leading))

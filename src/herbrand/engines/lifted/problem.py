@@ -13,8 +13,9 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-import torch
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.bystanders import bystander_shares, bystander_total, bystanders
 from herbrand.engines.lifted.costs import Cost, clamps, cost_of
@@ -38,8 +39,8 @@ class Problem:
 
     evidence: Evidence
     summations: tuple[Summation, ...]
-    numbers: torch.Tensor
-    elsewhere: torch.Tensor
+    numbers: Array
+    elsewhere: Array
     most: bool
 
     def cost(self, question: Question) -> Cost:
@@ -52,17 +53,17 @@ class Problem:
     @cached_property
     def total(self) -> float:
         """The log-partition, or the largest log-weight; minus infinity where no world is possible."""
-        with torch.no_grad():
+        with arrays.unrecorded():
             return float(self._total())
 
     def slopes(self) -> np.ndarray:
         """The derivative of the total by each weight, and last by the trust in soft evidence."""
-        (slopes,) = torch.autograd.grad(self._total(), self.numbers, allow_unused=True)
-        return np.zeros(len(self.numbers)) if slopes is None else slopes.numpy()
+        (slopes,) = arrays.gradients(self._total(), [self.numbers])
+        return np.zeros(len(self.numbers)) if slopes is None else slopes
 
-    def _total(self) -> torch.Tensor:
-        totals = torch.stack([s.total() for s in self.summations])
-        return (totals.max() if self.most else totals.logsumexp(0)) + self.elsewhere
+    def _total(self) -> Array:
+        totals = arrays.stack([s.total() for s in self.summations])
+        return (totals.max() if self.most else arrays.logsumexp(totals, 0)) + self.elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def problem_of(
     """
     scene = scene_of(program, (*program.templates, *extra), evidence, by_class)
     algebra = algebra_named("maximum" if most else "log")
-    numbers = numbers_of(program, scale).requires_grad_()
+    numbers = numbers_of(program, scale).watch()
     values = [range(program.value_count(name)) for name in scene.switches]
     if math.prod(map(len, values)) > MOST_BRANCHES:
         raise NotLiftableError(f"pairs depend on {len(values)} propositions, whose values would all be tried")
@@ -104,7 +105,7 @@ def problem_of(
         for choice in product(*values)
     )
     elsewhere = [bystander_total(name, evidence, numbers[-1], most) for name in bystanders(evidence)]
-    total = torch.stack([torch.zeros((), dtype=numbers.dtype), *elsewhere]).sum()
+    total = arrays.stack([arrays.zeros(()), *elsewhere]).sum()
     return Problem(evidence, summations, numbers, total, most)
 
 

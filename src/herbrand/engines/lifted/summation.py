@@ -7,18 +7,19 @@ total is the largest log-weight, and these numbers are those of one best world.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.contraction import Contraction, Dense, Statistics, plan, run
 from herbrand.engines.lifted.bunches import Tie, bunches_of
-from herbrand.engines.lifted.cumulants import LogSums, largest
+from herbrand.engines.lifted.cumulants import differentiable_log_sums, largest
 from herbrand.engines.lifted.cumulated import Structure
 from herbrand.engines.lifted.factors import Axes, Factors
 from herbrand.engines.lifted.gathering import FLOAT, Axis, Clamp, Gathering
@@ -34,7 +35,7 @@ class Sums:
     """``states`` [state] of each bunch, hubs first: expected numbers of elements. ``ties`` [hub's state,
     element's state]: expected numbers of pairs. ``pairs`` [profile, profile] of two pools."""
 
-    total: Tensor
+    total: Array
     states: tuple[np.ndarray, ...]
     ties: Mapping[tuple[int, Tie], np.ndarray]
     pairs: Mapping[tuple[int, int], np.ndarray]
@@ -50,14 +51,14 @@ class Layout:
     """
 
     gathering: Gathering
-    constant: Tensor
+    constant: Array
     axes: tuple[Axis, ...]
     factors: Factors
-    pair_tables: tuple[tuple[Axes, Tensor], ...]
+    pair_tables: tuple[tuple[Axes, Array], ...]
     terms: tuple[tuple[Axes, CountTerm], ...]
 
     @property
-    def pairs(self) -> Mapping[tuple[int, int], Tensor]:
+    def pairs(self) -> Mapping[tuple[int, int], Array]:
         return self.factors.pairs
 
     @cached_property
@@ -80,7 +81,7 @@ class Layout:
             linear[scope] = linear[scope] & here if scope in linear else here
         return Structure(self.sizes, linear)
 
-    def tables(self, summed: Axes = ()) -> Iterator[tuple[Axes, Tensor]]:
+    def tables(self, summed: Axes = ()) -> Iterator[tuple[Axes, Array]]:
         """Everything that is multiplied; some axes are summed out already, by their cumulants."""
         yield (), self.constant
         for number, axis in enumerate(self.axes):
@@ -93,10 +94,10 @@ class Layout:
             if not set(scope) & set(summed):
                 yield scope, self.factors.of_counts(term)
 
-    def _summed_out(self, axis: Axis, name: str) -> tuple[Axes, Tensor]:
+    def _summed_out(self, axis: Axis, name: str) -> tuple[Axes, Array]:
         """Over the axes that some term has besides: the sum over this one's counts."""
         rest = self.structure.neighbours(name)
-        base = slope = torch.zeros([self.sizes[other] for other in rest], dtype=FLOAT)
+        base = slope = arrays.zeros([self.sizes[other] for other in rest], dtype=FLOAT)
         alone = axis.prior + sum(table for scope, table in self.pair_tables if scope == (name,))
         for scope, term in self.terms:
             if scope == (name,):
@@ -108,10 +109,10 @@ class Layout:
                 )
                 base, slope = base + first, slope + rise
         by_count, most = axis.by_count(alone), self.gathering.tabulated.algebra.name == "maximum"
-        return rest, base + (largest(by_count, slope) if most else LogSums.apply(by_count, slope))
+        return rest, base + (largest(by_count, slope) if most else differentiable_log_sums(by_count, slope))
 
 
-def over(table: Tensor, scope: Axes, whole: Axes) -> Tensor:
+def over(table: Array, scope: Axes, whole: Axes) -> Array:
     """A table seen over more axes, in their order, to be broadcast."""
     order = sorted(range(len(scope)), key=lambda place: whole.index(scope[place]))
     sizes = dict(zip(scope, table.shape, strict=True))
@@ -131,14 +132,14 @@ class Summation:
         """Whether evidence and hard statements leave some element no cell."""
         weights = self.tabulated.weights
         return any(
-            not bool((weights[self.scene.pools[b.pool].family][b.klass].detach() > -torch.inf).any())
+            not bool((weights[self.scene.pools[b.pool].family][b.klass].detach() > -math.inf).any())
             for b in self.bunches.all
         )
 
-    def total(self) -> Tensor:
+    def total(self) -> Array:
         """The log-partition, or the largest log-weight."""
         if self.impossible:
-            return torch.tensor(-torch.inf, dtype=FLOAT)
+            return arrays.tensor(-math.inf, dtype=FLOAT)
         return self._total(self.layout())
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
@@ -169,7 +170,7 @@ class Summation:
         }
         return Gathering(self.tabulated, bunches, states, ties, clamp)
 
-    def _total(self, layout: Layout) -> Tensor:
+    def _total(self, layout: Layout) -> Array:
         algebra = self.tabulated.algebra.name
         summed = layout.structure.cheapest(algebra).summed
         sizes = {name: size for name, size in layout.sizes.items() if name not in summed}
@@ -178,22 +179,22 @@ class Summation:
         made = plan(contraction, [Statistics()] * len(scopes), ANY_MACHINE, gradient=True)
         return run(made, [Dense(table.contiguous()) for table in tables]).to_dense()
 
-    def constant(self) -> Tensor:
+    def constant(self) -> Array:
         """What unusual pairs give whose elements have one state each."""
-        total = torch.zeros((), dtype=FLOAT)
+        total = arrays.zeros((), dtype=FLOAT)
         for (group, pattern, left, right), times in self.bunches.settled.items():
             total = total + times * self.tabulated.unusual(group, pattern, left, right)[0, 0]
         return total
 
 
-def expectations(layout: Layout, total: Tensor) -> Sums:
+def expectations(layout: Layout, total: Array) -> Sums:
     """What is expected, as the gradient of a total, or of anything that has the same one."""
     numbered = dict(enumerate(layout.gathering.states))
     ties, pairs = layout.gathering.ties, layout.pairs
     wanted = [*numbered.values(), *ties.values(), *pairs.values()]
-    slopes = iter(torch.autograd.grad(total, wanted, allow_unused=True, retain_graph=True) if wanted else ())
+    slopes = iter(arrays.gradients(total, wanted))
 
-    def expected(tensors: Mapping[K, Tensor]) -> dict[K, np.ndarray]:
+    def expected(tensors: Mapping[K, Array]) -> dict[K, np.ndarray]:
         return {key: _number(next(slopes), tensor) for key, tensor in tensors.items()}
 
     return Sums(total.detach(), tuple(expected(numbered).values()), expected(ties), expected(pairs))
@@ -204,9 +205,9 @@ def _factors(tabulated: Tabulated, axes: list[Axis]) -> Factors:
     return Factors(tabulated, {pool: c for axis in axes for pool, c in axis.counts.items()}, names)
 
 
-def _zeros(*shape: int) -> Tensor:
-    return torch.zeros(shape, dtype=FLOAT, requires_grad=True)
+def _zeros(*shape: int) -> Array:
+    return arrays.zeros(shape, dtype=FLOAT).watch()
 
 
-def _number(slope: Tensor | None, tensor: Tensor) -> np.ndarray:
-    return np.zeros(tensor.shape) if slope is None else slope.numpy()
+def _number(slope: np.ndarray | None, tensor: Array) -> np.ndarray:
+    return np.zeros(tensor.shape) if slope is None else slope

@@ -7,13 +7,14 @@ alike is decided by equal numbers, shares of the atoms included, so that reading
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.lifted.pairs import Pattern, Tables, covers, tables_of, turned
 from herbrand.engines.lifted.scene import Scene
@@ -59,17 +60,17 @@ class Tabulated:
     scene: Scene
     given: Mapping[str, int]
     algebra: Algebra
-    numbers: Tensor
-    weights: tuple[Tensor, ...]
+    numbers: Array
+    weights: tuple[Array, ...]
     tables: Mapping[Link, Tables]
     flat: frozenset[Link]
     cells: tuple[Cells, ...]
 
-    def default(self, link: Link) -> Tensor:
+    def default(self, link: Link) -> Array:
         """What a pair of which nothing unusual is known sums out to [left cell, right cell]."""
         return self.tables[link].summed(self.scene.knowledge[link[0]].patterns[0])
 
-    def worth(self, term: CountTerm) -> Tensor:
+    def worth(self, term: CountTerm) -> Array:
         assert term.weight is not None
         return term.sign * self.numbers[term.weight]
 
@@ -79,28 +80,28 @@ class Tabulated:
             return (group, left, right), False
         return (group, right, left), True
 
-    def unusual(self, group: int, pattern: int, left: int, right: int) -> Tensor:
+    def unusual(self, group: int, pattern: int, left: int, right: int) -> Array:
         """What a pattern gives a pair beyond what usual pairs have [left state, right state]."""
         link, is_turned = self.link(group, left, right)
         patterns = self.scene.knowledge[group].patterns
         usual, special = patterns[0], patterns[pattern]
         if is_turned:
             usual, special = (turned(self.scene.groups[group], p) for p in (usual, special))
-        rows, columns = (torch.from_numpy(self.cells[pool].first_of(profiles=False)) for pool in link[1:])
+        rows, columns = (arrays.from_numpy(self.cells[pool].first_of(profiles=False)) for pool in link[1:])
         before, after = (self.tables[link].summed(p)[rows][:, columns] for p in (usual, special))
-        impossible = before == -torch.inf
-        if bool((after[impossible] > -torch.inf).any()):
+        impossible = before == -math.inf
+        if bool((after[impossible] > -math.inf).any()):
             raise NotLiftableError("a fact makes possible what a hard statement forbids of most pairs")
         extra = (after - before.masked_fill(impossible, 0.0)).masked_fill(impossible, 0.0)
         return extra.T if is_turned else extra
 
 
-def numbers_of(program: Program, scale: float = 1.0) -> Tensor:
+def numbers_of(program: Program, scale: float = 1.0) -> Array:
     """The program's weights, and last what soft evidence is multiplied with; all times ``scale``."""
-    return scale * torch.tensor([*(weight.value for weight in program.weights), 1.0], dtype=torch.float64)
+    return scale * arrays.tensor([*(weight.value for weight in program.weights), 1.0], dtype=arrays.float64)
 
 
-def tabulated(scene: Scene, given: Mapping[str, int], numbers: Tensor, algebra: Algebra) -> Tabulated:
+def tabulated(scene: Scene, given: Mapping[str, int], numbers: Array, algebra: Algebra) -> Tabulated:
     """``given``: values of the scene's switches; ``numbers``: those of :func:`numbers_of`."""
     tables = {link: _tables(scene, link, given, numbers, algebra) for link in _links(scene)}
     weights = [_own_weights(scene, family, given, numbers) for family in range(len(scene.families))]
@@ -123,7 +124,7 @@ def _links(scene: Scene) -> Iterator[Link]:
                     yield number, one, other
 
 
-def _tables(scene: Scene, link: Link, given: Mapping[str, int], numbers: Tensor, algebra: Algebra) -> Tables:
+def _tables(scene: Scene, link: Link, given: Mapping[str, int], numbers: Array, algebra: Algebra) -> Tables:
     group = scene.groups[link[0]]
     pools = [scene.pools[i] for i in link[1:]]
     families = (scene.families[pools[0].family], scene.families[pools[1].family])
@@ -136,7 +137,7 @@ def pair_count(scene: Scene, link: Link) -> int:
     return one * (one - 1) // 2 if link[1] == link[2] else one * other
 
 
-def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Tensor) -> Tensor:
+def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Array) -> Array:
     """What single elements give and evidence says [class, cell]."""
     family, elements = scene.families[index], scene.elements[index]
     possible = elements.possible.copy()
@@ -144,8 +145,8 @@ def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Te
         for own in family.owns:
             if own.predicate in given:
                 possible[:, family.values(own) != given[own.predicate]] = False
-    weights = numbers[-1] * torch.from_numpy(elements.opinions)
-    weights = weights.masked_fill(torch.from_numpy(~possible), -torch.inf)
+    weights = numbers[-1] * arrays.from_numpy(elements.opinions)
+    weights = weights.masked_fill(arrays.from_numpy(~possible), -math.inf)
     own_of = scene.named[index]
     for term in scene.terms.counts:
         slot = term.single
@@ -154,9 +155,9 @@ def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Te
         covered = np.array(
             [covers(slot, int(e) if int(e) in own_of else frozenset()) for e in elements.first], dtype=bool
         )
-        holds = torch.from_numpy(np.outer(covered, family.holding(slot.literals)))
+        holds = arrays.from_numpy(np.outer(covered, family.holding(slot.literals)))
         if term.weight is None:
-            weights = weights.masked_fill(holds, -torch.inf)
+            weights = weights.masked_fill(holds, -math.inf)
         else:
             weights = weights + term.sign * numbers[term.weight] * holds
     return weights
@@ -179,7 +180,7 @@ def swings(share: np.ndarray) -> tuple[float, float]:
     return float(np.abs(share - share[:, :1]).max()), float(np.abs(share - share[:1]).max())
 
 
-def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Tensor]) -> None:
+def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Array]) -> None:
     """Give each element its part of a flat table, once for every partner that it has."""
     table = tables.summed(scene.knowledge[link[0]].patterns[0])
     one, other = link[1:]
@@ -190,19 +191,19 @@ def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Tensor]) -> No
     _give(scene, other, len(scene.pools[one]) * (table[0] - table[0, 0]), weights)
 
 
-def _give(scene: Scene, number: int, extra: Tensor, weights: list[Tensor]) -> None:
+def _give(scene: Scene, number: int, extra: Array, weights: list[Array]) -> None:
     pool = scene.pools[number]
     rows = np.zeros(len(weights[pool.family]), dtype=bool)
     rows[scene.elements[pool.family].class_of[pool.elements]] = True
-    weights[pool.family] = weights[pool.family] + torch.from_numpy(rows)[:, None] * extra
+    weights[pool.family] = weights[pool.family] + arrays.from_numpy(rows)[:, None] * extra
 
 
 def _cells(
-    scene: Scene, number: int, weights: Tensor, tables: Mapping[Link, Tables], flat: set[Link]
+    scene: Scene, number: int, weights: Array, tables: Mapping[Link, Tables], flat: set[Link]
 ) -> Cells:
     pool = scene.pools[number]
     classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
-    possible = (weights[classes] > -torch.inf).any(0).numpy()
+    possible = (weights[classes] > -math.inf).any(0).numpy()
     usual: list[np.ndarray] = []
     unusual: list[np.ndarray] = []
     for link, made in tables.items():

@@ -15,17 +15,12 @@ import numpy as np
 
 from herbrand.contraction import Contraction, Sparse, contract
 from herbrand.contraction.expression import Sizes
-from herbrand.engines.mean_field.products import Observed, Product, Quantified, is_relation
+from herbrand.engines.mean_field.literal_view import Reading
+from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, Quantified, is_relation
 from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.engines.mean_field.score import readings
-from herbrand.engines.mean_field.tables import Reading
 from herbrand.errors import BudgetError
 from herbrand.program.evidence import Evidence, codes_of
-
-SMALLEST = 4096
-"""Tables of fewer atoms are kept whole."""
-SHARE = 4
-"""Listing pays where at most one atom in so many is an exception."""
 
 
 def exceptions(

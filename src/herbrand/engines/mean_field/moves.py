@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from herbrand.contraction.blocks import FEWEST_IN_PARALLEL, OneThread
+from herbrand.contraction.blocks import FEWEST_IN_PARALLEL
+from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.engines.mean_field.tables import Table
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.contraction.blocks import OneThread
+from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.clipping import clipped, refuse_clip
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
 from herbrand.engines.mean_field.hard import Settled, settled

@@ -22,8 +22,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from herbrand.contraction.expression import Sizes
+from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.quantifiers import groups
-from herbrand.engines.mean_field.tables import Reading
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.template import (
@@ -35,6 +35,11 @@ from herbrand.program.template import (
     Template,
     substituted,
 )
+
+SMALLEST = 4096
+"""Tables of fewer atoms are kept whole; others may list their exceptions."""
+SHARE = 4
+"""Listing pays where at most one atom in so many is an exception."""
 
 RIDER = ""
 """The predicate of a literal that carries a weight's arguments through substitutions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from herbrand.arrays import type_name
 from herbrand.contraction import Contraction, Dense, Relation, Sparse, Support, contract
 from herbrand.contraction.relation import converted
 from herbrand.engines.mean_field.products import Observed, Together, is_relation
@@ -37,7 +38,9 @@ class KnownRelations:
         if dtype != torch.float64 or device.type != "cpu":
             made = self.relation(operand)
             return (
-                Dense(made.to_dense().to(device, dtype)) if device.type != "cpu" else converted(made, dtype)
+                Dense(made.to_dense().to(device, dtype))
+                if device.type != "cpu"
+                else converted(made, type_name(dtype))
             )
         return self._together(operand) if isinstance(operand, Together) else self._observed(operand)
 

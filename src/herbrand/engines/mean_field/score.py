@@ -19,9 +19,10 @@ from torch import Tensor
 
 from herbrand.contraction import Contraction, Dense, Plan, Relation, Statistics, plan, run, statistics
 from herbrand.contraction.algebra import algebra_named
-from herbrand.contraction.blocks import OneThread
 from herbrand.contraction.expression import Sizes
+from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.folding import folded
+from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.no_event import none_of
 from herbrand.engines.mean_field.products import (
     Observed,
@@ -34,7 +35,7 @@ from herbrand.engines.mean_field.products import (
     Unequal,
 )
 from herbrand.engines.mean_field.relations import CPU, KnownRelations
-from herbrand.engines.mean_field.tables import Reading, Table
+from herbrand.engines.mean_field.tables import Table
 
 BATCH = "batch"
 WORTH_THREADS = 4e7
@@ -223,7 +224,7 @@ class Score:
         made = self._plan(
             operands, output, sizes, distinct, leaves.batch, leaves.like.dtype, leaves.like.device
         )
-        return run(made, relations)
+        return run(made, relations, leaves.like)
 
     def _plan(
         self,

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import torch
 
+from herbrand import arrays
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
@@ -343,8 +343,8 @@ class Regions:
             totals.append(best.propagation.free_energy(best.messages))
             believed = part.believed(best)
             found.append(Shares(believed, believed.sums()))
-        shares = torch.softmax(torch.tensor(totals, dtype=torch.float64), 0).tolist()
-        total = float(torch.logsumexp(torch.tensor(totals, dtype=torch.float64), 0))
+        shares = arrays.softmax(arrays.tensor(totals, dtype=arrays.float64), 0).tolist()
+        total = float(arrays.logsumexp(arrays.tensor(totals, dtype=arrays.float64), 0))
         elsewhere = float(state.problem.elsewhere.detach())
         return Solution(state.problem, total + elsewhere, tuple(zip(shares, found, strict=True)))
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from herbrand import arrays
+from herbrand.arrays import Array
 from herbrand.engines.lifted.gathering import Axis, Clamp
 from herbrand.engines.lifted.summation import Layout, Summation, Sums, expectations
 from herbrand.engines.lifted.tabulated import Link, pair_count
@@ -122,7 +122,7 @@ class BelievedApart:
         assert clamp is None
         states = tuple(map(self._states, range(len(self.bunches.all))))
         pairs = {link[1:]: self._pairs(link) for link in set(self.tabulated.tables) - self.tabulated.flat}
-        return Sums(torch.zeros(()), states, {}, pairs)
+        return Sums(arrays.zeros(()), states, {}, pairs)
 
     def profiles(self, number: int) -> np.ndarray:
         """The probability of each profile for an element of a variable."""
@@ -171,13 +171,13 @@ def _expected(layout: Layout, tables: dict[Scope, np.ndarray]) -> Sums:
         if scope in tables:
             believed = tables[scope]
             terms.append(_average(believed if numbers == scope else believed.T, table))
-    return expectations(layout, torch.stack(terms).sum() if terms else torch.zeros((), requires_grad=True))
+    return expectations(layout, arrays.stack(terms).sum() if terms else arrays.zeros(()))
 
 
-def _average(believed: np.ndarray, table: Tensor) -> Tensor:
+def _average(believed: np.ndarray, table: Array) -> Array:
     """Over what is possible."""
-    here = torch.from_numpy(believed > 0)
-    return (torch.from_numpy(np.ascontiguousarray(believed))[here] * table[here]).sum()
+    here = arrays.from_numpy(believed > 0)
+    return (arrays.from_numpy(np.ascontiguousarray(believed))[here] * table[here]).sum()
 
 
 def _numbers(names: tuple[str, ...]) -> Scope:

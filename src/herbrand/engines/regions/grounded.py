@@ -16,8 +16,8 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-import torch
 
+from herbrand import arrays
 from herbrand.engines.lifted.factors import Factors, usual_pairs
 from herbrand.engines.lifted.gathering import FLOAT
 from herbrand.engines.lifted.summation import Summation
@@ -186,9 +186,9 @@ class _Making:
             number, names[pool] = taken.get(variable, 0), f"c{variable}"
             rows = self.variables[variable].counts(number) if variable in taken else None
             counts[pool] = (
-                torch.zeros((1, self.variables[variable].all_profiles), dtype=FLOAT)
+                arrays.zeros((1, self.variables[variable].all_profiles), dtype=FLOAT)
                 if rows is None
-                else torch.from_numpy(rows)
+                else arrays.from_numpy(rows)
             )
         made = Factors(self.summation.tabulated, counts, names)
         return made.product(term, tuple(f"c{variable}" for variable in sorted(taken))).detach().numpy()

@@ -1,0 +1,35 @@
+"""Packages that a plain installation leaves out, and what to install where one is missed.
+
+>>> imported("math").pi > 3
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from herbrand.errors import UnsupportedError
+
+EXTRAS = {"torch": "torch", "safetensors": "torch"}
+"""The extra that brings each package."""
+
+NAMES = {"torch": "PyTorch"}
+
+
+class MissingPackageError(UnsupportedError):
+    """Something needs a package that a plain installation leaves out."""
+
+
+def imported(module: str) -> ModuleType:
+    """The module. Raises :class:`MissingPackageError` where a package of an extra is missing for it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingPackageError(
+            f"this needs {NAMES.get(package, package)}, which is not installed",
+            hint=f"pip install 'herbrand[{EXTRAS[package]}]'",
+        ) from None
