@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 import herbrand as hb
+from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Hard, Theory
 
@@ -267,3 +269,11 @@ def test_what_is_not_listed_is_what_the_dialect_says(tmp_path: Path, text: str, 
     theory, facts = folder(tmp_path, mln=f"person = {{A, B, C}}\n{text}", db="F(A)\n!F(C)\n")
     _, marginals = inferred(hb.read(theory), facts)
     assert {predicate for predicate, *_ in marginals} == latent
+
+
+@pytest.mark.parametrize("line", ["5and x", "1.5e P(x)", "0x P(x)", "1if P(x)", '"a"("b") P(x)', "1_ P(x)"])
+def test_what_is_no_arithmetic_warns_nobody(line: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LanguageError):
+            read_theory_text(line, "mln")

@@ -17,6 +17,7 @@ import ast
 import math
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -118,12 +119,21 @@ def _ends(token: Token) -> bool:
 def _value_of(cursor: Cursor, end: int, variables: Mapping[str, str]) -> float | None:
     start = cursor.here.start
     text = cursor.source.text[start:end]
+    if cursor.here.kind == "number" and cursor.here.end == end:
+        return _plain_number(cursor, text)
     try:
         return _finite_or_infinite(text, _evaluated(_substituted(text, variables)))
     except _NoArithmeticError:
         return None
     except LanguageError as error:
         raise cursor.refusal(error.mistakes[0].message, hint=error.mistakes[0].hint) from None
+
+
+def _plain_number(cursor: Cursor, text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise cursor.refusal(f"the number {text[:40]} is too large")
+    return number
 
 
 def _substituted(text: str, variables: Mapping[str, str]) -> str:
@@ -145,7 +155,9 @@ def _evaluated(text: str) -> float:
     if len(text) > LONGEST_EXPRESSION:
         raise _NoArithmeticError
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python has opinions on formulas such as `5and x`
+            tree = ast.parse(text.strip(), mode="eval")
         return _value(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         raise _NoArithmeticError from None
