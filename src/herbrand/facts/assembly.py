@@ -45,7 +45,7 @@ def fact_table(
         *no_value(claimed, false),
         *two_weights(claimed, weighted, weights),
     ]
-    chosen = world(bool(len(true) or len(false)))
+    chosen = world(bool(len(true) or len(false)) and not (len(soft) and predicate.undecided))
     if len(soft) and chosen == "closed":
         mistakes.append(soft_in_closed(claimed, soft))
     if mistakes:

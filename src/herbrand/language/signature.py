@@ -57,6 +57,11 @@ class Predicate:
     tells_world: bool = field(default=True, compare=False, repr=False)
 
     @property
+    def undecided(self) -> bool:
+        """Whether its declaration leaves open and closed to the facts; soft evidence then makes it open."""
+        return self.declared and not self.tells_world
+
+    @property
     def arity(self) -> int:
         return len(self.types)
 

@@ -200,7 +200,9 @@ def _worlds(
     """Each predicate's world; the rows stay in the database."""
     known = {}
     for name, predicate in signature.predicates.items():
-        world = worlds.world(predicate, has_facts=bool(tables[name].counts[0] or tables[name].counts[1]))
+        true, false, soft = tables[name].counts
+        has_facts = bool(true or false) and not (soft and predicate.undecided)
+        world = worlds.world(predicate, has_facts=has_facts)
         known[name] = FactTable.empty(len(predicate.column_types), world)
         if world == "closed":
             _refuse_opinions(name, tables[name])

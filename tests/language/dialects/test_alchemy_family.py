@@ -277,3 +277,14 @@ def test_what_is_no_arithmetic_warns_nobody(line: str) -> None:
         warnings.simplefilter("error")
         with pytest.raises(LanguageError):
             read_theory_text(line, "mln")
+
+
+def test_soft_evidence_leaves_a_predicate_open(tmp_path: Path) -> None:
+    """Probabilities of 0 and 1 are facts, and close nothing where others lie between."""
+    theory, facts = folder(
+        tmp_path, mln="S(person)\nF(person)\n1 S(x) ^ F(x)\n", db="F(A) 0.7\nF(B) 1.0\nF(C) 0\n"
+    )
+    _, marginals = inferred(hb.read(theory), facts)
+    ratio = (1 + math.e) / 2
+    assert marginals["F", "A"] == pytest.approx(0.7 * ratio / (0.7 * ratio + 0.3))
+    assert set(marginals) == {("S", "A"), ("S", "B"), ("S", "C"), ("F", "A")}
