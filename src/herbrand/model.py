@@ -19,7 +19,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.engines.choice import choose, with_alternatives
+from herbrand.engines.choice import choose, readable_by, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
@@ -459,7 +459,8 @@ class Model:
         engine = chosen.engine
         limits = Limits.of(chosen.settings)
         try:
-            found = settle(engine, program, question, limits, self._watch(limits), chosen.support.state)
+            readable = readable_by(engine, program)
+            found = settle(engine, readable, question, limits, self._watch(limits), chosen.support.state)
         except BudgetError as error:
             raise with_alternatives(error, engine, settings, program, question) from None
         return _Settled(engine, *found)
@@ -485,7 +486,7 @@ class Model:
 
     def _asked(self, query: Sequence[str], given: Sequence[str], map: bool) -> tuple[Program, Question]:
         named = queried_predicates(query, self.signature)
-        program = self._program(given, named)
+        program = self._program(given, named, whole_tables=True)
         question = read_question(query, program.signature, program.facts, map)
         asked = {atom.predicate for atom in question.atoms} | named_predicates(question.formulas)
         refuse_weighted("infer", asked, self._knowledge.resting_on_weights(given, named))
@@ -503,9 +504,11 @@ class Model:
                 hint="leave out on (--on), and give the facts by facts (--facts)",
             )
 
-    def _program(self, given: Sequence[str] = (), queried: Collection[str] = ()) -> Program:
+    def _program(
+        self, given: Sequence[str] = (), queried: Collection[str] = (), whole_tables: bool = False
+    ) -> Program:
         self._refuse_on()
-        return self._knowledge.program(given, queried)
+        return self._knowledge.program(given, queried, whole_tables=whole_tables)
 
 
 def _theory_of(theory: Theory | Paths) -> Theory:

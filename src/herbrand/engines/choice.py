@@ -16,6 +16,7 @@ from herbrand.engines.engine import Engine, Settings, Support
 from herbrand.engines.registry import INFERENCE, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
+from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -79,6 +80,11 @@ def _for_choices(name: str, program: Program) -> str:
     return CHOICES
 
 
+def readable_by(engine: Engine[Any], program: Program) -> Program:
+    """The program, tables of networks as templates for an engine that does not read ``whole_tables``."""
+    return program if getattr(engine, "whole_tables", False) else in_cells(program)
+
+
 def best(choices: Iterable[Choice]) -> Choice:
     """What ``auto`` takes of these, in the order of the registry; a ``BudgetError`` if none can run."""
     refusals: list[Mistake] = []
@@ -103,15 +109,21 @@ def best(choices: Iterable[Choice]) -> Choice:
 
 
 def choices(settings: Settings, program: Program, question: Question) -> Iterator[Choice]:
-    """All engines, asked one after another, as an estimate may cost something; and none twice."""
+    """All engines, asked one after another, as an estimate may cost something; and none twice.
+
+    Behind an exact engine that can read the whole tables of a network none is asked.
+    """
     told: dict[str, Support] = {}
     for name in INFERENCE:
         own = used_settings("infer", name, settings)
         engine = installed(name, own)
-        support = told.get(engine.name) or engine.supports(program, question)
+        support = told.get(engine.name) or engine.supports(readable_by(engine, program), question)
         if support.instead:
             told.update([support.instead])
-        yield Choice(engine, support, own)
+        choice = Choice(engine, support, own)
+        yield choice
+        if program.tables and choice.exact and support.possible and choice.cost <= AFFORDABLE:
+            return  # all others would read the tables cell by cell
 
 
 def with_alternatives(

@@ -34,6 +34,7 @@ from herbrand.memory import allowed_bytes, readable
 from herbrand.program.ground import Ground, ground, ground_template
 from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
+from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -71,6 +72,7 @@ class Exact:
     memory: int | None = None
     most_operations: float = 1e12
     name: str = field(default="exact", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Exact:
@@ -95,7 +97,10 @@ class Exact:
         self.refuse_too_much(state.elimination)
         found = state.elimination.with_isolated(state.elimination.run())
         if found.total == -math.inf:
-            raise smallest_contradiction(state.ground, self._satisfiable) or no_weight()
+            celled = state.ground
+            if celled.program.tables:  # statements are looked for among templates
+                celled = ground(in_cells(celled.program), allowed_bytes(self.memory), MOST_GROUNDINGS)
+            raise smallest_contradiction(celled, self._satisfiable) or no_weight()
         return replace(state, found=found, formulas=self._formula_rows(state, found))
 
     def residual(self, state: State) -> float:

@@ -18,6 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
+from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundBlock, GroundConjunction, GroundTemplate
 from herbrand.program.program import Weight
@@ -61,6 +62,8 @@ def network_of(ground: Ground) -> Network:
     network = Network(ground.atoms.value_counts.tolist(), ground.atoms.count)
     for template in ground.templates:
         add_template(network, template, ground.program.weights)
+    for table in ground.program.tables:
+        add_table(network, ground, table)
     add_unary(network, ground)
     return network
 
@@ -80,6 +83,24 @@ def links(ground: Ground) -> np.ndarray:
         for pair in map(list, combinations(range(rows.shape[1]), 2))
     ]
     return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+
+
+def add_table(network: Network, ground: Ground, table: NetworkTable) -> None:
+    """The logarithms of a table's entries, cut down to those that evidence leaves possible."""
+    with np.errstate(divide="ignore"):
+        values = np.log(table.values)
+    scope: list[int] = []
+    code = np.zeros(1, np.int64)
+    for name in table.scope:
+        settled = int(ground.evidence.known(name).lookup(code)[0])
+        if settled == LATENT:
+            scope.append(ground.atoms.start[name])
+        else:
+            values = np.take(values, settled, axis=len(scope))
+    if scope:
+        network.add(scope, values)
+    else:
+        network.constant += float(values)
 
 
 def add_template(network: Network, ground: GroundTemplate, weights: Sequence[Weight]) -> None:

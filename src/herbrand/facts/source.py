@@ -230,6 +230,7 @@ FILE_READERS: Mapping[str, Callable[[Path, str | None], FactSource]] = {
     ".duckdb": DuckDBFile,
     ".db": DialectFile,
     ".cfacts": DialectFile,
+    ".evid": DialectFile,
 }
 """What reads a file that names its predicates itself; called
 with the path and, if only one is wanted, its name."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from herbrand.language.names import shown_constant, shown_name, shown_number
+from herbrand.language.network_statements import statements_of
 from herbrand.language.syntax import (
     Alternative,
     And,
@@ -29,6 +30,7 @@ from herbrand.language.syntax import (
     Iff,
     Implies,
     Learned,
+    NetworkTable,
     Not,
     Or,
     PredicateDeclaration,
@@ -57,7 +59,7 @@ def show(theory: Theory) -> str:
 
 
 def show_statement(statement: Statement) -> Iterator[str]:
-    """The lines of a statement: one, or one a row for a run of facts or bounds."""
+    """The lines of a statement: one, or one a row for a run of facts or bounds, or for a whole table."""
     label = "" if statement.label is None else f"[{_shown_label(statement.label)}] "
     match statement:
         case FactRows():
@@ -78,6 +80,8 @@ def show_statement(statement: Statement) -> Iterator[str]:
             lines = iter([_rule_line(statement)])
         case Choice():
             lines = iter([_choice_line(statement)])
+        case NetworkTable():
+            lines = (line for row in statements_of(statement) for line in show_statement(row))
     return (label + line for line in lines)
 
 

@@ -58,6 +58,7 @@ from herbrand.language.formulas import (
     with_children,
     with_valued_names,
 )
+from herbrand.language.network_tables import NetworkTable
 
 __all__ = [
     "Alternative",
@@ -79,6 +80,7 @@ __all__ = [
     "Implies",
     "Leaf",
     "Learned",
+    "NetworkTable",
     "Not",
     "Operator",
     "Or",
@@ -379,11 +381,11 @@ class Choice:
             raise LanguageError(message, span=self.span, hint=hint)
 
 
-Statement = (
-    TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | BoundRows | Rule | Choice
+Single = (
+    TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule | Choice | NetworkTable
 )
-Single = TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule | Choice
 """A statement that is no run of bounds."""
+Statement = Single | BoundRows
 
 
 def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -503,6 +505,10 @@ class Theory:
     @property
     def choices(self) -> tuple[Choice, ...]:
         return tuple(s for s in self.statements if isinstance(s, Choice))
+
+    @property
+    def tables(self) -> tuple[NetworkTable, ...]:
+        return tuple(s for s in self.statements if isinstance(s, NetworkTable))
 
     @property
     def derived(self) -> dict[str, None]:

@@ -28,6 +28,7 @@ from herbrand.language.syntax import (
     Forall,
     Formula,
     Learned,
+    NetworkTable,
     Rule,
     Statement,
     Term,
@@ -79,6 +80,8 @@ class Uses:
                 self._use_rows(statement)
             elif isinstance(statement, BoundRows):
                 self._use_bound_rows(statement)
+            elif isinstance(statement, NetworkTable):
+                self._use_table(statement)
             elif not (isinstance(statement, Bound) and self._use_ground(statement)):
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
@@ -184,6 +187,15 @@ class Uses:
         known = self.valued_predicate(atom, span, first[-1]) if rows.valued else self.plain_predicate(atom)
         if known is not None:
             self.rows.append(rows)
+
+    def _use_table(self, table: NetworkTable) -> None:
+        """Every variable is declared with the values that the table has an entry for."""
+        for name, labels in zip(table.scope, table.labels, strict=True):
+            known = self.valued_predicate(Atom(name), table.span)
+            values = None if known is None else self._vocabulary.types[known.value_type or ""].values
+            if known is not None and values != labels:
+                message = f"the table of {shown_name(name)} has other values than its declaration"
+                self.refuse(message, table.span, related=[_origin(known)])
 
     def _report_undeclared(self) -> None:
         """One mistake a name: a name that is misspelt once is likely misspelt everywhere."""

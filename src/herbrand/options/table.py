@@ -194,7 +194,7 @@ TABLE = (
          metavar="FILE", taken_by="command line"),
     _row("budget", "induce", Number(above=0), "How long training and search may take.", metavar="MINUTES",
          default="5"),
-    _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr", default="hb",
+    _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr|bif", default="hb",
          taken_by="command line"),
     _row("format", "check infer query bound explain score compare",
          Name(("table", "json", "csv", "parquet"), usage=True), "How results are written.",

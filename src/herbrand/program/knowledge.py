@@ -22,6 +22,7 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.table import FactTable
 from herbrand.language.check import check
+from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
@@ -32,6 +33,7 @@ from herbrand.language.syntax import (
     Choice,
     FactRows,
     Hard,
+    NetworkTable,
     Rule,
     Statement,
     Theory,
@@ -44,12 +46,13 @@ from herbrand.options.kinds import texts
 from herbrand.program.choices import heads_of, resting_on_choices
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
+from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights, weighted_predicates
 from herbrand.program.remarks import may_be_new, new_constants, remarks
 
 KINDS: dict[str, tuple[type[Statement], ...]] = {
-    "weights": (WeightedFormula,),
+    "weights": (WeightedFormula, NetworkTable),
     "bounds": (Bound, BoundRows),
     "rules": (Rule,),
     "choices": (Choice,),
@@ -109,9 +112,15 @@ class Knowledge:
 
     @cached_property
     def used(self) -> Theory:
-        """The theory without what is ignored."""
+        """The theory without what is ignored; choices that make up a Bayesian network are its tables."""
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
-        return Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
+        kept = Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
+        return with_network_tables(kept, self.signature)
+
+    @property
+    def _in_tables(self) -> set[str]:
+        """Variables whose choices are kept as tables: nothing derives them."""
+        return {table.scope[-1] for table in self.used.tables if table.conditional}
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -135,10 +144,19 @@ class Knowledge:
             raise UnsupportedError(mistakes)
 
     def program(
-        self, given: Sequence[str] = (), queried: Collection[str] = (), *, derived: bool = True
+        self,
+        given: Sequence[str] = (),
+        queried: Collection[str] = (),
+        *,
+        derived: bool = True,
+        whole_tables: bool = False,
     ) -> Program:
-        """The theory lowered over its facts and what is ``given``, with what its rules derive, or without."""
-        return self._known(given, queried, derived).program
+        """The theory lowered over its facts and what is ``given``, with what its rules derive, or without.
+
+        ``whole_tables``: tables of networks are kept whole; else each cell is a template.
+        """
+        program = self._known(given, queried, derived).program
+        return program if whole_tables else in_cells(program)
 
     def resting_on_weights(
         self, given: Sequence[str] = (), queried: Collection[str] = ()
@@ -216,7 +234,7 @@ class Knowledge:
             [row for row in rows if row not in on_derived],
             signature,
             mentioned=_mentioned(signature, on_derived),
-            rule_heads=self.theory.derived,
+            rule_heads=self.theory.derived.keys() - self._in_tables,
             queried=world.queried | self._open_without(rows),
             open=self.open,
             closed=self.closed,

@@ -77,6 +77,7 @@ def lower(
         tuple(lowering.weights),
         tuple(lowering.templates),
         tuple(uncertain),
+        theory.tables,
     )
 
 

@@ -2,7 +2,8 @@
 
 Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all
 assignments for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence;
-a world in which a forbidden conjunction holds is impossible.
+a world in which a forbidden conjunction holds is impossible. ``tables`` multiply the weight by an entry each;
+:func:`herbrand.program.network_cells.in_cells` makes templates of them, for all that reads only templates.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from herbrand.errors import Span
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
+from herbrand.language.network_tables import NetworkTable
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Choice, Rule, Statement
 from herbrand.program.template import Template
@@ -38,6 +40,7 @@ class Program:
     templates: tuple[Template, ...]
     uncertain: tuple[Choice | Rule, ...] = ()
     """Choices, and the rules that rest on them: predicates that they derive are open here."""
+    tables: tuple[NetworkTable, ...] = ()
 
     def __deepcopy__(self, memo: object) -> Program:
         return self

@@ -140,7 +140,7 @@ def _used(theory: Theory) -> set[str]:
             formulas.append(statement.formula)
         elif isinstance(statement, Bound):
             formulas += [part for part in (statement.event, statement.given) if part is not None]
-    return set(named_predicates(formulas))
+    return {name for table in theory.tables for name in table.scope} | named_predicates(formulas)
 
 
 def _is_bare(name: str, facts: Facts) -> bool:

@@ -91,8 +91,11 @@ def test_facts_files(tmp_path: Path) -> None:
     ("call", "message"),
     [
         (lambda: read_theory_text("", "mnl"), "'mnl' for this\n  did you mean 'mln'?"),
-        (lambda: read_facts_file("x", "mln"), "'mln' for this\n  one of db, cfacts, benchmark"),
-        (lambda: write(Theory(), check(Theory()), "tlog"), "'tlog' for this\n  one of mln, ppr, lcn, pl"),
+        (lambda: read_facts_file("x", "mln"), "'mln' for this\n  one of db, cfacts, evid, benchmark"),
+        (
+            lambda: write(Theory(), check(Theory()), "tlog"),
+            "'tlog' for this\n  one of mln, ppr, lcn, pl, bif",
+        ),
         (lambda: write_facts(Theory(), check(Theory()), "lcn"), "'lcn' for this\n  one of db, cfacts"),
     ],
 )

@@ -4,7 +4,7 @@
 or the name the user gives, chooses the row.
 
 >>> sorted(DIALECTS)
-['benchmark', 'cfacts', 'db', 'lcn', 'mln', 'pl', 'ppr', 'tlog']
+['benchmark', 'bif', 'cfacts', 'db', 'evid', 'lcn', 'mln', 'pl', 'ppr', 'tlog', 'uai']
 >>> from herbrand.language.check import check
 >>> theory = read_theory_text("1.5 Smokes(x) => Cancer(x)", "mln")
 >>> print(write(theory, check(theory), "mln"), end="")
@@ -29,6 +29,9 @@ from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
 from herbrand.language.dialects.dialect import Dialect
 from herbrand.language.dialects.lcn.theory import read_lcn
 from herbrand.language.dialects.lcn.writer import write_lcn
+from herbrand.language.dialects.networks.bif import read_bif
+from herbrand.language.dialects.networks.uai import read_evidence, read_uai
+from herbrand.language.dialects.networks.writer import write_bif
 from herbrand.language.dialects.problog.theory import read_pl
 from herbrand.language.dialects.problog.writer import write_pl
 from herbrand.language.dialects.sources import read_source
@@ -88,6 +91,9 @@ for _dialect in (
     ),
     Dialect("lcn", (".lcn",), read=_only_source(read_lcn), write=write_lcn, tells_world=True),
     Dialect("pl", (".pl",), read=_only_source(read_pl), write=write_pl),
+    Dialect("bif", (".bif",), read=_only_source(read_bif), write=write_bif, tells_world=True),
+    Dialect("uai", (".uai",), read=_only_source(read_uai), tells_world=True),
+    Dialect("evid", (".evid",), read=_facts_as_theory(read_evidence), read_facts=read_evidence),
     Dialect(
         "benchmark",
         ("facts",),

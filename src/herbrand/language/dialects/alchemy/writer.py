@@ -125,7 +125,7 @@ class _MlnWriter:
             case Rule():
                 raise _refusal(statement, "an .mln file has no rules that derive predicates")
             case Choice():
-                raise _refusal(statement, "an .mln file has no choices '::'")
+                raise _refusal(statement, "an .mln file has no choices '::' and no tables of networks")
             case FactRows() | TypeDeclaration():
                 return []
 

@@ -35,6 +35,7 @@ from herbrand.language.syntax import (
     Iff,
     Implies,
     Leaf,
+    NetworkTable,
     Not,
     Or,
     PredicateDeclaration,
@@ -133,8 +134,8 @@ def _refuse_unless_empty(statement: Single) -> None:
             raise _refusal(statement, "an .lcn file has no weighted formulas")
         case Rule():
             raise _refusal(statement, "an .lcn file has no rules")
-        case Choice():
-            raise _refusal(statement, "an .lcn file has no choices '::'")
+        case Choice() | NetworkTable():
+            raise _refusal(statement, "an .lcn file has no choices '::' and no tables of networks")
 
 
 def _refusal(statement: Single, reason: str) -> UnsupportedError:

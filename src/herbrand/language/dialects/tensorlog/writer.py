@@ -32,6 +32,7 @@ from herbrand.language.syntax import (
     Comparison,
     Constant,
     FactRows,
+    NetworkTable,
     PredicateDeclaration,
     Rule,
     Single,
@@ -78,8 +79,8 @@ def _statement(statement: Single) -> Iterator[str]:
             raise _refusal(statement, "a .ppr file has no weighted formulas")
         case Bound():
             raise _refusal(statement, "a .ppr file has no probability bounds")
-        case Choice():
-            raise _refusal(statement, "a .ppr file has no choices '::'")
+        case Choice() | NetworkTable():
+            raise _refusal(statement, "a .ppr file has no choices '::' and no tables of networks")
 
 
 def _declaration(statement: PredicateDeclaration) -> Iterator[str]:

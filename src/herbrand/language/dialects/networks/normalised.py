@@ -1,0 +1,33 @@
+"""Rows of probabilities as files round them, made to add up to 1.
+
+>>> normalised(np.array([[0.333, 0.333, 0.333]])).tolist()
+[[0.3333333333333333, 0.3333333333333333, 0.3333333333333333]]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+ROUNDING = 0.01
+"""Files give a few decimals: thirds to two of them are off by 0.01."""
+SAME = 1e-13
+"""Rows that are off by less are left as they are written."""
+
+
+def bad_entry(values: np.ndarray) -> str | None:
+    """Why the first entry that is not finite and at least 0 is refused, if there is one."""
+    bad = values[~((values >= 0) & np.isfinite(values))]
+    return f"{bad[0]:g} is not a number of at least 0" if len(bad) else None
+
+
+def bad_row(values: np.ndarray) -> tuple[tuple[int, ...], float] | None:
+    """The place and sum of the first row, along the last axis, that does not add up to 1 but for rounding."""
+    sums = values.sum(axis=-1)
+    wrong = np.argwhere(np.abs(sums - 1) > ROUNDING + SAME)
+    return (tuple(wrong[0].tolist()), float(sums[tuple(wrong[0])])) if len(wrong) else None
+
+
+def normalised(values: np.ndarray) -> np.ndarray:
+    """Rows, along the last axis, scaled to add up to 1 where rounding put them off."""
+    sums = values.sum(axis=-1, keepdims=True)
+    return values / np.where(np.abs(sums - 1) > SAME, sums, 1.0)

@@ -1,0 +1,186 @@
+"""Networks of the UAI competitions, ``.uai``, and their evidence, ``.uai.evid``.
+
+Variables have numbers in these files: number 3 becomes the many-valued predicate `` `3` ``, its values
+``"0"``, ``"1"`` and so on. Tables of ``BAYES`` are conditional probabilities of their last variable, those
+of ``MARKOV`` potentials. Other lines than numbers may be comments that begin with ``c`` or ``#``.
+
+>>> theory = read_uai(Source("coin.uai", "MARKOV 1 2  1  1 0  2 1.0 3.0"))
+>>> theory.predicates[0].name, theory.tables[0].values.tolist()
+('0', [1.0, 3.0])
+>>> [(rows.predicate, rows.columns) for rows in read_evidence(Source("coin.uai.evid", "1 0 1"), ())]
+[('0', (('1',),))]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import numpy as np
+
+from herbrand.errors import LanguageError, Source, Span
+from herbrand.language.dialects.networks.normalised import bad_entry, bad_row, normalised
+from herbrand.language.network_statements import refuse_cycle
+from herbrand.language.network_tables import NetworkTable
+from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Theory
+
+_TOKENS = re.compile(r"^[ \t]*[c#](?:[ \t][^\n]*)?$|(\S+)", re.MULTILINE)
+_LARGEST = 10**7
+
+
+def read_uai(source: Source) -> Theory:
+    """The network of a file of kind ``BAYES`` or ``MARKOV``."""
+    tokens = _Tokens(source)
+    kind = tokens.next("BAYES or MARKOV")
+    if kind.upper() not in ("BAYES", "MARKOV"):
+        raise tokens.refusal(f"a network of kind '{kind[:40]}'; expected BAYES or MARKOV")
+    conditional = kind.upper() == "BAYES"
+    declared = []
+    count = tokens.count("the number of variables")
+    for number in range(count):
+        size = tokens.count(f"the number of values of variable {number}", least=1)
+        values = tuple(Constant(str(value)) for value in range(size))
+        declared.append(PredicateDeclaration(str(number), (), values, span=tokens.span))
+    scopes = [_scope(tokens, count, conditional) for _ in range(tokens.count("the number of tables"))]
+    tables = [_table(tokens, scope, span, declared, conditional) for scope, span in scopes]
+    if not tokens.at_end:
+        tokens.next("nothing")
+        raise tokens.refusal("more follows than the tables that were announced")
+    if conditional:
+        _refuse_unequal(tables, declared)
+    return Theory((*declared, *tables))
+
+
+def read_evidence(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows, ...]:
+    """Values of variables: how many, then number and value of each.
+
+    Files of some years begin with the number of samples of evidence; one is read.
+    """
+    tokens = _Tokens(source)
+    length = len(tokens.texts)
+    if not length:
+        return ()
+    samples = length > 1 and tokens.texts[0] == "1" and tokens.texts[1].isdigit() and length != 3
+    if samples and length == 2 + 2 * int(tokens.texts[1]):
+        tokens.next("the number of samples")
+    rows = []
+    for _ in range(tokens.count("the number of observed variables")):
+        name = str(tokens.count("the number of a variable"))
+        span = tokens.span
+        value = str(tokens.count(f"the value of variable {name}"))
+        rows.append(FactRows(name, ((value,),), 1, valued=True, span=span))
+    if not tokens.at_end:
+        tokens.next("nothing")
+        raise tokens.refusal("more follows than the observed variables that were announced")
+    return tuple(rows)
+
+
+class _Tokens:
+    """Words of a source, one after the other; places are those of the last word taken."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        found = [match for match in _TOKENS.finditer(source.text) if match.lastindex]
+        self.texts = [match[1] for match in found]
+        self.starts = [match.start(1) for match in found]
+        self.taken = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.taken == len(self.texts)
+
+    def next(self, what: str) -> str:
+        if self.at_end:
+            end = len(self.source.text)
+            raise LanguageError(
+                f"expected {what}, found the end of the text", span=Span(self.source, end, end)
+            )
+        self.taken += 1
+        return self.texts[self.taken - 1]
+
+    def count(self, what: str, least: int = 0) -> int:
+        text = self.next(what)
+        if not (text.isascii() and text.isdigit()) or len(text) > 9 or not least <= int(text) <= _LARGEST:
+            raise self.refusal(f"expected {what}, found '{text[:40]}'")
+        return int(text)
+
+    def numbers(self, count: int) -> np.ndarray:
+        if self.taken + count > len(self.texts):
+            self.taken = len(self.texts)
+            self.next(f"{count:,} numbers of a table")
+        texts = self.texts[self.taken : self.taken + count]
+        try:
+            values = np.array(list(map(float, texts)))
+        except ValueError:
+            for text in texts:
+                self.taken += 1
+                try:
+                    float(text)
+                except ValueError:
+                    raise self.refusal(f"expected a number of a table, found '{text[:40]}'") from None
+            raise
+        self.taken += count
+        return values
+
+    @property
+    def span(self) -> Span:
+        start = self.starts[self.taken - 1]
+        return Span(self.source, start, start + len(self.texts[self.taken - 1]))
+
+    def refusal(self, message: str, hint: str = "") -> LanguageError:
+        return LanguageError(message, span=self.span, hint=hint)
+
+
+def _scope(tokens: _Tokens, count: int, conditional: bool) -> tuple[list[int], Span]:
+    length = tokens.count("the number of variables of a table", least=int(conditional))
+    span = tokens.span
+    scope = []
+    for _ in range(length):
+        number = tokens.count("the number of a variable")
+        if number >= count:
+            raise tokens.refusal(f"there is no variable {number}: they are numbered from 0 to {count - 1}")
+        if number in scope:
+            raise tokens.refusal(f"variable {number} stands twice in this table")
+        scope.append(number)
+    return scope, span
+
+
+def _table(
+    tokens: _Tokens, scope: list[int], span: Span, declared: list[PredicateDeclaration], conditional: bool
+) -> NetworkTable:
+    constants = [declared[number].values for number in scope]
+    labels = tuple(tuple(str(c.value) for c in known) for known in constants if isinstance(known, tuple))
+    sizes = tuple(map(len, labels))
+    cells = 1
+    for size in sizes:
+        cells *= size
+    length = tokens.count("the number of entries of a table")
+    if length != cells:
+        raise tokens.refusal(f"a table of {length:,} entries; its variables have {cells:,} cases")
+    place = tokens.span
+    values = tokens.numbers(cells)
+    entry = bad_entry(values)
+    if entry is not None:
+        raise LanguageError(entry, span=place)
+    values = values.reshape(sizes)
+    row = bad_row(values) if conditional else None
+    if row is not None:
+        hint = "the entries of a BAYES table add up to 1 over its last variable, but for rounding"
+        raise LanguageError(f"probabilities of this table add up to {row[1]:.6g}", span=place, hint=hint)
+    known = normalised(values) if conditional else values
+    return NetworkTable(tuple(str(number) for number in scope), labels, known, conditional, span)
+
+
+def _refuse_unequal(tables: list[NetworkTable], declared: list[PredicateDeclaration]) -> None:
+    """A Bayesian network has one table for each variable, and no cycle."""
+    children: set[str] = set()
+    for table in tables:
+        child = table.scope[-1]
+        if child in children:
+            raise LanguageError(f"variable {child} has two tables", span=table.span)
+        children.add(child)
+    for declaration in declared:
+        if declaration.name not in children:
+            message = f"variable {declaration.name} has no table"
+            raise LanguageError(message, span=declaration.span)
+    refuse_cycle(tables)

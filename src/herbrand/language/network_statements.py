@@ -1,0 +1,216 @@
+"""Whole tables as statements of the language, and choices that make up whole tables put together again.
+
+A row of conditional probabilities is one choice among values, a potential one weighted formula a cell.
+
+>>> table = NetworkTable(("rain", "wet"), (("y", "n"),) * 2, np.array([[0.9, 0.1], [0.0, 1.0]]), True)
+>>> choices = tuple(statements_of(table))
+>>> len(choices), network_tables(choices, {"rain": ("y", "n"), "wet": ("y", "n")}) == (table,)
+(2, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import TypeGuard
+
+import numpy as np
+
+from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.language.network_tables import NetworkTable
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Alternative,
+    And,
+    Atom,
+    Choice,
+    Constant,
+    Formula,
+    Hard,
+    Not,
+    Theory,
+    Truth,
+    Value,
+    ValueIs,
+    WeightedFormula,
+)
+
+Labels = Mapping[str, tuple[Value, ...]]
+"""The values of each many-valued predicate without arguments."""
+
+
+def statements_of(table: NetworkTable) -> Iterator[Choice | WeightedFormula]:
+    """The same as statements: choices of a conditional table, else weighted formulas."""
+    return _choices(table) if table.conditional else _formulas(table)
+
+
+def _choices(table: NetworkTable) -> Iterator[Choice]:
+    *parents, child = table.scope
+    *_, labels = table.labels
+    heads = [_is(child, label) for label in labels]
+    for place in np.ndindex(table.values.shape[:-1]):
+        body = tuple(
+            _is(name, known[i]) for name, known, i in zip(parents, table.labels[:-1], place, strict=True)
+        )
+        row = table.values[place].tolist()
+        yield Choice(tuple(map(Alternative, row, heads)), body, span=table.span)
+
+
+def _formulas(table: NetworkTable) -> Iterator[WeightedFormula]:
+    """The logarithm of each entry as a weight; what is impossible as a hard statement."""
+    for place, entry in np.ndenumerate(table.values):
+        cell: list[Formula] = [
+            _is(name, labels[i]) for name, labels, i in zip(table.scope, table.labels, place, strict=True)
+        ]
+        formula = And(tuple(cell)) if len(cell) > 1 else cell[0] if cell else Truth(True)
+        if entry == 0:
+            yield WeightedFormula(Hard(), Not(formula), span=table.span)
+        elif entry != 1:
+            yield WeightedFormula(math.log(entry), formula, span=table.span)
+
+
+def _is(name: str, label: Value) -> ValueIs:
+    return ValueIs(Atom(name), Constant(label))
+
+
+def network_tables(choices: Iterable[Choice], labels: Labels) -> tuple[NetworkTable, ...]:
+    """Conditional tables that mean the same as these choices.
+
+    Every choice is among the values of one variable, and the choices of a variable are one for each
+    combination of values of the same other variables. Raises UnsupportedError that names a choice that is
+    otherwise, and LanguageError where a variable would depend on itself.
+    """
+    grouped: dict[str, list[Choice]] = {}
+    for choice in choices:
+        grouped.setdefault(_child(choice, labels), []).append(choice)
+    tables = tuple(_table(child, rows, labels) for child, rows in grouped.items())
+    refuse_cycle(tables)
+    return tables
+
+
+def with_network_tables(theory: Theory, signature: Signature) -> Theory:
+    """The theory with its choices as whole tables, where they are the rows of a Bayesian network.
+
+    Beside rules it is the other way round: what rests on choices is derived with them, world by world.
+    """
+    if theory.rules:
+        parts = (statements_of(s) if _is_conditional(s) else (s,) for s in theory.statements)
+        return replace(theory, statements=tuple(chain.from_iterable(parts))) if theory.tables else theory
+    if not theory.choices:
+        return theory
+    try:
+        tables = network_tables(theory.choices, argumentless(signature))
+    except (LanguageError, UnsupportedError):
+        return theory
+    if {table.scope[-1] for table in tables} & {t.scope[-1] for t in theory.tables if t.conditional}:
+        return theory
+    return replace(theory, statements=(*(s for s in theory.statements if not isinstance(s, Choice)), *tables))
+
+
+def _is_conditional(statement: object) -> TypeGuard[NetworkTable]:
+    return isinstance(statement, NetworkTable) and statement.conditional
+
+
+def argumentless(signature: Signature) -> Labels:
+    """The values of each many-valued predicate without arguments."""
+    return {
+        name: signature.types[known.value_type].values or ()
+        for name, known in signature.predicates.items()
+        if known.value_type is not None and not known.types
+    }
+
+
+def _child(choice: Choice, labels: Labels) -> str:
+    names = dict.fromkeys(alternative.predicate for alternative in choice.alternatives)
+    for alternative in choice.alternatives:
+        head, number = alternative.head, alternative.probability
+        if not isinstance(head, ValueIs) or head.atom.arguments or head.atom.predicate not in labels:
+            raise _no_row(choice, "its heads are not values of a predicate without arguments")
+        if not isinstance(number, int | float):
+            raise _no_row(choice, "its probabilities are not all numbers")
+    if len(names) > 1:
+        raise _no_row(choice, "its heads are not values of one predicate")
+    return next(iter(names))
+
+
+def _table(child: str, rows: list[Choice], labels: Labels) -> NetworkTable:
+    first = [
+        literal.atom.predicate for literal in map(_condition, rows[0].body, [rows[0]] * len(rows[0].body))
+    ]
+    scope = (*first, child)
+    if len(set(scope)) < len(scope):
+        raise _no_row(rows[0], "it names a variable twice")
+    for name in first:
+        if name not in labels:
+            raise _no_row(rows[0], f"'{name}' is not many-valued without arguments")
+    known = tuple(labels[name] for name in scope)
+    values = np.full(tuple(map(len, known)), np.nan)
+    for choice in rows:
+        values[_place(choice, scope, known)] = _row(choice, known[-1])
+    missing = np.argwhere(np.isnan(values))
+    if len(missing):
+        case = ", ".join(f"{n} = {k[i]}" for n, k, i in zip(first, known, missing[0], strict=False))
+        raise _no_row(rows[0], f"'{child}' has no choice for {case}")
+    return NetworkTable(scope, tuple(tuple(map(str, k)) for k in known), values, True, rows[0].span)
+
+
+def _place(choice: Choice, scope: tuple[str, ...], labels: tuple[tuple[Value, ...], ...]) -> tuple[int, ...]:
+    body = {}
+    for literal in choice.body:
+        condition = _condition(literal, choice)
+        body[condition.atom.predicate] = _constant(condition, choice)
+    if len(body) < len(choice.body) or set(body) != set(scope[:-1]):
+        raise _no_row(choice, "choices of one variable must have conditions on the same variables")
+    return tuple(known.index(body[name]) for name, known in zip(scope[:-1], labels, strict=False))
+
+
+def _row(choice: Choice, labels: tuple[Value, ...]) -> np.ndarray:
+    row = np.zeros(len(labels))
+    for alternative in choice.alternatives:
+        assert isinstance(alternative.head, ValueIs) and isinstance(alternative.probability, int | float)
+        row[labels.index(_constant(alternative.head, choice))] += alternative.probability
+    if abs(row.sum() - 1) > 1e-9:
+        raise _no_row(choice, f"its probabilities add up to {row.sum():.12g}, not to 1")
+    return row
+
+
+def _condition(literal: object, choice: Choice) -> ValueIs:
+    if not isinstance(literal, ValueIs) or literal.atom.arguments:
+        raise _no_row(choice, "its conditions are not values of predicates without arguments")
+    return literal
+
+
+def _constant(literal: ValueIs, choice: Choice) -> Value:
+    if not isinstance(literal.value, Constant):
+        raise _no_row(choice, "it has a variable for a value")
+    return literal.value.value
+
+
+def _no_row(choice: Choice, why: str) -> UnsupportedError:
+    hint = "a network has one choice of a value for each combination of its parents' values"
+    return UnsupportedError(
+        f"this choice is no row of a Bayesian network: {why}", span=choice.span, hint=hint
+    )
+
+
+def refuse_cycle(tables: Iterable[NetworkTable]) -> None:
+    """Raise where a variable depends on itself by way of conditional tables."""
+    parents = {table.scope[-1]: set(table.scope[:-1]) for table in tables if table.conditional}
+    spans = {table.scope[-1]: table.span for table in tables if table.conditional}
+    ready = [name for name, above in parents.items() if not above & parents.keys()]
+    below: dict[str, list[str]] = {}
+    waiting = {name: len(above & parents.keys()) for name, above in parents.items()}
+    for name, above in parents.items():
+        for parent in above:
+            below.setdefault(parent, []).append(name)
+    while ready:
+        for name in below.get(ready.pop(), ()):
+            waiting[name] -= 1
+            if not waiting[name]:
+                ready.append(name)
+    cyclic = [name for name, count in waiting.items() if count]
+    if cyclic:
+        message = f"'{cyclic[0]}' depends on itself by way of its parents"
+        raise LanguageError(message, span=spans[cyclic[0]], hint="a Bayesian network has no cycle")

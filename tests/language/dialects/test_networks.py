@@ -1,0 +1,341 @@
+"""Networks are read, answered as their product of tables says, and written again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.errors import HerbrandError
+from herbrand.language.dialects import read_theory_text
+from herbrand.language.syntax import Theory
+from tests.oracles.networks import Table, summed
+
+NAMES = ["a", "b-2", "x<3", "P", "été"]
+LABELS = ["yes", "no", "<=7.5", "50%"]
+
+
+class Network:
+    def __init__(self, sizes: list[int], tables: list[Table], conditional: bool) -> None:
+        self.sizes, self.tables, self.conditional = sizes, tables, conditional
+
+    def bif(self) -> str:
+        lines = ["network random {", '  property "made {by} a test";', "}"]
+        for name, size in zip(NAMES, self.sizes, strict=False):
+            values = ", ".join(LABELS[:size])
+            lines.append(f"variable {name} {{ // a comment\n type discrete [ {size} ] {{ {values} }};\n}}")
+        for scope, entries in self.tables:
+            *parents, child = scope
+            width = self.sizes[child]
+            given = " | " + ", ".join(NAMES[i] for i in parents) if parents else ""
+            lines.append(f"probability ( {NAMES[child]}{given} ) {{")
+            for row, place in enumerate(product(*(range(self.sizes[i]) for i in parents))):
+                numbers = ", ".join(map(repr, entries[row * width : row * width + width]))
+                case = ", ".join(LABELS[i] for i in place)
+                lines.append(f"  ({case}) {numbers};" if parents else f"  table {numbers};")
+            lines.append("}")
+        return "\n".join(lines)
+
+    def uai(self) -> str:
+        lines = [
+            "BAYES" if self.conditional else "MARKOV",
+            str(len(self.sizes)),
+            " ".join(map(str, self.sizes)),
+        ]
+        lines.append(str(len(self.tables)))
+        lines += [f"{len(scope)} {' '.join(map(str, scope))}" for scope, _ in self.tables]
+        lines += [f"\n{len(entries)}\n {' '.join(map(repr, entries))}" for _, entries in self.tables]
+        return "\n".join(lines)
+
+
+@st.composite
+def networks(draw: st.DrawFn, conditional: bool = True) -> Network:
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+    weight = st.sampled_from([0, 0, 1, 2, 3, 7])
+    tables = []
+    if conditional:
+        order = draw(st.permutations(range(len(sizes))))
+        for place, child in enumerate(order):
+            parents = draw(st.lists(st.sampled_from(order[:place]), max_size=2, unique=True)) if place else []
+            entries: list[float] = []
+            for _ in range(math.prod(sizes[i] for i in parents)):
+                row = draw(st.lists(weight, min_size=sizes[child], max_size=sizes[child]))
+                row = row if sum(row) else [1] * len(row)
+                entries += [x / sum(row) for x in row]
+            tables.append(Table((*parents, child), tuple(entries)))
+    else:
+        scopes = st.lists(st.sampled_from(range(len(sizes))), max_size=3, unique=True)
+        for scope in draw(st.lists(scopes, max_size=4)):
+            count = math.prod(sizes[i] for i in scope)
+            found = draw(st.lists(weight, min_size=count, max_size=count))
+            tables.append(Table(tuple(scope), tuple(float(x) for x in found)))
+    return Network(sizes, tables, conditional)
+
+
+def check_answer(
+    theory: Theory,
+    network: Network,
+    names: list[str],
+    labels: list[str],
+    evidence: dict[int, int],
+    **options: str,
+) -> None:
+    want = summed(network.sizes, network.tables, evidence)
+    given = [
+        f"`{names[i]}` = {json.dumps(labels[value], ensure_ascii=False)}" for i, value in evidence.items()
+    ]
+    model = hb.Model(theory)
+    if not want.total:
+        with pytest.raises(HerbrandError):
+            model.infer(given=given, **options)
+        return
+    answer = model.infer(given=given, **options).to_dict()
+    if options.get("engine", "auto") in ("auto", "exact"):
+        assert answer["guarantee"] == "exact"
+        assert answer["log_partition"] == pytest.approx(math.log(want.total), abs=1e-9)
+    got = {(row["predicate"], row["value"]): row["probability"] for row in answer["marginals"]}
+    for i, shares in enumerate(want.marginals):
+        if i not in evidence:
+            for label, share in zip(labels, shares, strict=False):
+                assert got[names[i], label] == pytest.approx(share, abs=1e-9)
+    assert len(got) == sum(size for i, size in enumerate(network.sizes) if i not in evidence)
+
+
+@st.composite
+def with_evidence(draw: st.DrawFn, conditional: bool) -> tuple[Network, dict[int, int]]:
+    network = draw(networks(conditional))
+    observed = draw(st.lists(st.sampled_from(range(len(network.sizes))), max_size=2, unique=True))
+    return network, {i: draw(st.integers(0, network.sizes[i] - 1)) for i in observed}
+
+
+@settings(max_examples=25)
+@given(with_evidence(True))
+def test_bif_means_the_product_of_its_tables(case: tuple[Network, dict[int, int]]) -> None:
+    network, evidence = case
+    theory = read_theory_text(network.bif(), "bif")
+    check_answer(theory, network, NAMES, LABELS, evidence)
+
+
+@settings(max_examples=25)
+@given(st.booleans().flatmap(with_evidence))
+def test_uai_means_the_product_of_its_tables(case: tuple[Network, dict[int, int]]) -> None:
+    network, evidence = case
+    digits = [str(i) for i in range(5)]
+    theory = read_theory_text(network.uai(), "uai")
+    check_answer(theory, network, digits, digits, evidence)
+
+
+@settings(max_examples=10)
+@given(st.booleans().flatmap(with_evidence))
+def test_the_printed_theory_means_the_same(case: tuple[Network, dict[int, int]]) -> None:
+    network, evidence = case
+    digits = [str(i) for i in range(5)]
+    theory = hb.parse(hb.written(read_theory_text(network.uai(), "uai")))
+    check_answer(theory, network, digits, digits, evidence)
+
+
+@settings(max_examples=10)
+@given(st.booleans().flatmap(with_evidence), st.sampled_from(["lifted", "exact"]))
+def test_engines_that_read_cells_agree(case: tuple[Network, dict[int, int]], engine: str) -> None:
+    network, evidence = case
+    digits = [str(i) for i in range(5)]
+    theory = read_theory_text(network.uai(), "uai")
+    check_answer(theory, network, digits, digits, evidence, engine=engine)
+
+
+@settings(max_examples=30)
+@given(networks())
+def test_written_as_bif_and_read_again(network: Network) -> None:
+    theory = read_theory_text(network.bif(), "bif")
+    through_our_language = hb.parse(hb.written(theory))
+    for said in (theory, through_our_language):
+        again = read_theory_text(hb.written(said, "bif"), "bif")
+        assert again.predicates == theory.predicates
+        assert {t.scope[-1]: t for t in again.tables} == {t.scope[-1]: t for t in theory.tables}
+
+
+SPRINKLER = """
+network sprinkler { }
+variable "rain today" { type discrete [ 2 ] { yes, no }; property position = (1, 2) ; }
+variable wet { type discrete[2] { yes no }; }
+probability ( wet | "rain today" ) { default 0.1, 0.9; (yes) 0.99, 0.01; /* the rest
+ is default */ }
+probability ( "rain today" ) { table 0.2 0.8; }
+"""
+
+
+def test_comments_properties_defaults_quotes_and_any_order() -> None:
+    marginals = hb.Model(read_theory_text(SPRINKLER, "bif")).infer()
+    assert marginals["wet"] == pytest.approx({"yes": 0.2 * 0.99 + 0.8 * 0.1, "no": 0.2 * 0.01 + 0.8 * 0.9})
+
+
+def test_a_whole_table_lists_the_values_of_the_variable_slowest() -> None:
+    text = (
+        "variable f { type discrete [2] {t, f}; } variable l { type discrete [2] {t, f}; }"
+        "probability (f) { table 0.3 0.7; } probability (l | f) { table 0.6 0.05 0.4 0.95; }"
+    )
+    given = hb.Model(read_theory_text(text, "bif")).infer(given=['f = "t"'])
+    assert given["l"] == pytest.approx({"t": 0.6, "f": 0.4})
+
+
+def test_rows_that_were_rounded_are_scaled() -> None:
+    text = "variable c { type discrete [3] {r, g, b}; } probability (c) { table 0.33, 0.33, 0.33; }"
+    assert hb.Model(read_theory_text(text, "bif")).infer()["c"]["r"] == pytest.approx(1 / 3, abs=1e-12)
+
+
+ONE = "variable a { type discrete [2] {t, f}; }\n"
+TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0.5, 0.5; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ONE, "1:1: variable 'a' has no probabilities"),
+        (ONE + ONE + "probability (a) { table 1, 0; }", "2:10: variable 'a' is declared twice"),
+        ("variable a { type discrete [3] {t, f}; }", "1:29: variable 'a' has 2 values, and [ 3 ] is written"),
+        ("variable a { type discrete [2] {t, t}; }", "'a' has a value twice"),
+        ("variable a { type discrete [0] {}; }", "variable 'a' has no values"),
+        ("variable a { type continuous; }", "expected 'discrete', found 'continuous'"),
+        ("variable a { type discrete [2] {t, f", "found the end of the text"),
+        ("variables", "expected 'network', 'variable' or 'probability', found 'variables'"),
+        (ONE + "probability (a) { table 0.5, 0.2; }", "2:25: these probabilities add up to 0.7"),
+        (ONE + "probability (a) { table 0.5; }", "2:25: expected 2 probabilities, found 1"),
+        (ONE + "probability (a) { table 0.5, half; }", "expected a probability, found 'half'"),
+        (ONE + "probability (a) { table 1.5, -0.5; }", "-0.5 is not a number of at least 0"),
+        (ONE + "probability (a) { table nan, 1; }", "nan is not a number of at least 0"),
+        (ONE + "probability (a) { table 1, 0", "2:1: this block has no closing '}'"),
+        (ONE + "probability (a) { }", "there are 0 rows and no default, and the parents have 1 cases"),
+        (ONE + "probability (a | c) { table 1, 0; }", "2:14: there is no variable 'c'"),
+        (ONE + "probability (a | a) { table 1, 0; }", "a variable stands here twice"),
+        (TWO + "probability (a) { table 0.5, 0.5; }", "'a' has probabilities already"),
+        (TWO + "probability (b | a) { (t) 0.5, 0.5; }", "there are 1 rows and no default"),
+        (TWO + "probability (b | a) { (t) 0.5, 0.5; (u) 1, 0; }", "4:38: 'a' has no value 'u'"),
+        (TWO + "probability (b | a) { (t) 1, 0; (t) 1, 0; }", "these values have a row already"),
+        (TWO + "probability (b | a) { (t, f) 1, 0; }", "2 values for 1 parents"),
+        (TWO + "probability (b | a) { (t) 1, 0; (f) 1, x; }", "4:33: expected a probability, found 'x'"),
+        (TWO + "probability (b | a) { (t) 1, 0; (f) 1, 1; }", "4:33: these probabilities add up to 2"),
+        (
+            "".join(f"variable v{i} {{ type discrete [2] {{t, f}}; }}\n" for i in range(40))
+            + f"probability (v0 | {', '.join(f'v{i}' for i in range(1, 40))}) {{ default 0.5, 0.5; }}",
+            "a table of 1,099,511,627,776 entries",
+        ),
+        (
+            "variable a { type discrete [1] {t}; } variable b { type discrete [1] {t}; }"
+            "probability (a | b) { (t) 1; } probability (b | a) { (t) 1; }",
+            "depends on itself by way of its parents",
+        ),
+    ],
+)
+def test_mistakes_of_bif(text: str, message: str) -> None:
+    with pytest.raises(HerbrandError) as caught:
+        read_theory_text(text, "bif", "n.bif")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("n.bif:")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "1:1: expected BAYES or MARKOV, found the end of the text"),
+        ("LIMID 1", "a network of kind 'LIMID'"),
+        ("MARKOV x", "expected the number of variables, found 'x'"),
+        ("MARKOV 1 0", "expected the number of values of variable 0, found '0'"),
+        ("MARKOV 1 2 1 1 1", "there is no variable 1"),
+        ("MARKOV 1 2 1 2 0 0", "variable 0 stands twice"),
+        ("MARKOV 1 2 1 1 0 3 1 1 1", "a table of 3 entries; its variables have 2 cases"),
+        ("MARKOV 1 2 1 1 0 2 1", "expected 2 numbers of a table, found the end of the text"),
+        ("MARKOV 1 2 1 1 0\n2 1 x", "2:5: expected a number of a table, found 'x'"),
+        ("MARKOV 1 2 1 1 0 2 1 -1", "-1 is not a number of at least 0"),
+        ("MARKOV 1 2 1 1 0 2 1 1 7", "more follows than the tables"),
+        ("BAYES 1 2 1 1 0 2 1 1", "probabilities of this table add up to 2"),
+        ("BAYES 1 2 0", "variable 0 has no table"),
+        ("BAYES 1 2 2 1 0 1 0 2 1 0 2 1 0", "variable 0 has two tables"),
+        ("BAYES 1 2 1 0 1 1", "expected the number of variables of a table, found '0'"),
+    ],
+)
+def test_mistakes_of_uai(text: str, message: str) -> None:
+    with pytest.raises(HerbrandError) as caught:
+        read_theory_text(text, "uai", "n.uai")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("n.uai:")
+
+
+@pytest.mark.parametrize("evidence", ["1 0 1", "1\n1 0 1", "c a comment\n1 0 1\n"])
+def test_evidence_files(tmp_path: Path, evidence: str) -> None:
+    (tmp_path / "n.uai").write_text("BAYES 2 2 2 2 1 0 2 0 1  2 0.3 0.7  4 0.9 0.1 0.2 0.8")
+    (tmp_path / "n.uai.evid").write_text(evidence)
+    answer = hb.Model(hb.read(tmp_path / "n.uai"), tmp_path / "n.uai.evid").infer()
+    assert answer["`1`"] == pytest.approx({"0": 0.2, "1": 0.8})
+    assert answer.log_partition == pytest.approx(math.log(0.7), abs=1e-12)
+
+
+@pytest.mark.parametrize("evidence", ["1 5 1", "1 0 9", "2 0 1", "1 0 1 7", "1 0 x"])
+def test_wrong_evidence_is_refused(tmp_path: Path, evidence: str) -> None:
+    (tmp_path / "n.uai").write_text("BAYES 1 2 1 1 0 2 0.3 0.7")
+    (tmp_path / "n.evid").write_text(evidence)
+    with pytest.raises(HerbrandError):
+        hb.Model(hb.read(tmp_path / "n.uai"), tmp_path / "n.evid").infer()
+
+
+def test_evidence_of_probability_0_names_statements() -> None:
+    theory = read_theory_text(TWO + "probability (b | a) { (t) 1, 0; (f) 1, 0; }", "bif")
+    with pytest.raises(HerbrandError, match=r"no world satisfies"):
+        hb.Model(theory).infer(given=['b = "f"'])
+
+
+def test_weighted_formulas_beside_tables_multiply() -> None:
+    theory = read_theory_text(SPRINKLER, "bif") + hb.parse('predicate wet in {"yes", "no"}\n1.0: wet = "yes"')
+    kept = Theory(tuple(dict.fromkeys(theory.statements)))
+    odds = (0.2 * 0.99 + 0.08) / (0.2 * 0.01 + 0.72) * math.e
+    assert hb.Model(kept).infer()["wet"]["yes"] == pytest.approx(odds / (1 + odds), abs=1e-12)
+
+
+def test_what_is_no_network_is_not_written_as_bif() -> None:
+    with pytest.raises(HerbrandError, match=r"a \.bif file cannot say this: 1\.0: a"):
+        hb.written(hb.parse("1.0: a"), "bif")
+    with pytest.raises(HerbrandError, match="has no choice for a = f"):
+        text = 'predicate a in {"t", "f"}\npredicate b in {"t", "f"}\n'
+        hb.written(hb.parse(text + '0.5 :: a = "t"; 0.5 :: a = "f"\n1.0 :: b = "t" :- a = "t"'), "bif")
+
+
+def test_commands_read_and_write_networks(
+    tmp_path: Path, herbrand: Callable[..., tuple[int, str, str]]
+) -> None:
+    (tmp_path / "s.bif").write_text(SPRINKLER)
+    assert herbrand("convert", tmp_path / "s.bif", "-o", tmp_path / "s.hb")[0] == 0
+    assert herbrand("convert", tmp_path / "s.hb", "--to", "bif", "-o", tmp_path / "t.bif")[0] == 0
+    answers = []
+    for name in ("s.bif", "s.hb", "t.bif"):
+        outcome = herbrand("infer", tmp_path / name, "--given", 'wet = "yes"', "--format", "json")
+        assert outcome[0] == 0, outcome[2]
+        rows = json.loads(outcome[1])["marginals"]
+        answers.append({(row["predicate"], row["value"]): row["probability"] for row in rows})
+    assert answers[0] == pytest.approx(answers[1], abs=1e-12)
+    assert answers[0] == pytest.approx(answers[2], abs=1e-12)
+
+
+def test_published_networks(reference_cases: Path) -> None:
+    """The reference marginals are in single precision."""
+    folder = reference_cases / "networks"
+    want = json.loads((folder / "marginals.json").read_text())
+    for name in ("asia", "alarm", "hailfinder", "pigs"):
+        found = hb.Model(hb.read(folder / f"{name}.bif")).infer()
+        for variable, shares in want[name]["marginals"].items():
+            got = found[variable]
+            for label, share in zip(want[name]["labels"][variable], shares, strict=True):
+                assert got[label] == pytest.approx(share, abs=1e-6)
+
+
+def test_rules_over_the_variables_of_a_network() -> None:
+    theory = read_theory_text(SPRINKLER, "bif") + hb.parse(
+        'predicate wet in {"yes", "no"}\npredicate slips\nslips :- wet = "yes"'
+    )
+    answer = hb.Model(Theory(tuple(dict.fromkeys(theory.statements)))).infer("slips")
+    assert answer["slips"] == pytest.approx(0.2 * 0.99 + 0.8 * 0.1, abs=1e-12)
