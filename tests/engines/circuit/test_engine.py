@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import herbrand as hb
@@ -76,3 +78,28 @@ def test_weighted_theories_agree_with_the_exact_engine() -> None:
     assert one.log_partition == pytest.approx(other.log_partition, abs=1e-9)
     for row in other.rows():
         assert one[row.atom] == pytest.approx(row.probability, abs=1e-9)
+
+
+VALUED = """
+predicate ball(thing): observed
+predicate colour(thing) in {{"red", "blue"}}
+ball("b")
+0.3 :: colour(x) = "red"; {} :: colour(x) = "blue" :- ball(x)
+"""
+
+
+def test_a_formula_about_an_atom_that_has_a_value_in_every_world() -> None:
+    model = hb.Model(hb.parse(VALUED.format(0.7) + '1.5: not colour(x) = "red"'))
+    red = 0.3 / (0.3 + 0.7 * math.exp(1.5))
+    found = model.infer(query=['colour("b")', 'not colour("b") = "red"'])
+    assert found['not colour("b") = "red"'] == pytest.approx(1 - red, abs=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"query": 'not colour("b") = "red"'}, {}], ids=["query", "weight"])
+def test_a_formula_about_an_atom_that_may_lack_a_value_is_refused(options: dict[str, str]) -> None:
+    """Its negation would be read as "has another value", which is false where it has none."""
+    weight = "" if options else '1.5: not colour(x) = "red"'
+    model = hb.Model(hb.parse(VALUED.format(0.6) + weight))
+    with pytest.raises(UnsupportedError, match='colour\\("b"\\), which choices may leave without a value'):
+        model.infer(**options)
+    assert hb.Model(hb.parse(VALUED.format(0.6))).infer('colour("b")').to_dict()["marginals"]

@@ -59,6 +59,7 @@ class Worlds:
         self.derived = {name for statement in program.uncertain for name in heads_of(statement)}
         self._literals: dict[Atom, int] = {}
         self._choices: dict[tuple[int, Row], list[int]] = {}
+        self._exhaustive: set[frozenset[int]] = set()
         self._axes: dict[int, list[int]] = {}
         self._solve_valued(statements)
 
@@ -137,6 +138,26 @@ class Worlds:
                 self._axes[number] = [negated(literal), literal]
         return self._axes[number]
 
+    def whole_axis(self, number: int) -> list[int]:
+        """The literals of an atom's values, one of which holds in every world: formulas are lowered so."""
+        literals = self.axis(number)
+        if number < self.ground.atoms.count:
+            predicate, row = self._atom(number)
+            values = frozenset(literals) - {FALSE}
+            derived = predicate in self.derived and self.ground.evidence.is_valued(predicate)
+            if derived and TRUE not in values and not any(one <= values for one in self._exhaustive):
+                self._refuse_missing_value(predicate, row)
+        return literals
+
+    def _refuse_missing_value(self, name: str, row: Row) -> None:
+        predicate, domains = self.program.signature.predicates[name], self.program.facts.domains
+        arguments = [domains[t].value(i) for t, i in zip(predicate.types, row, strict=True)]
+        raise UnsupportedError(
+            f"a formula speaks of {show_atom(name, tuple(arguments))}, which choices may leave without a "
+            "value",
+            hint="let the probabilities of one choice over facts add up to 1, or ask for the values as atoms",
+        )
+
     def named(self, predicate: str) -> int:
         """How many latent atoms of a predicate have literals."""
         first = self.ground.atoms.start[predicate]
@@ -193,7 +214,9 @@ class Worlds:
                     span=instance.plan.statement.span,
                     hint="at most one of the heads holds, so they add up to at most 1",
                 )
-            self._choices[key] = self._drawn(chances)
+            self._choices[key] = outcomes = self._drawn(chances)
+            if 1 - math.fsum(chances) <= CERTAIN:
+                self._exhaustive.add(frozenset(outcomes) - {FALSE})
         return self._choices[key]
 
     def _drawn(self, chances: Sequence[float]) -> list[int]:
@@ -249,7 +272,7 @@ class Worlds:
             axis: self.made.add_axis(network.sizes[axis])
             for axis in range(network.atom_count, len(network.sizes))
         }
-        self.made.add(network, lambda axis: helpers[axis] if axis in helpers else self.axis(axis))
+        self.made.add(network, lambda axis: helpers[axis] if axis in helpers else self.whole_axis(axis))
 
     def _add_evidence(self) -> None:
         facts = self.program.facts
@@ -294,7 +317,7 @@ class Worlds:
         helpers = {axis: self.made.add_axis(2) for axis in range(network.atom_count, first)}
 
         def literals(axis: int) -> list[int]:
-            return helpers[axis] if axis in helpers else self.axis(axis)
+            return helpers[axis] if axis in helpers else self.whole_axis(axis)
 
         self.made.add(network, literals)
         wrong = (
