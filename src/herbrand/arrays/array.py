@@ -27,7 +27,6 @@ Pull = Callable[[np.ndarray], np.ndarray]
 
 _ORDER = count()
 _RECORDING: ContextVar[bool] = ContextVar("recording", default=True)
-_QUIET = {"divide": "ignore", "invalid": "ignore"}
 
 
 @contextmanager
@@ -105,6 +104,9 @@ class Array:
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[row] for row in range(len(self.data)))
 
     def __bool__(self) -> bool:
         return bool(self.data)
@@ -189,7 +191,7 @@ class Array:
         return made(result, (self, lambda g: g * result))
 
     def log(self) -> Array:
-        with np.errstate(**_QUIET):
+        with np.errstate(divide="ignore", invalid="ignore"):
             result = np.log(np.ascontiguousarray(self.data))
         return made(result, (self, lambda g: g / self.data))
 

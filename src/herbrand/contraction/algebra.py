@@ -123,7 +123,7 @@ def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
         return math.prod(operands[1:], start=operands[0])
     if len(operands) == 1:
         return operands[0].sum(tuple(range(leading)))
-    partial = math.prod(operands[1:-1], start=operands[0])
+    partial: Tensor = math.prod(operands[1:-1], start=operands[0])
     if isinstance(partial, Array):
         return arrays.einsum(_equation(partial.dim(), leading), partial, operands[-1])
     if (

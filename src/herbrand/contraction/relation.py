@@ -145,7 +145,7 @@ class Sparse:
         shape = tuple(int(size) for size in shape)
         member = algebra_named(algebra)
         made = torch()
-        weights = (
+        weights: Tensor = (
             values
             if isinstance(values, made.Tensor)
             else made.as_tensor(values, dtype=getattr(made, member.dtypes[0]))

@@ -320,7 +320,7 @@ def test_relations_by_hand() -> None:
         assert relations.relation(observed).to_dense().tolist() == expected, str(observed)
         assert relations.relation(observed) is relations.relation(observed)
         single = relations.relation(observed, torch.float32)
-        assert single.dtype == torch.float32 and single.to_dense().tolist() == expected
+        assert single.dtype == "float32" and single.to_dense().tolist() == expected
 
 
 LISTING = {

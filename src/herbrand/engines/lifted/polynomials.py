@@ -92,7 +92,7 @@ def of_rows(weights: Array, count: int, algebra: Algebra) -> Array:
 def of_equals(weights: Array, count: int, algebra: Algebra) -> Array:
     """The same as a table over counts of all profiles but the first."""
     parts, leading = weights.shape[-1], weights.shape[:-1]
-    possible = (weights.detach() > -math.inf).data.reshape(-1, parts).any(0).nonzero()[0]
+    possible = np.flatnonzero((weights.detach() > -math.inf).data.reshape(-1, parts).any(axis=0))
     if not len(possible):
         return weights.new_full((*leading, *[1] * (parts - 1)), -math.inf)
     rows = np.zeros((math.comb(count + len(possible) - 1, len(possible) - 1), parts), dtype=np.int64)

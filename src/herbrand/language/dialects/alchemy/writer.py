@@ -40,6 +40,7 @@ from herbrand.language.syntax import (
     Iff,
     Implies,
     Learned,
+    NetworkTable,
     Not,
     Or,
     PredicateDeclaration,
@@ -124,7 +125,7 @@ class _MlnWriter:
                 raise _refusal(statement, "an .mln file has no probability bounds")
             case Rule():
                 raise _refusal(statement, "an .mln file has no rules that derive predicates")
-            case Choice():
+            case Choice() | NetworkTable():
                 raise _refusal(statement, "an .mln file has no choices '::' and no tables of networks")
             case FactRows() | TypeDeclaration():
                 return []
