@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -54,4 +55,4 @@ def _compiled(function: Any) -> Any:
     known = {**own, **{name: _compiled(own[name]) for name in called}}
     copy = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    return numba.njit(copy, cache=own.get("__file__") is not None, nogil=True)
+    return numba.njit(copy, cache=Path(function.__code__.co_filename).exists(), nogil=True)

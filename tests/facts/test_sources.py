@@ -76,7 +76,7 @@ def test_missing_and_unknown_files(folder):
     assert refusal("nowhere/at/all.csv") == "there is no file 'nowhere/at/all.csv'"
     assert refusal(folder / "README.md") == (
         f"'{folder / 'README.md'}' has no ending that tells how to read it\n"
-        f"  convert it to CSV or Parquet; known are {ENDINGS}, .duckdb, .db, .cfacts"
+        f"  convert it to CSV or Parquet; known are {ENDINGS}, .duckdb, .db, .cfacts, .evid"
     )
     assert refusal({"friends": str(folder)}) == f"'{folder}' is a folder, not a table"
 

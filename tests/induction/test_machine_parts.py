@@ -162,7 +162,7 @@ class TestMachines:
             for gradient in (False, True)
         ]
         assert sizes == sorted(sizes) and sizes[0] > 0
-        monkeypatch.setattr(machines, "budget", lambda: sizes[-2] - 1)
+        monkeypatch.setattr(machines, "allowed_bytes", lambda: sizes[-2] - 1)
         with pytest.raises(BudgetError) as caught, torch.no_grad():
             made({2: torch.zeros(2, 20, 20, 2)})
         assert str(caught.value).startswith("2 worlds of 20 objects need ")

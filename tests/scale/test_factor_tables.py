@@ -19,7 +19,7 @@ from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
-from herbrand.scale.belief.factor_families import Family
+from herbrand.scale.belief.factor_families import StoredFamily
 from herbrand.scale.belief.factor_tables import FactorTables, factor_tables
 from herbrand.scale.belief.forests import is_forest
 from tests.laws import law
@@ -162,14 +162,14 @@ class TestClasses:
             assert counts[told[0][0]] == 20.0 and told[0][0] == told[0][1]
 
 
-def families(database: DuckDB, factors: list[tuple[int, ...]]) -> list[Family]:
+def families(database: DuckDB, factors: list[tuple[int, ...]]) -> list[StoredFamily]:
     found = []
     for number, width in enumerate(sorted(set(map(len, factors)))):
         own = [factor for factor in factors if len(factor) == width]
         table = {f"s{slot}": [factor[slot] for factor in own] for slot in range(width)}
         database.put(f"factors_{number}", pa.table({**table, "kind": [0] * len(own)}))
         shape = (2,) * width
-        found.append(Family(number, shape, (tuple(range(width)),), (np.zeros(shape),), len(own)))
+        found.append(StoredFamily(number, shape, (np.zeros(shape),), (tuple(range(width)),), len(own)))
     return found
 
 

@@ -6,8 +6,8 @@
 >>> model = hb.Model(read_theory_text(text, "bif"))
 >>> for template in model.program.templates:
 ...     print(template)
-+w0  r() in {0}
-+w1  r() in {1}
++w0  {}  not r()
++w1  {}  r()
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ class Maximum(Algebra, Softmax):
 def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
     """The maximum over dimensions; its gradient goes to the first entry that attains it."""
     kept = [dim for dim in range(tensor.dim()) if dim not in dims]
-    terms = tensor.permute(*dims, *kept).reshape(-1, *(tensor.shape[dim] for dim in kept))
+    count = math.prod(tensor.shape[dim] for dim in dims)
+    terms = tensor.permute(*dims, *kept).reshape(count, *(tensor.shape[dim] for dim in kept))
     return terms.gather(0, terms.detach().argmax(0, keepdim=True)).squeeze(0)
 
 

@@ -1,5 +1,6 @@
 """Constraints become a circuit: the order in which to decide, the search, and its memory.
 
+>>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.constraints import Constraints
 >>> net = Constraints()
 >>> a, b = net.variable(), net.variable()

@@ -9,7 +9,7 @@ get their message there.
 >>> smokes, friends, not_smokes = read_db(Source("t.db", text))
 >>> friends.columns, not_smokes.kind
 ((('Anna',), ('Bob',)), 'false')
->>> types = read_db(Source("t.db", "person = {Anna, Bob}\n0.7 Smokes(Anna)\nBob = Father(Anna)\n"))
+>>> types = read_db(Source("t.db", "person = {Anna, Bob}\\n0.7 Smokes(Anna)\\nBob = Father(Anna)\\n"))
 >>> types[0].name, types[1].numbers, types[2].columns
 ('person', (0.7,), (('Anna',), ('Bob',)))
 """
