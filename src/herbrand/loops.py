@@ -42,7 +42,13 @@ def chosen(function: Function, operations: float) -> Function:
 
 def compiled(function: Function) -> Function:
     """The function compiled by numba."""
+    function.__dict__["is_ready"] = True
     return cast(Function, _compiled(function))
+
+
+def ready(function: Function) -> Function:
+    """The function compiled where this process has compiled it before, or else itself."""
+    return compiled(function) if "is_ready" in function.__dict__ else function
 
 
 @cache

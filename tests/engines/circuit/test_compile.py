@@ -141,3 +141,18 @@ def _equivalences(size: int) -> Constraints:
     for i, j, k in itertools.permutations(range(size), 3):
         net.require([negated(same[i, j]), negated(same[j, k]), same[i, k]])
     return net
+
+
+def test_a_search_that_goes_on_compiled_ends_where_a_plain_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permutations of four: 24, wherever the compiled loop takes over."""
+    net = Constraints()
+    square = [[2 * net.variable() for _ in range(4)] for _ in range(4)]
+    for line in (*square, *zip(*square, strict=True)):
+        net.exactly_one(list(line))
+    monkeypatch.setattr("herbrand.loops.ready", lambda function: function)
+    circuits = []
+    for work in (0, 200, 10**9):
+        monkeypatch.setattr("herbrand.engines.circuit.compile.PLAIN_WORK", work)
+        circuits.append(compiled(net, UNLIMITED))
+    assert [round(math.exp(c.total(np.zeros((16, 2))))) for c in circuits] == [24] * 3
+    assert all(np.array_equal(c.kids, circuits[0].kids) for c in circuits)

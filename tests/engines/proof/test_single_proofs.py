@@ -13,7 +13,7 @@ from herbrand.answers.explanation import Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
 from tests.engines.proof.programs import EXAMPLES, PLACES, Program, goals, programs
@@ -185,12 +185,6 @@ def test_what_has_no_probability_is_refused() -> None:
     heavy = hb.Model(hb.parse('e("a") @ 2\np(x) :- e(x)'))
     with pytest.raises(UnsupportedError, match="a fact of e weighs 2, which is no probability"):
         heavy.query("p(x)", algebra="probability")
-
-
-def test_a_diagram_that_grows_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("herbrand.engines.proof.probability.MOST_NODES", 6)
-    with pytest.raises(BudgetError, match="decision diagram of more than 6 nodes"):
-        hb.Model(hb.parse(CHAIN)).query('p("a", y)', algebra="probability")
 
 
 def test_explaining_takes_one_answer() -> None:

@@ -1,4 +1,4 @@
-"""Parts that stand alone: decision diagrams, orders of joins, ranked proofs, relations; by brute force."""
+"""Parts that stand alone: orders of joins, ranked proofs, relations; by brute force."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
-from herbrand.engines.proof.diagrams import FALSE, TRUE, Diagrams
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
 from herbrand.engines.proof.relation import Relation
-from herbrand.errors import BudgetError
 from herbrand.facts.table import FactTable
 from herbrand.program.clauses import Clause
 from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
@@ -23,63 +21,6 @@ from herbrand.program.join_order import _Search as Search
 
 quick = settings(deadline=None, max_examples=40)
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
-
-# Decision diagrams
-
-VARIABLES = 4
-Row = tuple[bool, ...]
-WORLDS: list[Row] = list(itertools.product((False, True), repeat=VARIABLES))
-
-
-def random_function(rng: np.random.Generator, diagrams: Diagrams, depth: int) -> tuple[int, list[bool]]:
-    """A diagram, and the truth of the same function in every world."""
-    if not depth or rng.random() < 0.2:
-        choice = int(rng.integers(VARIABLES + 2))
-        if choice >= VARIABLES:
-            return (TRUE, [True] * len(WORLDS)) if choice == VARIABLES else (FALSE, [False] * len(WORLDS))
-        return diagrams.variable(choice), [world[choice] for world in WORLDS]
-    (one, left), (other, right) = (random_function(rng, diagrams, depth - 1) for _ in range(2))
-    if rng.random() < 0.5:
-        return diagrams.both(one, other), [a and b for a, b in zip(left, right, strict=True)]
-    return diagrams.either(one, other), [a or b for a, b in zip(left, right, strict=True)]
-
-
-@quick
-@given(seeds)
-def test_diagrams_are_functions(rng: np.random.Generator) -> None:
-    """Equal functions are one node, and a probability is the sum over the worlds where it holds."""
-    diagrams, chances = Diagrams(1000), rng.random(VARIABLES).tolist()
-    known: dict[tuple[bool, ...], int] = {}
-    for _ in range(6):
-        root, truth = random_function(rng, diagrams, 4)
-        assert known.setdefault(tuple(truth), root) == root
-        expected = math.fsum(
-            math.prod(p if holds else 1 - p for p, holds in zip(chances, world, strict=True))
-            for world, there in zip(WORLDS, truth, strict=True)
-            if there
-        )
-        assert diagrams.probability(root, chances) == pytest.approx(expected, abs=1e-12)
-
-
-def test_diagrams_end_where_they_are_allowed_to() -> None:
-    diagrams = Diagrams(4)
-    one, other = diagrams.variable(0), diagrams.variable(1)
-    assert (one, other, len(diagrams)) == (2, 3, 4) and diagrams.variable(1) == other
-    assert diagrams.both(one, TRUE) == diagrams.either(one, FALSE) == diagrams.both(one, one) == one
-    with pytest.raises(BudgetError, match="decision diagram of more than 4 nodes\n  --algebra independent"):
-        diagrams.both(one, other)
-
-
-def test_a_deep_diagram_needs_no_deep_stack() -> None:
-    """Five thousand variables, each of which must hold, and one of two of which must."""
-    diagrams, every, some = Diagrams(100_000), TRUE, FALSE
-    for number in reversed(range(5000)):
-        every = diagrams.both(diagrams.variable(number), every)
-        some = diagrams.either(diagrams.variable(number), some)
-    assert diagrams.probability(every, [0.999] * 5000) == pytest.approx(0.999**5000, rel=1e-9)
-    assert diagrams.probability(some, [0.0001] * 5000) == pytest.approx(1 - 0.9999**5000, rel=1e-9)
-    assert diagrams.both(every, some) == every and diagrams.either(every, some) == some
-
 
 # Orders of joins
 

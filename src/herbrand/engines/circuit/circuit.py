@@ -7,15 +7,18 @@ underflows; shares are probabilities.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.engines.circuit.search import FALSE_NODE, PRODUCT
+from herbrand.loops import chosen, loop
 
 Floats = NDArray[np.float64]
+Walk = TypeVar("Walk", bound=Callable[..., None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,10 @@ class Circuit:
         """How many links there are between nodes."""
         return len(self.kids)
 
+    def _chosen(self, walk: Walk) -> Walk:
+        """A walk over all links, compiled where they are many."""
+        return chosen(walk, 2 * (self.size + len(self.kinds)))
+
     def values(self, log_weights: Floats, largest: bool = False) -> Floats:
         """The log-weight of every node; ``log_weights`` [variable, (false, true)]. ``largest``: of the best
         assignment alone."""
@@ -57,7 +64,7 @@ class Circuit:
         values[2:base:2], values[3:base:2] = log_weights[:, 1], log_weights[:, 0]
         both = np.max if largest else np.logaddexp.reduce
         values[base : base + self.variables] = both(log_weights, axis=1) if self.variables else 0.0
-        _upward(self.kinds, self.starts, self.kids, base + self.variables, values, largest)
+        self._chosen(_upward)(self.kinds, self.starts, self.kids, base + self.variables, values, largest)
         return values
 
     def total(self, log_weights: Floats) -> float:
@@ -69,7 +76,7 @@ class Circuit:
         flows = np.zeros(len(values))
         flows[self.root] = 1.0
         base = 2 + 2 * self.variables
-        _downward(self.kinds, self.starts, self.kids, base + self.variables, values, flows)
+        self._chosen(_downward)(self.kinds, self.starts, self.kids, base + self.variables, values, flows)
         free = flows[base : base + self.variables]
         with np.errstate(invalid="ignore"):
             true = np.exp(log_weights[:, 1] - np.logaddexp(log_weights[:, 0], log_weights[:, 1]))
@@ -78,12 +85,13 @@ class Circuit:
     def best(self, log_weights: Floats) -> tuple[NDArray[np.int8], float]:
         """One assignment of the largest weight, and the logarithm of that; -1: not written."""
         values = self.values(log_weights, largest=True)
-        chosen = np.full(self.variables, -1, np.int8)
-        _descend(self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, chosen)
-        return chosen, float(values[self.root])
+        best = np.full(self.variables, -1, np.int8)
+        descend = self._chosen(_descend)
+        descend(self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, best)
+        return best, float(values[self.root])
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _upward(
     kinds: np.ndarray, starts: np.ndarray, kids: np.ndarray, first: int, values: np.ndarray, largest: bool
 ) -> None:
@@ -100,7 +108,7 @@ def _upward(
         values[node] = top if largest or rest == -np.inf else top + np.log1p(np.exp(rest - top))
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _downward(
     kinds: np.ndarray, starts: np.ndarray, kids: np.ndarray, first: int, values: np.ndarray, flows: np.ndarray
 ) -> None:
@@ -116,7 +124,7 @@ def _downward(
                 flows[kid] += flow * np.exp(values[kid] - values[node])
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _descend(
     kinds: np.ndarray,
     starts: np.ndarray,

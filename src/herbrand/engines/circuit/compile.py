@@ -17,12 +17,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from herbrand import loops
 from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import Constraints
 from herbrand.engines.circuit.search import (
     CACHED,
-    DECISIONS,
     DEPTH,
     DONE,
     FULL,
@@ -35,6 +35,7 @@ from herbrand.engines.circuit.search import (
     ROOT,
     SILENT,
     STORE,
+    WORK,
     Problem,
     State,
     begin,
@@ -42,7 +43,9 @@ from herbrand.engines.circuit.search import (
     search,
 )
 
-DECISIONS_AT_ONCE = 20_000
+PLAIN_WORK = 30_000
+"""Up to so much the search runs as plain Python, some tenths of a second; a compiler takes longer."""
+WORK_AT_ONCE = 2_000_000
 """Between two looks at the clock: some hundredths of a second."""
 WIDE = 4
 """A constraint over more variables links them only through a vertex of its own: decided gates cut it."""
@@ -66,13 +69,13 @@ def compiled(
     problem = _problem(net, told, normal)
     state = _state(problem)
     begin(problem, state)
-    limit = DECISIONS_AT_ONCE
-    while (code := search(problem, state, limit)) != DONE:
+    run, limit = loops.ready(search), PLAIN_WORK
+    while (code := run(problem, state, limit)) != DONE:
         budget.check()
         if code == GROW:
             state = _grown(state, len(net), budget)
         else:
-            limit = int(state.at[DECISIONS]) + DECISIONS_AT_ONCE
+            run, limit = loops.compiled(search), int(state.at[WORK]) + WORK_AT_ONCE
     nodes = int(state.at[NODES])
     return Circuit(
         len(net),
@@ -201,7 +204,7 @@ def _grown(state: State, variables: int, budget: Budget) -> State:
     if 2 * at[CACHED] + 2 > len(state.cache_values):
         keys = np.zeros((4 * len(state.cache_values), 2), np.uint64)
         values = np.full(4 * len(state.cache_values), -1, np.int64)
-        rehashed(state.cache_keys, state.cache_values, keys, values)
+        loops.chosen(rehashed, len(state.cache_values))(state.cache_keys, state.cache_values, keys, values)
         changed |= {"cache_keys": keys, "cache_values": values}
     return state._replace(**changed)
 

@@ -18,8 +18,8 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import impossible_evidence, share_of
 from herbrand.engines.circuit.compile import compiled
-from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.worlds import Worlds
@@ -35,8 +35,6 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 MOST_GROUNDINGS = 3_000_000
-FEW_STATEMENTS = 64
-"""Up to so many pieces of evidence are searched for a smallest set that has probability 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +86,7 @@ class CircuitEngine:
         worlds, likeliest = state.worlds, state.question.most_probable
         literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
         literals += [literal for _, literal in state.formulas]
-        told = {literal >> 1 for literal in literals if literal >= 0}
-        told |= {literal >> 1 for literal in worlds.made.weights} - worlds.normal
-        circuit = compiled(worlds.net, worlds.budget, told, () if likeliest else worlds.normal - told)
+        circuit = worlds.made.circuit(literals, worlds.budget, sums=not likeliest)
         weights = worlds.made.log_weights()
         if likeliest:
             chosen, total = circuit.best(weights)
@@ -120,13 +116,13 @@ class CircuitEngine:
         )
         for place, axis in enumerate(places.tolist()):
             for value, literal in enumerate(state.worlds.axis(axis)):
-                probabilities[place, value] = _share(shares, literal)
+                probabilities[place, value] = share_of(shares, literal)
         return Marginals(
             self.name,
             Guarantee.EXACT,
             status,
             tuple(looked_up(ground.evidence, look_up, state.question)),
-            tuple(Row(text, None, (), _share(shares, literal)) for text, literal in state.formulas),
+            tuple(Row(text, None, (), share_of(shares, literal)) for text, literal in state.formulas),
             None if likeliest else state.total,
             None if likeliest else PartitionGuarantee.EXACT,
             likeliest,
@@ -137,13 +133,6 @@ class CircuitEngine:
         raise UnsupportedError(
             "the engine circuit does not explain yet", hint="explain runs with --engine exact or gibbs"
         )
-
-
-def _share(shares: np.ndarray, literal: int) -> float:
-    if literal in (TRUE, FALSE):
-        return float(literal == TRUE)
-    share = float(np.clip(shares[literal >> 1], 0.0, 1.0))
-    return 1.0 - share if literal & 1 else share
 
 
 def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
@@ -189,41 +178,12 @@ def _left_out(state: State, likeliest: bool) -> float:
 
 def _contradiction(worlds: Worlds) -> ContradictionError:
     """Names the evidence, or the hard statements, that hold in no world."""
-    stated = worlds.evidence
-    if not stated or not _possible(worlds.net, worlds.budget, {s.literal for s in stated}):
-        return smallest_contradiction(worlds.ground, _satisfiable(worlds.budget)) or ContradictionError(
-            "no world satisfies the hard statements together with the choices and what rules derive"
-        )
-    needed = list(stated)
-    if len(stated) <= FEW_STATEMENTS:
-        for one in stated:
-            rest = [other for other in needed if other is not one]
-            dropped = {s.literal for s in stated} - {s.literal for s in rest}
-            if not _possible(worlds.net, worlds.budget, dropped):
-                needed = rest
-    shown = " and ".join(s.text for s in needed)
-    hint = "give other evidence"
-    if len(needed) == 1:
-        hint = (
-            "a fact of what choices and rules derive is evidence, so something must derive it; what "
-            "needs no derivation is a choice of probability 1"
-        )
-    return ContradictionError(f"the evidence has probability 0: {shown}", hint=hint)
-
-
-def _possible(net: Constraints, budget: Budget, dropped: set[int]) -> bool:
-    """Whether some world is left when these literals need not hold."""
-    smaller = Constraints()
-    smaller.gates, smaller.groups = list(net.gates), list(net.groups)
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        if len(clause) == 1 and clause[0] in dropped:
-            continue
-        if clause or FALSE not in dropped:
-            smaller.clauses.append(clause)
-            smaller.owners.append(owner)
-    smaller.consistent = () not in smaller.clauses
-    circuit = compiled(smaller, budget)
-    return circuit.total(np.zeros((len(smaller), 2))) > -math.inf
+    needed = worlds.made.smallest_evidence(worlds.budget)
+    if needed:
+        return impossible_evidence(needed)
+    return smallest_contradiction(worlds.ground, _satisfiable(worlds.budget)) or ContradictionError(
+        "no world satisfies the hard statements together with the choices and what rules derive"
+    )
 
 
 def _satisfiable(budget: Budget) -> Callable[[Network], bool]:

@@ -122,6 +122,32 @@ class Stated:
         return self._indices[key].get(tuple([pattern[place] for place in bound]), ())
 
 
+class HeadIndex:
+    """The statements of one predicate's heads by the constants in these: choices over facts are many."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[int, ...], list[tuple[Row, Lowered, int]]] = {}
+        self._indices: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[Row, list[tuple[Lowered, int]]]]
+        self._indices = {}
+
+    def add(self, statement: Lowered, number: int) -> None:
+        """One more statement, by its head of this number."""
+        row = tuple([statement.start[slot] for slot in statement.heads[number].slots])
+        constant = tuple(place for place, value in enumerate(row) if value != ANY)
+        self._groups.setdefault(constant, []).append((row, statement, number))
+
+    def matches(self, pattern: Pattern) -> Iterator[tuple[Lowered, int]]:
+        """The statements whose head's constants are the pattern's where both have one."""
+        for constant, members in self._groups.items():
+            both = tuple([place for place in constant if pattern[place] != ANY])
+            if (constant, both) not in self._indices:
+                index = self._indices[constant, both] = {}
+                for row, statement, number in members:
+                    key = tuple([row[place] for place in both])
+                    index.setdefault(key, []).append((statement, number))
+            yield from self._indices[constant, both].get(tuple([pattern[place] for place in both]), ())
+
+
 class Grounding:
     """All instances that goals rest on. ``derived``: the predicates of the statements' heads."""
 
@@ -132,10 +158,10 @@ class Grounding:
         budget: Budget,
     ) -> None:
         self._stated, self._budget = stated, budget
-        self._by_head: dict[str, list[tuple[Lowered, int]]] = {}
+        self._by_head: dict[str, HeadIndex] = {}
         for statement in statements:
             for number, head in enumerate(statement.heads):
-                self._by_head.setdefault(head.predicate, []).append((statement, number))
+                self._by_head.setdefault(head.predicate, HeadIndex()).add(statement, number)
         self._plans: dict[tuple[int, frozenset[int]], Plan] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
         self._whole: set[str] = set()
@@ -190,8 +216,9 @@ class Grounding:
         key = predicate, pattern
         if key not in self._tables:
             table = self._tables[key] = _Table()
-            for statement, head in self._by_head.get(predicate, ()):
-                self._start(statement, head, pattern, table)
+            if predicate in self._by_head:
+                for statement, head in self._by_head[predicate].matches(pattern):
+                    self._start(statement, head, pattern, table)
         return self._tables[key]
 
     def _start(self, statement: Lowered, head: int, pattern: Pattern, table: _Table) -> None:

@@ -9,16 +9,18 @@ A component in which every active constraint defines a variable of its own restr
 inputs are, its gates follow. It is left out, its inputs summed freely.
 
 The loop keeps all its state in arrays and never allocates: it returns :data:`GROW` where something may become
-too small, and :data:`PAUSE` after so many decisions, and goes on where it stopped.
+too small, and :data:`PAUSE` after so much work, and goes on where it stopped. So a search may begin as plain
+Python, which waits for no compiler, and go on compiled.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
@@ -29,7 +31,7 @@ SILENT, NORMAL, FULL = 0, 1, 2
 FALSE_NODE, TRUE_NODE = 0, 1
 PRODUCT, SUM = 0, 1
 
-DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, DECISIONS = range(11)
+DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
 """Places in :attr:`State.at`."""
 LOW, HIGH, VARIABLE, PHASE, TRAIL_BASE, KIDS_BASE, PARTS_BASE, NEXT, FIRST, POOL_BASE, FAILED = range(11)
 """Columns of :attr:`State.frames`."""
@@ -74,7 +76,7 @@ class State(NamedTuple):
     cache_values: Array
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _assign(p: Problem, s: State, literal: Any) -> None:
     s.value[literal >> 1] = 1 - (literal & 1)
     s.trail[s.at[TRAIL]] = literal
@@ -86,7 +88,7 @@ def _assign(p: Problem, s: State, literal: Any) -> None:
         s.false_count[p.occurs[k]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _undo(p: Problem, s: State, to: Any) -> None:
     while s.at[TRAIL] > to:
         s.at[TRAIL] -= 1
@@ -99,7 +101,7 @@ def _undo(p: Problem, s: State, to: Any) -> None:
             s.false_count[p.occurs[k]] -= 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _propagate(p: Problem, s: State, head: Any) -> bool:
     """Assign what follows from the trail from ``head`` on; whether no constraint is broken."""
     while head < s.at[TRAIL]:
@@ -130,7 +132,7 @@ def _propagate(p: Problem, s: State, head: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _active(p: Problem, s: State, c: Any) -> Any:
     """Whether a constraint still restricts something."""
     if s.true_count[c] > 0:
@@ -138,7 +140,7 @@ def _active(p: Problem, s: State, c: Any) -> Any:
     return not p.is_group[c] or p.starts[c + 1] - p.starts[c] - s.false_count[c] > 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _look_up(s: State, one: Any, two: Any) -> Any:
     """The node of a component, or -1."""
     size = len(s.cache_values)
@@ -150,7 +152,7 @@ def _look_up(s: State, one: Any, two: Any) -> Any:
     return np.int64(-1)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def remember(cache_keys: Array, cache_values: Array, one: Any, two: Any, node: Any) -> None:
     """Write into the first free place from the key's own on."""
     size = len(cache_values)
@@ -161,7 +163,7 @@ def remember(cache_keys: Array, cache_values: Array, one: Any, two: Any, node: A
     cache_values[place] = node
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> None:
     """All that a cache holds, in a larger one."""
     for i in range(len(old_values)):
@@ -169,7 +171,7 @@ def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> 
             remember(keys, values, old_keys[i, 0], old_keys[i, 1], old_values[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _split(p: Problem, s: State, frame: Any) -> bool:
     """Write the nodes of what is already known below a frame's branch, and list its open components.
 
@@ -192,6 +194,7 @@ def _split(p: Problem, s: State, frame: Any) -> bool:
         while reader < high:
             v = s.pool[reader]
             reader += 1
+            s.at[WORK] += p.occurs_starts[2 * v + 2] - p.occurs_starts[2 * v] + 1
             one ^= p.variable_keys[v, 0]
             two ^= p.variable_keys[v, 1]
             if p.gate[v] and p.told[v] == FULL:
@@ -234,7 +237,7 @@ def _split(p: Problem, s: State, frame: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _write(s: State, kind: Any, first: Any, last: Any) -> Any:
     """A new node over the kids between two places; its number."""
     node = s.at[NODES]
@@ -248,7 +251,7 @@ def _write(s: State, kind: Any, first: Any, last: Any) -> Any:
     return node
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _push(p: Problem, s: State, low: Any, high: Any, one: Any, two: Any, decide: bool) -> None:
     """A frame for a component; it decides the variable of the lowest rank."""
     frame = s.at[DEPTH]
@@ -272,7 +275,7 @@ def _push(p: Problem, s: State, low: Any, high: Any, one: Any, two: Any, decide:
     s.at[DEPTH] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _begin_branch(p: Problem, s: State, frame: Any) -> bool:
     """Decide, propagate and split; whether the branch may hold."""
     variable = s.frames[frame, VARIABLE]
@@ -296,7 +299,7 @@ def _begin_branch(p: Problem, s: State, frame: Any) -> bool:
     return _split(p, s, frame)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _end_branch(p: Problem, s: State, frame: Any, holds: bool) -> None:
     """Write the branch's product; after the second one the frame's sum, handed to the frame above."""
     base = s.frames[frame, KIDS_BASE]
@@ -337,9 +340,12 @@ def _end_branch(p: Problem, s: State, frame: Any, holds: bool) -> None:
         s.frames[frame - 1, FAILED] = 1
 
 
-@numba.njit(cache=True, nogil=True)
-def search(p: Problem, s: State, decisions: Any) -> Any:
-    """Go on until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``) or something ends."""
+@loop
+def search(p: Problem, s: State, work: Any) -> Any:
+    """Go on until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``) or something ends.
+
+    ``work``: pairs of a variable and a constraint to visit before the next pause.
+    """
     variables = len(p.rank)
     while s.at[DEPTH] > 0:
         if (
@@ -354,9 +360,9 @@ def search(p: Problem, s: State, decisions: Any) -> Any:
             return GROW
         frame = s.at[DEPTH] - 1
         if s.frames[frame, PHASE] % 2 == 0:
-            if s.at[DECISIONS] >= decisions:
+            if s.at[WORK] >= work:
                 return PAUSE
-            s.at[DECISIONS] += 1
+            s.at[WORK] += 1
             if _begin_branch(p, s, frame):
                 s.frames[frame, PHASE] += 1
             else:
@@ -379,7 +385,7 @@ def search(p: Problem, s: State, decisions: Any) -> Any:
     return DONE
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def begin(p: Problem, s: State) -> None:
     """The first frame: all variables, nothing decided."""
     variables = len(p.rank)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.engines.circuit.cycles import acyclic, components
 from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Row, Stated, lowered_all
-from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.statements import Lowered
 from herbrand.engines.ground_network import Network, Piece, add_template, add_unary, ground_rows
 from herbrand.errors import UnsupportedError
@@ -29,17 +29,6 @@ from herbrand.program.ground import Ground, GroundConjunction, ground_template
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Program
 
-CERTAIN = 1e-12
-"""What is left of a choice's probability below this is rounding."""
-
-
-@dataclass(frozen=True)
-class Stipulation:
-    """A literal that evidence fixes, and the text that names it."""
-
-    literal: int
-    text: str
-
 
 @dataclass
 class Worlds:
@@ -47,9 +36,7 @@ class Worlds:
 
     ground: Ground
     budget: Budget
-    made: WeightedConstraints = field(default_factory=WeightedConstraints)
-    evidence: list[Stipulation] = field(default_factory=list)
-    normal: set[int] = field(default_factory=set)
+    made: ChoiceConstraints = field(default_factory=ChoiceConstraints)
 
     def __post_init__(self) -> None:
         program = self.program
@@ -214,31 +201,10 @@ class Worlds:
                     span=instance.plan.statement.span,
                     hint="at most one of the heads holds, so they add up to at most 1",
                 )
-            self._choices[key] = outcomes = self._drawn(chances)
+            self._choices[key] = outcomes = self.made.choice(chances)
             if 1 - math.fsum(chances) <= CERTAIN:
                 self._exhaustive.add(frozenset(outcomes) - {FALSE})
         return self._choices[key]
-
-    def _drawn(self, chances: Sequence[float]) -> list[int]:
-        """A row of two-way choices: the first outcome or a later one, and so on."""
-        found: list[int] = []
-        later = TRUE
-        for place, chance in enumerate(chances):
-            left = 1 - math.fsum(chances[:place])
-            if chance <= 0.0:
-                found.append(FALSE)
-                continue
-            taken = TRUE if left - chance <= CERTAIN else self._drawn_once(chance / left)
-            found.append(self.net.every([later, taken]))
-            later = self.net.every([later, negated(taken)])
-        return found
-
-    def _drawn_once(self, chance: float) -> int:
-        variable = self.net.variable()
-        self.normal.add(variable)
-        self.made.weigh(2 * variable, math.log(chance))
-        self.made.weigh(2 * variable + 1, math.log1p(-chance))
-        return 2 * variable
 
     # Formulas and evidence
 
@@ -284,12 +250,7 @@ class Worlds:
         self.solve((name, row) for name, row, _ in stated)
         for name, row, holds in stated:
             literal = self.literal(name, row)
-            self.require(literal if holds else negated(literal), self._shown(name, row, holds))
-
-    def require(self, literal: int, text: str) -> None:
-        """Keep only worlds in which the literal holds."""
-        self.evidence.append(Stipulation(literal, text))
-        self.net.require([literal])
+            self.made.stipulate(literal if holds else negated(literal), self._shown(name, row, holds))
 
     def _shown(self, name: str, row: Row, holds: bool) -> str:
         predicate, domains = self.program.signature.predicates[name], self.program.facts.domains

@@ -27,6 +27,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
+from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
 from herbrand.engines.proof.deeper_proofs import is_cut_off
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
@@ -228,6 +229,7 @@ class Proof:
     def _probable(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The exact probability of every answer that is possible, given the evidence."""
         began = time.perf_counter()
+        budget = Budget(request.memory, request.seconds)
         worlds, within = self._worlds
         clause = worlds.relaxed(shape.clause)
         known = {part.predicate for part in worlds.evidence}
@@ -240,7 +242,7 @@ class Proof:
         proofs = GroundProofs(within.plans, allowed_bytes(request.memory), request.seconds, left)
         graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
         ground = worlds.ground(graph, nodes[len(rows) :])
-        values = np.array(probabilities(ground, nodes[: len(rows)]), np.float64)
+        values = np.array(probabilities(ground, nodes[: len(rows)], budget), np.float64)
         table = without_zeros(Table(possible.table.names, possible.table.columns, values), Real())
         status = replace(possible.status, seconds=time.perf_counter() - began)
         return Found(table, request.guarantee(possible.truncated), status, possible.truncated)

@@ -16,7 +16,7 @@ their least model, stratum by stratum. Probabilities are those of the worlds in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -70,48 +70,6 @@ class GroundProgram:
     rules: Mapping[Node, Sequence[GroundRule]]
     choices: Mapping[Choice, tuple[float, ...]]
     observed: Sequence[Observed]
-
-    def components(self, roots: Sequence[Node]) -> Iterator[list[Node]]:
-        """The atoms that the roots rest on: those that rest on each other together, after all below them.
-
-        Tarjan's algorithm without recursion, as chains of atoms may be long.
-        """
-        number: dict[Node, int] = {}
-        lowest: dict[Node, int] = {}
-        waiting: list[Node] = []
-        done: set[Node] = set()
-        for root in roots:
-            stack = [] if root in number else [root]
-            below: dict[Node, Iterator[Node]] = {}
-            while stack:
-                node = stack[-1]
-                if node not in number:
-                    number[node] = lowest[node] = len(number)
-                    waiting.append(node)
-                    below[node] = iter(self._below(node))
-                for other in below[node]:
-                    if other not in number:
-                        stack.append(other)
-                        break
-                    if other not in done:
-                        lowest[node] = min(lowest[node], number[other])
-                if stack[-1] != node:
-                    continue
-                stack.pop()
-                if stack:
-                    lowest[stack[-1]] = min(lowest[stack[-1]], lowest[node])
-                if lowest[node] == number[node]:
-                    place = len(waiting) - 1
-                    while waiting[place] != node:
-                        place -= 1
-                    component = waiting[place:]
-                    del waiting[place:]
-                    done.update(component)
-                    yield component
-
-    def _below(self, node: Node) -> list[Node]:
-        parts = (part for rule in self.rules[node] for part in (*rule.held, *rule.absent))
-        return [part for part in parts if isinstance(part, Node)]
 
 
 @dataclass(frozen=True, eq=False)
