@@ -8,15 +8,17 @@ fixed point itself, so that memory does not grow with the number of iterations.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.engines.mean_field.clipping import clipped
+from herbrand.engines.mean_field.message_plan import MessagePlan, Prepared
 from herbrand.engines.mean_field.moves import slope_of
-from herbrand.engines.mean_field.problem import prepared
+from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import UnsupportedError
 from herbrand.nn.implicit import attached
@@ -28,6 +30,8 @@ from herbrand.program.rewrites.independent_clauses import with_independent_claus
 
 if TYPE_CHECKING:
     from herbrand.model import Model
+
+Tables = dict[str, Tensor]
 
 MOST_ITERATIONS = 1000
 CLAUSES = ("exact", "independent")
@@ -83,6 +87,8 @@ class LogicLayer(nn.Module):
             )
             for weight in self.program.weights
         )
+        plans, self.rests = _planned(self.problem)
+        self.plans = nn.ModuleList(plans)
         self.converged = True
 
     @property
@@ -106,9 +112,13 @@ class LogicLayer(nn.Module):
         make one have the same.
         """
         given, lead = self._unary(logits or {})
-        masks, unary = Masks.of(self.problem, given), finite(given)
-        found = self._settled(unary, masks) if self.iterations is None else self._unrolled(unary, masks)
-        found = self.problem.unknowns.settled(masks.put(found))
+        prepared = self._prepared(given)
+        if self.iterations is None:
+            masks = Masks.of(self.problem, given)
+            found = masks.put(self._settled(finite(given), masks, prepared))
+        else:
+            found = self._unrolled(self._sure(given), prepared)
+        found = self.problem.unknowns.settled(found)
         return {name: table.reshape((*lead, *self.shapes[name])) for name, table in found.items()}
 
     def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -116,33 +126,13 @@ class LogicLayer(nn.Module):
 
         ``marginals`` of every open predicate, with at most one batch axis.
         """
-        marginals = {name: marginals[name] for name in self.shapes}
-        if self.problem.clip is None:
-            return self._said(marginals, list(self.weights))
-        found = clipped(
-            self.problem.unknowns,
-            lambda weights: self._said(marginals, weights),
-            list(self.weights),
-            self.problem.clip,
-        )
-        return found or {name: torch.zeros_like(m) for name, m in marginals.items()}
-
-    def _said(self, marginals: dict[str, Tensor], weights: Sequence[Tensor | float]) -> dict[str, Tensor]:
-        """What rules of these weights say."""
-        record = torch.is_grad_enabled()
-        with torch.enable_grad():
-            # Views, since marginals of tied atoms are made of those of their leaders: derivatives by the
-            # leaders' own tables would count what is said to the tied ones as well.
-            leaves = {
-                name: m.view_as(m) if m.requires_grad else m.detach().requires_grad_()
-                for name, m in marginals.items()
-            }
-            total = self._expected(leaves, weights).sum()
-            if not leaves or not total.requires_grad:
-                return {name: torch.zeros_like(m) for name, m in marginals.items()}
-            found = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
-        zeros = (torch.zeros_like(m) if g is None else g for m, g in zip(leaves.values(), found, strict=True))
-        return dict(zip(leaves, zeros, strict=True))
+        tables = {name: marginals[name] for name in self.shapes}
+        plain = {name: table.dim() == len(self.shapes[name]) for name, table in tables.items()}
+        tables = {name: table.unsqueeze(0) if plain[name] else table for name, table in tables.items()}
+        zeros = {name: torch.zeros_like(table) for name, table in tables.items()}
+        prepared = self._prepared(tables)
+        found = self._told(self._base(zeros, prepared), tables, prepared)
+        return {name: table.squeeze(0) if plain[name] else table for name, table in found.items()}
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """The expected log-weight [batch] of worlds drawn atom by atom from the marginals."""
@@ -155,9 +145,55 @@ class LogicLayer(nn.Module):
             batch = marginals[name].shape[0]
         return self.problem.value(marginals, weights, batch)
 
+    def _plan(self, number: int = 0) -> MessagePlan:
+        return cast("MessagePlan", self.plans[number])
+
+    def _prepared(self, tables: Mapping[str, Tensor]) -> list[Prepared]:
+        """What the updates of a call share, for each plan."""
+        like = next(iter(tables.values()), torch.zeros(()))
+        weights = list(self.weights)
+        ones = [torch.ones_like(weight) for weight in weights] if self.problem.clip else weights
+        return [self._plan(n).prepared(ones, like, {}, {}) for n in range(len(self.plans))]
+
+    def _base(self, unary: dict[str, Tensor], prepared: Sequence[Prepared]) -> dict[str, Tensor]:
+        """Unary logits with what statements say whatever the marginals are."""
+        if self.problem.clip is not None:
+            return unary
+        return self._plan().constant(prepared[0], unary)
+
+    def _told(
+        self, base: dict[str, Tensor], marginals: dict[str, Tensor], prepared: Sequence[Prepared]
+    ) -> dict[str, Tensor]:
+        """The logits that the marginals call for, on top of what is ``base`` for any of them."""
+        if self.problem.clip is not None:
+            return self._clipped(base, marginals, prepared)
+        found = self._plan()(marginals, prepared[0], base)
+        if self.rests[0] is not None:
+            more = _slopes(self.rests[0], marginals, list(self.weights))
+            found = {name: table + more[name] for name, table in found.items()}
+        return found
+
+    def _clipped(
+        self, unary: dict[str, Tensor], marginals: dict[str, Tensor], prepared: Sequence[Prepared]
+    ) -> dict[str, Tensor]:
+        """The same, each statement's messages at weight 1 clipped before they are weighed."""
+        zeros = {name: torch.zeros_like(table) for name, table in marginals.items()}
+
+        def speak(weights: Sequence[float]) -> dict[str, Tensor]:
+            number = list(weights).index(1.0)
+            plan, rest = self._plan(number), self.rests[number]
+            found = plan(marginals, prepared[number], plan.constant(prepared[number], zeros))
+            if rest is not None:
+                more = _slopes(rest, marginals, weights)
+                found = {name: table + more[name] for name, table in found.items()}
+            return found
+
+        assert self.problem.clip is not None
+        said = clipped(self.problem.unknowns, speak, list(self.weights), self.problem.clip)
+        return {name: table + said[name] for name, table in unary.items()} if said else unary
+
     def _unary(self, logits: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], tuple[int, ...]]:
-        """All predicates' logits with soft evidence, one
-        batch axis at most, and the batch axes there were."""
+        """All predicates' logits with soft evidence over one batch axis, and the batch axes there were."""
         like = next(iter(logits.values()), next(iter(self.weights), torch.zeros(())))
         for name, given in logits.items():
             shape = self.shapes.get(name)
@@ -172,47 +208,69 @@ class LogicLayer(nn.Module):
                     hint=f"expected {shape}, after any batch axes",
                 )
         lead = _together({n: tuple(t.shape[: t.dim() - len(self.shapes[n])]) for n, t in logits.items()})
-        batch = () if not lead else (math.prod(lead),)
         found = {}
         for name, shape in self.shapes.items():
             table = logits[name].to(like) if name in logits else like.new_zeros(shape)
             opinion = self.problem.unknowns.unary.get(name)
             if opinion is not None:
                 table = table + opinion.to(like)
-            found[name] = table.expand((*lead, *shape)).reshape((*batch, *shape))
+            found[name] = table.expand((*lead, *shape)).reshape((math.prod(lead), *shape))
         return found, lead
 
-    def _told(self, unary: Mapping[str, Tensor], marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The logits that the marginals call for."""
-        told = self.messages(marginals)
-        return self.problem.unknowns.gathered({name: unary[name] + told[name] for name in unary})
+    def _sure(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Logits whose infinite ones need no mask: of a value that is sure, those of all others are -inf."""
+        traced = any(map(_is_traced, given.values()))
+        if not traced:
+            if all(bool(table.sum().isfinite()) for table in given.values()):
+                return given
+            Masks.of(self.problem, given)  # refuses what contradicts itself
+        found = dict(given)
+        for name, table in given.items():
+            if not self.problem.unknowns.tables[name].true_or_false:
+                sure = table == math.inf
+                only = torch.where(sure, 0.0, -math.inf).to(table)
+                found[name] = torch.where(sure.any(-1, keepdim=True), only, table)
+        return found
 
-    def _unrolled(self, unary: dict[str, Tensor], masks: Masks) -> dict[str, Tensor]:
+    def _unrolled(self, unary: dict[str, Tensor], prepared: Sequence[Prepared]) -> dict[str, Tensor]:
         assert self.iterations is not None
-        logits = self.problem.unknowns.gathered(unary)
+        unknowns, keep = self.problem.unknowns, self.damping
+        base = self._base(unary, prepared)
+        logits = unknowns.gathered(unary)
         for _ in range(self.iterations):
-            told = self._told(unary, self.problem.unknowns.marginals(masks.put(logits)))
-            logits = {name: torch.lerp(told[name], logits[name], self.damping) for name in logits}
+            told = unknowns.gathered(self._told(base, unknowns.marginals(logits), prepared))
+            if keep:  # not torch.lerp, which makes nan of two equal infinite logits
+                told = {name: torch.add(logits[name] * keep, told[name], alpha=1 - keep) for name in told}
+            logits = told
         return logits
 
-    def _settled(self, unary: dict[str, Tensor], masks: Masks) -> dict[str, Tensor]:
+    def _settled(
+        self, unary: dict[str, Tensor], masks: Masks, prepared: Sequence[Prepared]
+    ) -> dict[str, Tensor]:
+        base = self._base(unary, prepared)
+
+        def told(marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return self.problem.unknowns.gathered(self._told(base, dict(marginals), prepared))
+
         with torch.no_grad():
-            logits = self._fixed_point({name: table.detach() for name, table in unary.items()}, masks)
+            logits = self._fixed_point(unary, told, masks)
             marginals = self.problem.unknowns.marginals(masks.put(logits))
         if not torch.is_grad_enabled():
             return logits
-        return attached(self.problem.unknowns, lambda m: self._told(unary, m), marginals)
+        return attached(self.problem.unknowns, told, marginals)
 
-    def _fixed_point(self, unary: dict[str, Tensor], masks: Masks) -> dict[str, Tensor]:
+    def _fixed_point(
+        self, unary: dict[str, Tensor], told: Callable[[Tables], Tables], masks: Masks
+    ) -> dict[str, Tensor]:
         """Strides adapt, so that recursive rules do not oscillate; ``converged`` tells how it ended."""
         unknowns, stride = self.problem.unknowns, 1.0
         logits = unknowns.agreed(unknowns.gathered(unary))
         marginals = before = unknowns.marginals(masks.put(logits))
         for _ in range(MOST_ITERATIONS):
-            told = unknowns.agreed(self._told(unary, marginals))
-            slopes = (slope_of(logits[n], told[n] - logits[n], marginals[n] - before[n]) for n in logits)
+            goal = unknowns.agreed(told(marginals))
+            slopes = (slope_of(logits[n], goal[n] - logits[n], marginals[n] - before[n]) for n in logits)
             stride = after_slope(stride, sum(slopes, Slope()))
-            logits = {name: torch.lerp(logits[name], told[name], stride) for name in logits}
+            logits = {name: torch.lerp(logits[name], goal[name], stride) for name in logits}
             before, marginals = marginals, unknowns.marginals(masks.put(logits))
             moved = max(
                 (float((marginals[n] - before[n]).abs().max()) for n in logits if logits[n].numel()),
@@ -222,6 +280,43 @@ class LogicLayer(nn.Module):
             if self.converged:
                 break
         return logits
+
+
+def _planned(problem: Problem) -> tuple[list[MessagePlan], list[Problem | None]]:
+    """A plan of messages, and the problem of what it leaves; one for each statement, if they are clipped."""
+    chosen = [problem.regular]
+    if problem.clip is not None:
+        numbers = range(len(problem.program.weights))
+        chosen = [tuple(t for t in problem.regular if t.weight == number) for number in numbers]
+    plans = [
+        MessagePlan(problem.program, problem.evidence, problem.unknowns.tables, own, problem.score.relations)
+        for own in chosen
+    ]
+    return plans, [problem.without_plan(plan.left, True) for plan in plans]
+
+
+def _slopes(problem: Problem, marginals: Tables, weights: Sequence[Tensor | float]) -> Tables:
+    """Derivatives of an expected log-weight by the marginals, for what no plan has steps for."""
+    record = torch.is_grad_enabled()
+    batch = next(iter(marginals.values())).shape[0]
+    with torch.enable_grad():
+        # Views, since marginals of tied atoms are made of those of their leaders: derivatives by the
+        # leaders' own tables would count what is said to the tied ones as well.
+        leaves = {
+            name: m.view_as(m) if m.requires_grad else m.detach().requires_grad_()
+            for name, m in marginals.items()
+        }
+        total = problem.value(leaves, weights, batch).sum()
+        if not total.requires_grad:
+            return {name: torch.zeros_like(m) for name, m in marginals.items()}
+        found = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
+    zeros = (torch.zeros_like(m) if g is None else g for m, g in zip(leaves.values(), found, strict=True))
+    return dict(zip(leaves, zeros, strict=True))
+
+
+def _is_traced(tensor: Tensor) -> bool:
+    """Whether numbers cannot be looked at: under ``torch.compile``, ``torch.export`` or ``vmap``."""
+    return torch.compiler.is_compiling() or is_functorch_wrapped_tensor(tensor)
 
 
 def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

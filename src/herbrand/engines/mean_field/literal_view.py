@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from herbrand.arrays import Tensor
-from herbrand.program.template import TRUE, Argument
+from herbrand.arrays import Tensor, torch
+from herbrand.program.template import TRUE, Argument, Pair
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,13 @@ class Reading:
     """What a literal reads of a table: which atoms, by its arguments, and which of their values count.
 
     ``axes``: the distinct variables among ``arguments``, in the order in which the reading has them.
+    ``apart``: pairs of arguments that differ; where they agree, nothing is read.
     """
 
     source: str
     arguments: tuple[Argument, ...]
     allowed: tuple[int, ...] = TRUE
+    apart: frozenset[Pair] = frozenset()
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -53,3 +56,20 @@ class Reading:
             if values:
                 table = table.movedim(-2, -1)
         return table
+
+    def embedded(self, region: Tensor, sizes: Sequence[int], values: bool = False) -> Tensor:
+        """A table with the region in it and 0 elsewhere; the region has one axis before those that are read.
+
+        A function of the region without writing to memory, so that derivatives and ``vmap`` go through.
+        """
+        for first, second in reversed(self._diagonals[0]):
+            if values:
+                region = region.movedim(-1, -2)
+            region = torch().diag_embed(region, dim1=1 + first, dim2=1 + second)
+        for place, argument in enumerate(self.arguments):
+            if isinstance(argument, int):
+                region = region.unsqueeze(1 + place)
+                after = region.dim() - place - 2
+                around = (argument, sizes[place] - argument - 1)
+                region = torch().nn.functional.pad(region, (0, 0) * after + around)
+        return region

@@ -42,6 +42,8 @@ FLOAT = torch.float64
 class Problem:
     """``score`` of the templates that are sums of products over variables, ``grounded`` of all others.
 
+    ``regular`` are the templates of the score.
+
     ``settled``: the values that hard statements leave to atoms, by their numbers among all latent ones.
     ``clip``: how far one statement may move an atom, times its weight; ``None``: as far as it goes.
     """
@@ -54,6 +56,7 @@ class Problem:
     settled: Mapping[int, frozenset[int]]
     memory: int
     clip: float | None = None
+    regular: tuple[Template, ...] = ()
 
     def __deepcopy__(self, memo: object) -> Problem:
         """Itself, as nothing in it changes: copies of a layer share it."""
@@ -78,6 +81,15 @@ class Problem:
             leaders.leader[tied] = atoms.numbers(tie.leader, tie.leading.numpy())
             leaders.opposite[tied] = tie.opposite.numpy()
         return leaders
+
+    def without_plan(self, templates: Sequence[Template], grounded: bool) -> Problem | None:
+        """The problem of these regular templates, and of what is ``grounded``; ``None`` for nothing."""
+        ground_score = self.grounded if grounded else None
+        if not templates and ground_score is None:
+            return None
+        products = products_of(self.program, templates, self.evidence)
+        score = Score(self.score.relations, self.unknowns.tables, products)
+        return replace(self, score=score, grounded=ground_score, regular=tuple(templates))
 
     @cached_property
     def weights(self) -> list[Tensor | float]:
@@ -169,7 +181,9 @@ def prepared(
         ground_score = GroundScore(rows, atoms, leaders, tables)
     score = Score(relations, tables, products)
     settled_values = {} if done is None else done.allowed
-    return Problem(program, evidence, unknowns, score, ground_score, settled_values, allowed, clip)
+    return Problem(
+        program, evidence, unknowns, score, ground_score, settled_values, allowed, clip, tuple(regular)
+    )
 
 
 def _table(

@@ -18,8 +18,9 @@ p(a0) × f(a0, a1) [a0 != a1] × not p(a1) {0: -1}
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from herbrand.contraction.expression import Sizes
 from herbrand.engines.mean_field.literal_view import Reading
@@ -159,54 +160,67 @@ def shown(operand: Operand) -> str:
 
 
 def products_of(
-    program: Program, templates: Iterable[Template], evidence: Evidence
+    program: Program,
+    templates: Iterable[Template],
+    evidence: Evidence,
+    whole: Collection[str] = (),
 ) -> dict[Product, Counter[int]]:
-    """Each product with what it counts times each weight (those of hard templates have none)."""
+    """Each product with what it counts times each weight (those of hard templates have none).
+
+    ``whole``: open predicates that are read as whole tables, so that a reading may keep pairs apart.
+    """
     found: dict[Product, Counter[int]] = {}
     for template in templates:
         if template.weight is None:
             continue
-        for sign, product in _products(template, program, evidence):
+        for sign, product in _products(template, program, evidence, whole):
             worth = found.setdefault(product, Counter())
             worth[template.weight] += sign
     return {p: w for p, w in found.items() if any(w.values()) and 0 not in p.sizes.values()}
 
 
-def _products(template: Template, program: Program, evidence: Evidence) -> Iterator[tuple[int, Product]]:
+def _products(
+    template: Template, program: Program, evidence: Evidence, wholly: Collection[str]
+) -> Iterator[tuple[int, Product]]:
     rider = Literal(RIDER, template.weight_arguments, TRUE)
     whole = template.conjunction
     whole = replace(whole, literals=(*whole.literals, rider))
-    for sign, conjunction in unconstrained(whole, evidence):
-        yield sign * template.sign, _product(conjunction, template.weight, program, evidence)
+    for sign, conjunction in unconstrained(whole, evidence, wholly):
+        yield sign * template.sign, _product(conjunction, template.weight, program, evidence, wholly)
 
 
-def unconstrained(conjunction: Conjunction, evidence: Evidence) -> Iterator[tuple[int, Conjunction]]:
-    """Signed conjunctions that add up to this one; the pairs they keep lie within one known relation."""
-    pair = next(
-        (p for p in sorted(conjunction.distinct, key=repr) if _holder(conjunction, p, evidence) is None), None
-    )
+def unconstrained(
+    conjunction: Conjunction, evidence: Evidence, whole: Collection[str] = ()
+) -> Iterator[tuple[int, Conjunction]]:
+    """Signed conjunctions that add up to this one; the pairs they keep lie within one relation or table."""
+    distinct = sorted(conjunction.distinct, key=repr)
+    pair = next((p for p in distinct if _holder(conjunction, p, evidence, whole) is None), None)
     if pair is None:
         yield 1, conjunction
         return
     without = replace(conjunction, distinct=conjunction.distinct - {pair})
-    yield from unconstrained(without, evidence)
+    yield from unconstrained(without, evidence, whole)
     left, right = pair
     name, by = (left, right) if isinstance(left, str) else (right, left)
     assert isinstance(name, str)
     merged = substituted(without, name, by)
     if merged is not None:
-        for sign, part in unconstrained(merged, evidence):
+        for sign, part in unconstrained(merged, evidence, whole):
             yield -sign, part
 
 
-def _holder(conjunction: Conjunction, pair: Pair, evidence: Evidence) -> int | None:
-    """The place of a known relation, false where it lists nothing, that has both of the pair's arguments."""
-    for place, literal in enumerate(conjunction.literals):
-        if literal.predicate == RIDER or not is_relation(literal, evidence):
-            continue
-        if all(isinstance(argument, int) or argument in literal.arguments for argument in pair):
-            return place
-    return None
+def _holder(conjunction: Conjunction, pair: Pair, evidence: Evidence, whole: Collection[str]) -> int | None:
+    """The place of a literal that has both of the pair's arguments: that of a known relation, false where it
+    lists nothing, or else of a table that is read whole."""
+    fits = [
+        place
+        for place, literal in enumerate(conjunction.literals)
+        if literal.predicate != RIDER
+        and all(isinstance(argument, int) or argument in literal.arguments for argument in pair)
+    ]
+    tables = [p for p in fits if conjunction.literals[p].predicate in whole]
+    known = (p for p in fits if p not in tables and is_relation(conjunction.literals[p], evidence))
+    return next(chain(known, tables), None)
 
 
 def is_relation(literal: Literal, evidence: Evidence) -> bool:
@@ -216,10 +230,16 @@ def is_relation(literal: Literal, evidence: Evidence) -> bool:
     return evidence.is_valued(literal.predicate) or literal.allowed == TRUE
 
 
-def _product(conjunction: Conjunction, weight: int | None, program: Program, evidence: Evidence) -> Product:
+def _product(
+    conjunction: Conjunction,
+    weight: int | None,
+    program: Program,
+    evidence: Evidence,
+    whole: Collection[str],
+) -> Product:
     held: dict[int, set[Pair]] = {}
     for pair in conjunction.distinct:
-        place = _holder(conjunction, pair, evidence)
+        place = _holder(conjunction, pair, evidence, whole)
         assert place is not None
         held.setdefault(place, set()).add(pair)
     operands: list[Operand] = []
@@ -229,15 +249,17 @@ def _product(conjunction: Conjunction, weight: int | None, program: Program, evi
                 assert weight is not None
                 operands.append(PerConstant(weight, literal.arguments))
         else:
-            operands.append(operand_of(literal, evidence, frozenset(held.get(place, ()))))
+            operands.append(operand_of(literal, evidence, frozenset(held.get(place, ())), whole))
     sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
     operands += quantified(conjunction, sizes, program, evidence)
     return renamed(Product(tuple(operands), Sizes(sizes)))
 
 
-def operand_of(literal: Literal, evidence: Evidence, apart: frozenset[Pair] = frozenset()) -> Operand:
-    if evidence.known(literal.predicate).latent_count():
-        return Reading(literal.predicate, literal.arguments, literal.allowed)
+def operand_of(
+    literal: Literal, evidence: Evidence, apart: frozenset[Pair] = frozenset(), whole: Collection[str] = ()
+) -> Operand:
+    if literal.predicate in whole or evidence.known(literal.predicate).latent_count():
+        return Reading(literal.predicate, literal.arguments, literal.allowed, apart)
     return Observed(literal, apart)
 
 
@@ -303,8 +325,9 @@ def _with_names(operand: Operand, names: Mapping[str, str]) -> Operand:
         return names[argument] if isinstance(argument, str) else argument
 
     match operand:
-        case Reading(arguments=arguments):
-            return replace(operand, arguments=tuple(map(image, arguments)))
+        case Reading(arguments=arguments, apart=apart):
+            pairs = frozenset((image(left), image(right)) for left, right in apart)
+            return replace(operand, arguments=tuple(map(image, arguments)), apart=pairs)
         case PerConstant(arguments=arguments):
             return replace(operand, arguments=tuple(map(image, arguments)))
         case Observed(literal=literal, apart=apart):

@@ -144,7 +144,7 @@ class DenseTable:
 
     def probabilities(self, logits: Tensor) -> Tensor:
         if self.values is not None:
-            return torch.softmax(logits.masked_fill(self._impossible.to(logits.device), -math.inf), -1)
+            return torch.softmax(self.settled(logits), -1)
         found = torch.sigmoid(logits)
         if not len(self.known):
             return found
@@ -159,6 +159,8 @@ class DenseTable:
 
     def settled(self, logits: Tensor) -> Tensor:
         if self.values is not None:
+            if not len(self.known) and not len(self.excluded):
+                return logits
             return logits.masked_fill(self._impossible.to(logits.device), -math.inf)
         if not len(self.known):
             return logits

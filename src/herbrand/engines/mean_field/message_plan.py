@@ -1,0 +1,649 @@
+"""Messages to all atoms as steps over torch tensors, worked out once from shapes.
+
+A program's templates are sums of products of marginals (:mod:`herbrand.engines.mean_field.products`). Their
+derivatives by the marginals, the messages, are written down here as steps: a matrix product, a shift or a
+gathering of rows each. Products that differ only in which values they allow are one, with a table of numbers
+for the values. Nothing is differentiated while messages are computed; gradients of what follows go through
+the steps by torch's own rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from herbrand.engines.mean_field.literal_view import Reading
+from herbrand.engines.mean_field.message_terms import (
+    KNOWN,
+    OF_MARGINALS,
+    OF_WEIGHTS,
+    ROW,
+    Derivative,
+    Diagonals,
+    Operand,
+    Registers,
+    Step,
+    Target,
+    Tree,
+    gathering,
+    joined,
+    listed,
+)
+from herbrand.engines.mean_field.pair_product import BATCH, Arranged, Axes, PairProduct
+from herbrand.engines.mean_field.products import (
+    Observed,
+    PerConstant,
+    Product,
+    Quantified,
+    products_of,
+)
+from herbrand.engines.mean_field.relations import KnownRelations
+from herbrand.engines.mean_field.tables import Table
+from herbrand.program.evidence import Evidence
+from herbrand.program.program import Program
+from herbrand.program.template import FALSE, Template, different
+
+FLOAT_BYTES = 8
+VALUE = "value "
+"""Names of axes of values start so."""
+PRESENT = "present "
+"""Which constants of a type there are is read as a table of this and the type's name."""
+Worth = tuple[tuple[int, int], ...]
+Weights = Sequence[Tensor]
+Tables = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What products read of a table, whatever the names of its variables: its dimensions, values last."""
+
+    reading: Reading
+    shape: tuple[int, ...]
+    valued: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether every atom is read, each once."""
+        return self.reading.axes == self.reading.arguments
+
+
+@dataclass(frozen=True)
+class Values:
+    """A table over values, linear in weights: ``counts`` [entry, weight] times weights of these numbers."""
+
+    shape: tuple[int, ...]
+    weights: tuple[int, ...]
+    counts: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """Added to a leaf's: a register arranged to the leaf's dimensions, or a step that is a matrix product."""
+
+    sign: float
+    register: int = -1
+    arranged: Arranged | None = None
+    step: Step | None = None
+    target: Target | None = None
+
+
+@dataclass(frozen=True)
+class Heard:
+    """All that is said to a leaf at one worth; ``early``: whatever the marginals are."""
+
+    leaf: int
+    worth: Worth
+    messages: tuple[Message, ...]
+    early: bool
+
+
+class MessagePlan(nn.Module):
+    """Steps for the messages of some templates; holds what is known as buffers.
+
+    ``left``: the templates that it takes no part of. ``given``: predicates whose tables come with each call;
+    ``ragged``: types whose constants may be absent from an example, by tables named after them.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        evidence: Evidence,
+        tables: Mapping[str, Table],
+        templates: Iterable[Template],
+        relations: KnownRelations,
+        given: Collection[str] = (),
+        ragged: Collection[str] = (),
+    ) -> None:
+        super().__init__()
+        maker = _Maker(program, evidence, tables, relations, frozenset(given), frozenset(ragged))
+        self.left = maker.add_all(templates)
+        self.leaves = tuple(maker.leaves)
+        self.shapes = {name: maker.shape(name) for name in tables}
+        self.values = dict(maker.values)
+        self.per_constant = dict(maker.per_constant)
+        self.sources = dict(maker.sources)
+        self.masks = dict(maker.masks)
+        self.complements = dict(maker.complements)
+        self.ragged = tuple(sorted(ragged))
+        self.types = {name: maker.types(name) for name in (*tables, *given)}
+        self.heard, steps = maker.finished()
+        self.early = tuple(one for one in steps if maker.registers.levels[one.output] == OF_WEIGHTS)
+        self.late = tuple(one for one in steps if maker.registers.levels[one.output] == OF_MARGINALS)
+        self.register_names = {}
+        for register in maker.used_known():
+            value = maker.registers.value(register)
+            if value.is_floating_point():
+                value = value.to(torch.get_default_dtype())
+            self.register_buffer(f"known_{register}", value, persistent=False)
+            self.register_names[register] = f"known_{register}"
+
+    def prepared(
+        self, weights: Weights, like: Tensor, facts: Mapping[str, Tensor], present: Mapping[str, Tensor]
+    ) -> Prepared:
+        """Everything that depends on weights and facts alone."""
+        registers: dict[int, Tensor] = {}
+        for register, name in self.register_names.items():
+            known = getattr(self, name)
+            registers[register] = known.to(like) if known.is_floating_point() else known
+        for register, values in self.values.items():
+            chosen = torch.stack([weights[number] for number in values.weights]).to(like)
+            registers[register] = (registers[values.counts] @ chosen).view(values.shape)
+        for register, (number, reading) in self.per_constant.items():
+            registers[register] = reading.region(weights[number].to(like), False)
+        for register, leaf in self.sources.items():
+            one = self.leaves[leaf]
+            if one.reading.source.startswith(PRESENT):
+                registers[register] = present[one.reading.source.removeprefix(PRESENT)]
+        masks: dict[int, Tensor] = {}
+        for leaf, register in self.masks.items():
+            masks[leaf] = registers[register]
+        for leaf in self.sources.values():
+            mask = self._present(leaf, present)
+            if mask is not None:
+                masks[leaf] = mask * masks[leaf] if leaf in masks else mask
+        made = Prepared(registers, masks)
+        for register, leaf in self.sources.items():
+            if self.leaves[leaf].reading.source in facts:
+                made.read(self, register, facts)
+        for step in self.early:
+            registers[step.output] = step.operation(*(registers[one] for one in step.inputs))
+        for number, heard in enumerate(self.heard):
+            if heard.worth:
+                made.worths[number] = self._worth(heard, weights, like, masks)
+        return made
+
+    def _present(self, leaf: int, present: Mapping[str, Tensor]) -> Tensor | None:
+        """[batch, dimensions of a leaf]: whether all constants are there."""
+        one = self.leaves[leaf]
+        types = self.types.get(one.reading.source)
+        if types is None or not any(name in present for name in types):
+            return None
+        dims = len(one.reading.axes)
+        total: Tensor | None = None
+        for place, argument in enumerate(one.reading.arguments):
+            if types[place] not in present:
+                continue
+            there = present[types[place]]
+            if isinstance(argument, int):
+                part = there[:, argument].view(-1, *[1] * dims)
+            else:
+                at = one.reading.axes.index(argument)
+                part = there.view(there.shape[0], *[1] * at, there.shape[1], *[1] * (dims - at - 1))
+            total = part if total is None else total * part
+        assert total is not None
+        return total.unsqueeze(-1) if one.valued else total
+
+    def _worth(self, heard: Heard, weights: Weights, like: Tensor, masks: Mapping[int, Tensor]) -> Tensor:
+        worth = None
+        for number, count in heard.worth:
+            part = weights[number].to(like) if count == 1 else weights[number].to(like) * count
+            worth = part if worth is None else worth + part
+        assert worth is not None
+        return worth * masks[heard.leaf] if heard.leaf in masks else worth
+
+    def forward(self, marginals: Mapping[str, Tensor], prepared: Prepared, onto: Tables) -> Tables:
+        """``onto`` with the messages added that marginals change; these have one batch axis."""
+        registers = dict(prepared.registers)
+        for register in self.sources:
+            if register not in registers:
+                prepared.read(self, register, marginals, registers)
+        for step in self.late:
+            registers[step.output] = step.operation(*(registers[one] for one in step.inputs))
+        return self._added(prepared, registers, onto, early=False)
+
+    def constant(self, prepared: Prepared, onto: Tables) -> Tables:
+        """``onto`` with the messages added that no marginal changes."""
+        return self._added(prepared, prepared.registers, onto, early=True)
+
+    def _added(
+        self, prepared: Prepared, registers: Mapping[int, Tensor], onto: Tables, early: bool
+    ) -> Tables:
+        found = dict(onto)
+        for number, heard in enumerate(self.heard):
+            if heard.early != early:
+                continue
+            total = self._total(heard, registers)
+            leaf = self.leaves[heard.leaf]
+            name = leaf.reading.source
+            worth = prepared.worths.get(number)
+            if worth is None and heard.leaf in prepared.masks:
+                worth = prepared.masks[heard.leaf]
+            if leaf.whole:
+                found[name] = (
+                    found[name] + total if worth is None else torch.addcmul(found[name], total, worth)
+                )
+                continue
+            total = total if worth is None else total * worth
+            total = total.expand(-1, *leaf.shape)
+            found[name] = found[name] + leaf.reading.embedded(total, self.shapes[name], leaf.valued)
+        return found
+
+    def _total(self, heard: Heard, registers: Mapping[int, Tensor]) -> Tensor:
+        """The signed sum of messages, over the dimensions of a leaf, each of which may have size 1."""
+        total: Tensor | None = None
+        leaf = self.leaves[heard.leaf]
+        for one in heard.messages:
+            if one.step is not None:
+                product, factors = one.step.operation, [registers[number] for number in one.step.inputs]
+                assert isinstance(product, PairProduct)
+                if total is not None:
+                    total = product.added(total, factors[0], factors[1], one.sign)
+                else:
+                    made = product(factors[0], factors[1])
+                    total = made if one.sign == 1 else -made
+                continue
+            assert one.arranged is not None
+            part = one.arranged(registers[one.register])
+            if one.target is not None and one.target.gathered is not None:
+                index = registers[one.target.index]
+                part = part.unsqueeze(0) if part.dim() == 0 else part
+                part = one.target.gathered.back(part, index, (part.shape[0], *leaf.shape))
+            if total is None:
+                total = part if one.sign == 1 else part * one.sign
+            else:
+                total = torch.add(total, part, alpha=one.sign)
+        assert total is not None
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Registers that a call's updates share; masks by leaf; worths by what is heard."""
+
+    registers: dict[int, Tensor]
+    masks: dict[int, Tensor]
+    worths: dict[int, Tensor]
+
+    def __init__(self, registers: dict[int, Tensor], masks: dict[int, Tensor]) -> None:
+        object.__setattr__(self, "registers", registers)
+        object.__setattr__(self, "masks", masks)
+        object.__setattr__(self, "worths", {})
+
+    def read(
+        self,
+        plan: MessagePlan,
+        register: int,
+        tables: Mapping[str, Tensor],
+        registers: dict[int, Tensor] | None = None,
+    ) -> None:
+        """Put what a leaf reads into its register, and 1 minus that into its complement's."""
+        registers = self.registers if registers is None else registers
+        number = plan.sources[register]
+        leaf = plan.leaves[number]
+        table = leaf.reading.region(tables[leaf.reading.source], True, leaf.valued)
+        mask = self.masks.get(number)
+        if mask is not None:
+            table = table * mask
+        registers[register] = table
+        if number in plan.complements:
+            registers[plan.complements[number]] = (1.0 if mask is None else mask) - table
+
+
+class _Maker:
+    """Collects products by form, and writes their steps."""
+
+    def __init__(
+        self,
+        program: Program,
+        evidence: Evidence,
+        tables: Mapping[str, Table],
+        relations: KnownRelations,
+        given: frozenset[str],
+        ragged: frozenset[str],
+    ) -> None:
+        self.program, self.evidence, self.tables, self.relations = program, evidence, tables, relations
+        self.given, self.ragged = given, ragged
+        self.registers = Registers()
+        self.leaves: dict[Leaf, int] = {}
+        self.leaf_registers: dict[tuple[int, int], int] = {}
+        self.sources: dict[int, int] = {}
+        self.complements: dict[int, int] = {}
+        self.masks: dict[int, int] = {}
+        self.values: dict[int, Values] = {}
+        self.per_constant: dict[int, tuple[int, Reading]] = {}
+        self.ways: dict[Product, _Rows | None] = {}
+        self.needed: set[int] = set()
+        self.derivatives: dict[tuple[int, Worth], list[tuple[int, Derivative, Mapping[str, int]]]] = (
+            defaultdict(list)
+        )
+
+    def add_all(self, templates: Iterable[Template]) -> tuple[Template, ...]:
+        """Those that are left."""
+        whole = {*self.tables, *self.given}
+        left, forms = [], defaultdict[Product, list[tuple[Product, Counter[int]]]](list)
+        for template in templates:
+            found = products_of(self.program, [template], self.evidence, whole)
+            if not all(self._fits(product) for product in found):
+                left.append(template)
+                continue
+            for product, worth in found.items():
+                forms[self._form(product)].append((product, worth))
+        for form, members in forms.items():
+            self._add(form, members)
+        return tuple(left)
+
+    def valued(self, name: str) -> bool:
+        return not name.startswith(PRESENT) and self.evidence.is_valued(name)
+
+    def _form(self, product: Product) -> Product:
+        """The product whatever values its readings allow."""
+        operands = tuple(
+            replace(x, allowed=()) if isinstance(x, Reading) and self.valued(x.source) else x
+            for x in product.operands
+        )
+        return replace(product, operands=operands)
+
+    def _fits(self, product: Product) -> bool:
+        """Whether its steps can be written, and fit the memory, for one example."""
+        if any(isinstance(operand, Quantified) for operand in product.operands):
+            return False
+        form = self._form(product)
+        if form not in self.ways:
+            self.ways[form] = self._way(form)
+        return self.ways[form] is not None
+
+    def _way(self, form: Product) -> _Rows | None:
+        """The rows to read, or none of them for whole tables, whichever is cheaper."""
+        if self.ragged and set(form.sizes) - {a for x in form.operands for a in x.axes}:
+            return None
+        best, least = None, math.inf
+        for rows in filter(None, (_Rows((), None), self._rows(form))):
+            trial = _Maker(self.program, self.evidence, self.tables, self.relations, self.given, self.ragged)
+            operands = trial.operands(form, rows)
+            if operands is None:
+                continue
+            list(Tree(trial.registers, operands, trial.sizes(form, rows)).derivatives())
+            if trial.registers.largest * FLOAT_BYTES > self.relations.memory:
+                continue
+            if trial.registers.cost < least:
+                best, least = rows, trial.registers.cost
+        return best
+
+    def _rows(self, form: Product) -> _Rows | None:
+        known = [x for x in form.operands if isinstance(x, Observed)]
+        found = joined(
+            [(self.relations.relation(x), x.axes) for x in known], form.sizes, self.relations.memory
+        )
+        return None if found is None else _Rows(*found)
+
+    def sizes(self, form: Product, rows: _Rows) -> dict[str, int]:
+        """Of all axes of a form's operands."""
+        values = {
+            _value_axis(place): self.program.value_count(x.source)
+            for place, x in enumerate(form.operands)
+            if isinstance(x, Reading) and self.valued(x.source)
+        }
+        return {**form.sizes, **values, ROW: 0 if rows.rows is None else len(rows.rows)}
+
+    def operands(self, form: Product, rows: _Rows) -> list[Operand] | None:
+        """The form's operands but for its table over values; ``None`` where a known one is too large."""
+        found: list[Operand] = []
+        for place, operand in enumerate(form.operands):
+            match operand:
+                case Reading():
+                    found.append(self._reading(operand, place))
+                case PerConstant(weight=weight):
+                    key = ("per constant", weight, operand.arguments)
+                    if key not in self.registers.made:
+                        self.registers.made[key] = self.registers.new(OF_WEIGHTS)
+                        self.per_constant[self.registers.made[key]] = weight, operand.reading
+                    found.append(Operand(operand.axes, self.registers.made[key], OF_WEIGHTS))
+                case Observed():
+                    relation = self.relations.relation(operand)
+                    if rows.rows is not None and set(operand.axes) <= set(rows.axes) and listed(relation):
+                        continue
+                    if math.prod(relation.shape) * FLOAT_BYTES > self.relations.memory:
+                        return None
+                    register = self.registers.known(("known", operand), relation.to_dense)
+                    found.append(Operand(operand.axes, register, KNOWN, Diagonals.of(relation)))
+        found += self._present(form)
+        if rows.rows is None:
+            return found
+        return [self._gathered(x, rows, self.sizes(form, rows)) for x in found]
+
+    def _present(self, form: Product) -> list[Operand]:
+        """Whether constants are there, for axes that only known relations have."""
+        read = {axis for x in form.operands if isinstance(x, Reading) for axis in x.axes}
+        types = {}
+        for operand in form.operands:
+            if isinstance(operand, Observed):
+                own = self.types(operand.literal.predicate)
+                types |= dict(zip(operand.literal.arguments, own, strict=True))
+        found = []
+        for axis, name in types.items():
+            if isinstance(axis, str) and axis not in read and name in self.ragged:
+                leaf = self._leaf(Reading(PRESENT + name, ("d0",)), (form.sizes[axis],), False)
+                found.append(Operand((BATCH, axis), self._source(leaf, 1, OF_WEIGHTS), OF_WEIGHTS))
+        return found
+
+    def _gathered(self, operand: Operand, rows: _Rows, sizes: Mapping[str, int]) -> Operand:
+        assert rows.rows is not None
+        if not set(operand.axes) & set(rows.axes):
+            return replace(operand, diagonals=None)
+        step, axes, index, cost = gathering(operand.axes, rows.axes, rows.rows, sizes)
+        key = ("index", index.tobytes())
+        place = self.registers.known(key, lambda: torch.from_numpy(index))
+        made = self.registers.step(step, operand.register, place, cost=cost)
+        target = operand.target
+        if target is not None:
+            target = replace(target, gathered=step, index=place)
+        return Operand(axes, made, operand.level, None, target)
+
+    def _reading(self, reading: Reading, place: int) -> Operand:
+        """The leaf of a reading, or its complement."""
+        valued = self.valued(reading.source)
+        names: dict[str, str] = {}
+        for argument in reading.arguments:
+            if isinstance(argument, str):
+                names.setdefault(argument, f"d{len(names)}")
+        arguments = tuple(names.get(a, a) if isinstance(a, str) else a for a in reading.arguments)
+        pairs = [tuple(names.get(a, a) if isinstance(a, str) else a for a in pair) for pair in reading.apart]
+        apart = frozenset(different(left, right) for left, right in pairs)
+        like = Reading(reading.source, arguments, (), apart)
+        sizes = dict(zip(arguments, self.evidence.sizes(reading.source), strict=True))
+        shape = tuple(sizes[axis] for axis in like.axes)
+        leaf = self._leaf(like, shape, valued)
+        level = OF_WEIGHTS if reading.source in self.given else OF_MARGINALS
+        sign = -1 if not valued and reading.allowed == FALSE else 1
+        axes = (BATCH, *reading.axes, *((_value_axis(place),) if valued else ()))
+        target = Target(leaf, sign) if level == OF_MARGINALS else None
+        return Operand(axes, self._source(leaf, sign, level), level, None, target)
+
+    def _leaf(self, reading: Reading, shape: tuple[int, ...], valued: bool) -> int:
+        if valued:
+            shape = (*shape, self.program.value_count(reading.source))
+        leaf = Leaf(reading, shape, valued)
+        if leaf not in self.leaves:
+            self.leaves[leaf] = len(self.leaves)
+            if reading.apart:
+                key = ("apart", leaf)
+                self.masks[self.leaves[leaf]] = self.registers.known(key, lambda: _apart(leaf))
+        return self.leaves[leaf]
+
+    def _source(self, leaf: int, sign: int, level: int) -> int:
+        if (leaf, 1) not in self.leaf_registers:
+            self.leaf_registers[leaf, 1] = self.registers.new(level)
+            self.sources[self.leaf_registers[leaf, 1]] = leaf
+        if sign < 0 and (leaf, -1) not in self.leaf_registers:
+            self.leaf_registers[leaf, -1] = self.complements[leaf] = self.registers.new(level)
+        return self.leaf_registers[leaf, sign]
+
+    def _add(self, form: Product, members: Sequence[tuple[Product, Counter[int]]]) -> None:
+        rows = self.ways[form]
+        assert rows is not None
+        operands = self.operands(form, rows)
+        assert operands is not None
+        sizes = self.sizes(form, rows)
+        if rows.rows is not None and not len(rows.rows):
+            return
+        named = {axis for operand in form.operands for axis in operand.axes}
+        repeats = math.prod(size for axis, size in form.sizes.items() if axis not in named)
+        if rows.rows is not None and not any(ROW in operand.axes for operand in operands):
+            repeats *= len(rows.rows)
+        values = tuple(axis for axis in sizes if axis.startswith(VALUE))
+        total: Counter[int] = Counter()
+        for _, worth in members:
+            total.update(worth)
+        by_constant = any(isinstance(operand, PerConstant) for operand in form.operands)
+        if values:
+            operands.append(self._table(form, members, values, sizes, repeats, by_constant))
+            worth, sign = (), 1
+        elif by_constant:
+            worth, sign = (), sum(total.values()) * repeats
+        else:
+            worth = tuple(sorted((number, count * repeats) for number, count in total.items() if count))
+            sign = 1 if worth and worth[0][1] > 0 else -1
+            worth = tuple((number, count * sign) for number, count in worth)
+            if not worth:
+                return
+        for derivative in Tree(self.registers, operands, sizes).derivatives():
+            target = derivative.operand.target
+            assert target is not None
+            self.derivatives[target.leaf, worth].append((sign * target.sign, derivative, {**sizes, BATCH: 1}))
+
+    def _table(
+        self,
+        form: Product,
+        members: Sequence[tuple[Product, Counter[int]]],
+        axes: Axes,
+        sizes: Mapping[str, int],
+        repeats: int,
+        by_constant: bool,
+    ) -> Operand:
+        """What each choice of values counts, as numbers or as a linear function of weights."""
+        shape = tuple(sizes[axis] for axis in axes)
+        weights = sorted({number for _, worth in members for number in worth})
+        counts = np.zeros((math.prod(shape), 1 if by_constant else len(weights)))
+        for product, worth in members:
+            allowed = [
+                x.allowed for x in product.operands if isinstance(x, Reading) and self.valued(x.source)
+            ]
+            entries = np.ravel_multi_index(np.ix_(*map(np.array, allowed)), shape).ravel()
+            for number, count in worth.items():
+                counts[entries, 0 if by_constant else weights.index(number)] += count * repeats
+        key = ("values", form)
+        register = self.registers.known(key, lambda: torch.from_numpy(counts.reshape(shape)))
+        if by_constant:
+            return Operand(axes, register, KNOWN)
+        key = ("counts", form)
+        register = self.registers.known(key, lambda: torch.from_numpy(counts))
+        made = self.registers.new(OF_WEIGHTS)
+        self.values[made] = Values(shape, tuple(weights), register)
+        return Operand(axes, made, OF_WEIGHTS)
+
+    def finished(self) -> tuple[tuple[Heard, ...], tuple[Step, ...]]:
+        """What is heard at each leaf, and the steps that are needed for it, in order."""
+        needed = {one.register for said in self.derivatives.values() for _, one, _ in said}
+        kept = []
+        for step in reversed(self.registers.steps):
+            if step.output in needed:
+                kept.append(step)
+                needed.update(step.inputs)
+        kept.reverse()
+        uses = Counter(number for step in kept for number in step.inputs)
+        uses.update(one.register for said in self.derivatives.values() for _, one, _ in said)
+        producers = {step.output: step for step in kept}
+        heard = []
+        for (leaf, worth), said in self.derivatives.items():
+            for early in (True, False):
+                chosen = [
+                    self._message(sign, one, sizes, uses, producers)
+                    for sign, one, sizes in said
+                    if (self.registers.levels[one.register] < OF_MARGINALS) == early
+                ]
+                chosen.sort(key=lambda one: (one.sign <= 0, one.step is None))
+                if chosen and worth and chosen[0].sign < 0:
+                    chosen = [replace(one, sign=-one.sign) for one in chosen]
+                    worth_here = tuple((number, -count) for number, count in worth)
+                else:
+                    worth_here = worth
+                if chosen:
+                    heard.append(Heard(leaf, worth_here, tuple(chosen), early))
+        fused = {id(message.step) for one in heard for message in one.messages}
+        for said in self.derivatives.values():
+            needed.update(t.index for _, one, _ in said if (t := one.operand.target) and t.gathered)
+        needed.update(values.counts for register, values in self.values.items() if register in needed)
+        self.needed = needed | set(self.masks.values())
+        self.values = {register: one for register, one in self.values.items() if register in needed}
+        return tuple(heard), tuple(step for step in kept if id(step) not in fused)
+
+    def used_known(self) -> list[int]:
+        return sorted(one for one in self.needed if self.registers.levels[one] == KNOWN)
+
+    def _message(
+        self,
+        sign: int,
+        one: Derivative,
+        sizes: Mapping[str, int],
+        uses: Counter[int],
+        producers: Mapping[int, Step],
+    ) -> Message:
+        target = one.operand.target
+        assert target is not None
+        made = producers.get(one.register)
+        if (
+            made is not None
+            and isinstance(made.operation, PairProduct)
+            and made.operation.plain
+            and one.axes == one.operand.axes
+            and target.gathered is None
+            and uses[one.register] == 1
+        ):
+            return Message(sign, step=made, target=target)
+        groups = [(axis,) if axis in one.axes else () for axis in one.operand.axes]
+        return Message(sign, one.register, Arranged.of(one.axes, groups, sizes), target=target)
+
+    def types(self, predicate: str) -> tuple[str, ...]:
+        return tuple(self.program.signature.predicates[predicate].types)
+
+    def shape(self, predicate: str) -> tuple[int, ...]:
+        return self.evidence.sizes(predicate)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Over which axes, and which; ``None``: whole tables."""
+
+    axes: Axes
+    rows: np.ndarray | None
+
+
+def _value_axis(place: int) -> str:
+    return f"{VALUE}{place}"
+
+
+def _apart(leaf: Leaf) -> Tensor:
+    """1 where the pairs of a leaf's reading differ."""
+    axes = leaf.reading.axes
+    mask = torch.ones(leaf.shape[: len(axes)], dtype=torch.float64)
+    places = torch.meshgrid(*(torch.arange(size) for size in mask.shape), indexing="ij")
+    for pair in leaf.reading.apart:
+        left, right = (places[axes.index(a)] if isinstance(a, str) else a for a in pair)
+        mask = mask * (left != right)
+    return mask.unsqueeze(-1) if leaf.valued else mask

@@ -1,0 +1,358 @@
+"""One product of marginals, worked out as the steps that give its derivative by each of them.
+
+A tree of pairs gives the product's value from its operands; the same tree walked from its root gives the
+derivatives, which share what they have in common (reverse differentiation, done once and on names). Known
+operands are multiplied beforehand, those of weights once a call.
+
+Two ways: over whole tables, where known relations are matrices (or shifts, if their entries lie on few
+diagonals), or over the rows of the known relations' join, where readings are gathered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.contraction import Contraction, Relation, Sparse, contract
+from herbrand.contraction.expression import Sizes
+from herbrand.contraction.order import contraction_order
+from herbrand.engines.mean_field.pair_product import (
+    ADDED,
+    BATCH,
+    GATHERED,
+    Arranged,
+    Axes,
+    PairProduct,
+    Shift,
+)
+from herbrand.errors import BudgetError
+
+ROW = "row"
+MOST_DIAGONALS = 8
+MOST_ROWS = 1 << 22
+KNOWN, OF_WEIGHTS, OF_MARGINALS = range(3)
+"""When a register is known: at once, in each call, at each update."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """``operation`` takes tensors; the numbers are those of registers."""
+
+    operation: Callable[..., Tensor]
+    inputs: tuple[int, ...]
+    output: int
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Rows of a table: dimensions ``first`` to ``last`` become one, read at an index or from ``start`` on."""
+
+    order: tuple[int, ...] | None
+    first: int
+    last: int
+    start: int | None
+    length: int
+
+    def __call__(self, table: Tensor, index: Tensor) -> Tensor:
+        if self.order is not None:
+            table = table.permute(self.order)
+        if self.last > self.first:
+            table = table.flatten(self.first, self.last)
+        if self.start is not None:
+            return table.narrow(self.first, self.start, self.length)
+        return table.index_select(self.first, index)
+
+    def back(self, rows: Tensor, index: Tensor, shape: Sequence[int]) -> Tensor:
+        """A table of this shape with the rows added where they were read."""
+        order = self.order or tuple(range(len(shape)))
+        moved = [shape[place] for place in order]
+        count = math.prod(moved[self.first : self.last + 1])
+        flat = [*moved[: self.first], count, *moved[self.last + 1 :]]
+        rows = rows.expand(*flat[: self.first], self.length, *flat[self.first + 1 :])
+        if self.start is not None:
+            around = (self.start, count - self.start - self.length)
+            found = torch.nn.functional.pad(rows, (0, 0) * (rows.dim() - self.first - 1) + around)
+        else:
+            found = rows.new_zeros(flat).index_add(self.first, index, rows)
+        found = found.reshape(moved)
+        return found if self.order is None else found.permute(*map(order.index, range(len(order))))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A leaf, negated where ``sign`` is -1, and the rows at which it was read: a step and its index."""
+
+    leaf: int
+    sign: int
+    gathered: Gathered | None = None
+    index: int = -1
+
+
+@dataclass(frozen=True)
+class Operand:
+    """``axes`` of a register; ``level``: when it is known; ``diagonals``: as a shift, for known matrices.
+
+    ``target``: where its derivative goes, for what is read of a leaf.
+    """
+
+    axes: Axes
+    register: int
+    level: int
+    diagonals: Diagonals | None = None
+    target: Target | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonals:
+    """Entries of a square matrix by how far their column is behind their row, as masks over rows."""
+
+    offsets: tuple[int, ...]
+    size: int
+    rows: tuple[np.ndarray, ...]
+
+    @staticmethod
+    def of(relation: Relation) -> Diagonals | None:
+        """``None`` where there are many diagonals, or none."""
+        if not isinstance(relation, Sparse) or isinstance(relation.default, Tensor) or relation.default:
+            return None
+        indices, shape = relation.support.indices, relation.support.shape
+        if len(shape) != 2 or shape[0] != shape[1] or not len(indices):
+            return None
+        offsets, which = np.unique(indices[:, 1] - indices[:, 0], return_inverse=True)
+        if len(offsets) > MOST_DIAGONALS or len(offsets) * 2 > shape[0]:
+            return None
+        rows = []
+        for number in range(len(offsets)):
+            mask = np.zeros(shape[0])
+            chosen = which.reshape(-1) == number
+            mask[indices[chosen, 0]] = relation.values.numpy()[chosen]
+            rows.append(mask)
+        return Diagonals(tuple(offsets.tolist()), shape[0], tuple(rows))
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What a product says to a leaf, times ``sign``: a register over some ``axes`` of the reading."""
+
+    operand: Operand
+    axes: Axes
+    register: int
+
+
+@dataclass
+class Registers:
+    """Numbers for all intermediate results, each made once; known ones are worked out when needed."""
+
+    steps: list[Step] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
+    made: dict[object, int] = field(default_factory=dict)
+    cost: float = 0.0
+    largest: float = 0.0
+    _known: dict[int, Callable[[], Tensor]] = field(default_factory=dict)
+    _values: dict[int, Tensor] = field(default_factory=dict)
+
+    def new(self, level: int) -> int:
+        self.levels.append(level)
+        return len(self.levels) - 1
+
+    def known(self, key: object, make: Callable[[], Tensor]) -> int:
+        if key not in self.made:
+            self.made[key] = self.new(KNOWN)
+            self._known[self.made[key]] = make
+        return self.made[key]
+
+    def value(self, register: int) -> Tensor:
+        """Of a known register."""
+        if register not in self._values:
+            self._values[register] = self._known[register]()
+        return self._values[register]
+
+    def step(
+        self, operation: Callable[..., Tensor], *inputs: int, cost: float = 0.0, entries: float = 0.0
+    ) -> int:
+        """The register of a result, which has so many entries for one example."""
+        key = (operation, inputs)
+        if key in self.made:
+            return self.made[key]
+        level = max(self.levels[one] for one in inputs)
+        self.largest = max(self.largest, entries)
+        if level == KNOWN:
+            return self.known(key, lambda: operation(*map(self.value, inputs)).contiguous())
+        self.made[key] = self.new(level)
+        self.steps.append(Step(operation, inputs, self.made[key]))
+        if level == OF_MARGINALS:
+            self.cost += cost
+        return self.made[key]
+
+
+class Tree:
+    """The steps of one product over operands."""
+
+    def __init__(self, registers: Registers, operands: Sequence[Operand], sizes: Mapping[str, int]) -> None:
+        self.registers, self.operands = registers, operands
+        self.sizes = {**sizes, BATCH: 1}
+
+    def derivatives(self) -> Iterator[Derivative]:
+        """One for each operand that has a target."""
+        joins = contraction_order([x.axes for x in self.operands], (BATCH,), self.sizes)
+        joins = tuple(replace(one, axes=tuple(one.axes)) for one in joins)
+        slots = list(self.operands)
+        reached = [operand.target is not None for operand in self.operands]
+        for join in joins:
+            slots.append(self._product([slots[slot] for slot in join.slots], join.axes))
+            reached.append(any(reached[slot] for slot in join.slots))
+        said: dict[int, Operand | None] = {len(slots) - 1: None}
+        for number in range(len(slots) - 1, -1, -1):
+            if number not in said or not reached[number]:
+                continue
+            if number < len(self.operands):
+                yield self._derivative(self.operands[number], said[number])
+                continue
+            join = joins[number - len(self.operands)]
+            for slot in join.slots:
+                if reached[slot]:
+                    others = [slots[other] for other in join.slots if other != slot]
+                    around = said[number]
+                    parts = others if around is None else [around, *others]
+                    said[slot] = self._parts(parts, slots[slot])
+
+    def _parts(self, parts: Sequence[Operand], to: Operand) -> Operand | None:
+        """The product of the parts over the axes of ``to``, as the last step that is to be run."""
+        if not parts:
+            return None
+        axes = tuple(a for a in to.axes if any(a in part.axes for part in parts))
+        return self._product(parts, axes)
+
+    def _derivative(self, operand: Operand, said: Operand | None) -> Derivative:
+        if said is None:
+            return Derivative(operand, (), self.registers.known("one", lambda: torch.ones(())))
+        return Derivative(operand, said.axes, said.register)
+
+    def _product(self, parts: Sequence[Operand], axes: Axes) -> Operand:
+        """The parts multiplied pair by pair, known ones first, and summed over all but these axes."""
+        parts = sorted(parts, key=lambda part: part.level)
+        made = parts[0]
+        for number, part in enumerate(parts[1:], start=2):
+            later = {axis for other in parts[number:] for axis in other.axes}
+            kept = [a for a in dict.fromkeys((*axes, *made.axes, *part.axes)) if a in later or a in axes]
+            present = tuple(a for a in kept if a in made.axes or a in part.axes)
+            made = self._pair(made, part, present)
+        present = tuple(a for a in axes if a in made.axes)
+        if present != made.axes or made.diagonals is not None:
+            made = self._arranged(made, present)
+        return made
+
+    def _arranged(self, operand: Operand, axes: Axes) -> Operand:
+        step = Arranged.of(operand.axes, [(axis,) for axis in axes], self.sizes)
+        cost = ADDED * self._entries(operand.axes)
+        register = self.registers.step(step, operand.register, cost=cost, entries=self._entries(axes))
+        return Operand(axes, register, operand.level)
+
+    def _pair(self, left: Operand, right: Operand, axes: Axes) -> Operand:
+        shifted = self._shifted(left, right, axes) or self._shifted(right, left, axes)
+        if shifted is not None:
+            return shifted
+        step = PairProduct.of(left.axes, right.axes, axes, self.sizes)
+        if step.order is not None:
+            turned = PairProduct.of(right.axes, left.axes, axes, self.sizes)
+            if turned.order is None:
+                step, left, right = turned, right, left
+        register = self.registers.step(
+            step, left.register, right.register, cost=step.cost, entries=self._entries(axes)
+        )
+        return Operand(axes, register, max(left.level, right.level))
+
+    def _shifted(self, known: Operand, other: Operand, axes: Axes) -> Operand | None:
+        """By a known matrix over an axis of the other operand and one that replaces it."""
+        if known.diagonals is None or len(set(known.axes) & set(other.axes)) != 1:
+            return None
+        (there,) = set(known.axes) & set(other.axes)
+        (here,) = set(known.axes) - {there}
+        if there in axes or here not in axes or other.level == KNOWN:
+            return None
+        made = tuple(here if axis == there else axis for axis in other.axes)
+        table, forward = known.diagonals, known.axes == (there, here)
+        offsets = table.offsets if forward else tuple(-offset for offset in table.offsets)
+        masks = table.rows
+        if forward:  # masks lie over rows, and results over columns
+            masks = [_moved(rows, offset) for rows, offset in zip(masks, offsets, strict=True)]
+        size = table.size
+        reach = [_reach(size, offset) for offset in offsets]
+        masked = tuple(not np.array_equal(mask, inside) for mask, inside in zip(masks, reach, strict=True))
+        inputs = [
+            self.registers.known(("mask", known.register, forward, number), partial(torch.from_numpy, mask))
+            for number, (mask, used) in enumerate(zip(masks, masked, strict=True))
+            if used
+        ]
+        step = Shift(other.axes.index(there), size, offsets, masked)
+        cost = ADDED * self._entries(made) * (1 + len(offsets))
+        register = self.registers.step(step, other.register, *inputs, cost=cost, entries=self._entries(made))
+        found = Operand(made, register, other.level)
+        return found if set(made) == set(axes) else self._arranged(found, tuple(a for a in axes if a in made))
+
+    def _entries(self, axes: Axes) -> int:
+        return math.prod(self.sizes[axis] for axis in axes)
+
+
+def _moved(rows: np.ndarray, offset: int) -> np.ndarray:
+    """Entries moved to where they arrive."""
+    found = np.zeros_like(rows)
+    if offset >= 0:
+        found[offset:] = rows[: len(rows) - offset]
+    else:
+        found[:offset] = rows[-offset:]
+    return found
+
+
+def _reach(size: int, offset: int) -> np.ndarray:
+    """1 where an entry moved by an offset arrives."""
+    return _moved(np.ones(size), offset)
+
+
+def listed(relation: Relation) -> bool:
+    """Whether a known relation lists what is true."""
+    return isinstance(relation, Sparse) and not isinstance(relation.default, Tensor) and not relation.default
+
+
+def joined(
+    relations: Sequence[tuple[Relation, Axes]], sizes: Mapping[str, int], memory: int
+) -> tuple[Axes, np.ndarray] | None:
+    """The axes of relations that list what is true, and the rows of their join; ``None`` for too many."""
+    chosen = [(relation, axes) for relation, axes in relations if listed(relation) and axes]
+    if not chosen:
+        return None
+    axes = tuple(dict.fromkeys(axis for _, own in chosen for axis in own))
+    inside = Sizes({axis: sizes[axis] for axis in axes})
+    contraction = Contraction(tuple(own for _, own in chosen), axes, inside)
+    try:
+        made = contract(contraction, [relation for relation, _ in chosen], memory)
+    except BudgetError:
+        return None
+    rows = made.indices if isinstance(made, Sparse) else np.argwhere(made.to_dense().numpy() != 0)
+    return (axes, rows) if len(rows) <= MOST_ROWS else None
+
+
+def gathering(
+    axes: Axes, covered: Axes, rows: np.ndarray, sizes: Mapping[str, int]
+) -> tuple[Gathered, Axes, np.ndarray, float]:
+    """How a table is read at rows over ``covered`` axes: a step, the new axes, the index, and the cost."""
+    own = [axis for axis in axes if axis in covered]
+    first = next(place for place, axis in enumerate(axes) if axis in own)
+    others = [axis for axis in axes if axis not in own]
+    order = [*others[:first], *own, *others[first:]]
+    places = tuple(axes.index(axis) for axis in order)
+    shape = tuple(sizes[axis] for axis in own)
+    columns = [rows[:, covered.index(axis)] for axis in own]
+    index = np.ravel_multi_index(columns, shape) if len(rows) else np.empty(0, np.int64)
+    start = int(index[0]) if len(index) and (np.diff(index) == 1).all() else None
+    moved = None if places == tuple(range(len(axes))) else places
+    step = Gathered(moved, first, first + len(own) - 1, start, len(index))
+    made = (*others[:first], ROW, *others[first:])
+    entries = len(rows) * math.prod(sizes.get(axis, 1) for axis in others)
+    return step, made, index.astype(np.int64), (ADDED if start is not None else GATHERED) * entries

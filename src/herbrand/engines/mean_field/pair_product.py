@@ -1,0 +1,143 @@
+"""Two torch tensors multiplied and summed over what the result lacks: a matrix product where there is one.
+
+Worked out once from names of axes; a run is a few calls of torch, which autograd, ``vmap``, ``torch.compile``
+and ``torch.export`` follow. The axis ``BATCH`` has any size.
+
+>>> step = PairProduct.of(("x", "y"), ("y", "z"), ("x", "z"), {"x": 2, "y": 3, "z": 4})
+>>> step(torch.ones(2, 3), torch.ones(3, 4)).tolist()
+[[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Axes = tuple[str, ...]
+
+BATCH = "*"
+
+MULTIPLIED, ADDED, GATHERED = 0.1, 1.0, 8.0
+"""Times that one entry takes within a matrix product, in a plain pass over a table, and read by an index."""
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Sum over ``summed`` dimensions, permute the others, then view them in ``shape`` (-1 for the batch)."""
+
+    summed: tuple[int, ...]
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+    @staticmethod
+    def of(axes: Axes, groups: Sequence[Axes], sizes: Mapping[str, int]) -> Arranged:
+        """A dimension for each group of axes; axes in none are summed out."""
+        wanted = [axis for group in groups for axis in group]
+        kept = [axis for axis in axes if axis in wanted]
+        summed = tuple(place for place, axis in enumerate(axes) if axis not in wanted)
+        order = tuple(kept.index(axis) for axis in wanted)
+        plain = order == tuple(range(len(order)))
+        grouped = all(len(group) == 1 for group in groups)
+        shape = None if grouped else tuple(_size(group, sizes) for group in groups)
+        return Arranged(summed, None if plain else order, shape)
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        if self.summed:
+            tensor = tensor.sum(self.summed)
+        if self.order is not None:
+            tensor = tensor.permute(self.order)
+        return tensor if self.shape is None else tensor.reshape(self.shape)
+
+
+def _size(group: Axes, sizes: Mapping[str, int]) -> int:
+    return -1 if BATCH in group else math.prod(sizes[axis] for axis in group)
+
+
+@dataclass(frozen=True)
+class PairProduct:
+    """``kind``: how many dimensions the matrix product has (2 or 3), or 0 for a product entry by entry.
+
+    ``shape`` and ``order`` bring a matrix product's result into the axes of the result.
+    """
+
+    left: Arranged
+    right: Arranged
+    kind: int
+    shape: tuple[int, ...] | None
+    order: tuple[int, ...] | None
+    cost: float
+
+    @staticmethod
+    def of(left: Axes, right: Axes, output: Axes, sizes: Mapping[str, int]) -> PairProduct:
+        both = set(left) & set(right)
+        summed = tuple(a for a in left if a in both and a not in output)
+        batch = tuple(a for a in output if a in both)
+        first = tuple(a for a in output if a in left and a not in both)
+        second = tuple(a for a in output if a in right and a not in both)
+        every = math.prod(sizes.get(axis, 1) for axis in {*summed, *output})
+        if not summed:
+            ends = [tuple((a,) if a in axes else () for a in output) for axes in (left, right)]
+            one, other = (Arranged.of(a, end, sizes) for a, end in zip((left, right), ends, strict=True))
+            return PairProduct(one, other, 0, None, None, ADDED * every)
+        lead = (batch,) if batch else ()
+        made = (*batch, *first, *second)
+        simple = len(first) == len(second) == 1 and len(batch) <= 1
+        return PairProduct(
+            Arranged.of(left, (*lead, first, summed), sizes),
+            Arranged.of(right, (*lead, summed, second), sizes),
+            3 if batch else 2,
+            None if simple else tuple(_size((a,), sizes) for a in made),
+            None if made == output else tuple(made.index(axis) for axis in output),
+            MULTIPLIED * every,
+        )
+
+    def __call__(self, left: Tensor, right: Tensor) -> Tensor:
+        left, right = self.left(left), self.right(right)
+        if not self.kind:
+            return left * right
+        found = torch.bmm(left, right) if self.kind == 3 else torch.mm(left, right)
+        if self.shape is not None:
+            found = found.reshape(self.shape)
+        return found if self.order is None else found.permute(self.order)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the result is that of a batched matrix product as it is."""
+        return self.kind == 3 and self.shape is None and self.order is None
+
+    def added(self, total: Tensor, left: Tensor, right: Tensor, sign: float) -> Tensor:
+        """``total`` plus or minus the result; for plain products in one pass."""
+        if self.plain:
+            return torch.baddbmm(total, self.left(left), self.right(right), alpha=sign)
+        return torch.add(total, self(left, right), alpha=sign)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A product with a known matrix that has entries on a few of its diagonals only.
+
+    ``offsets``: how far each diagonal moves entries along ``dim``; ``masked``: whether it has gaps, which
+    multiply by the next of the masks.
+    """
+
+    dim: int
+    size: int
+    offsets: tuple[int, ...]
+    masked: tuple[bool, ...]
+
+    def __call__(self, tensor: Tensor, *masks: Tensor) -> Tensor:
+        after = tensor.dim() - 1 - self.dim
+        before, behind = max(0, *self.offsets), max(0, *(-offset for offset in self.offsets))
+        padded = torch.nn.functional.pad(tensor, (0, 0) * after + (before, behind))
+        total, left = None, iter(masks)
+        for offset, masked in zip(self.offsets, self.masked, strict=True):
+            part = padded.narrow(self.dim, before - offset, self.size)
+            if masked:
+                part = part * next(left).view(-1, *[1] * after)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
