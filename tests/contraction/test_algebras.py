@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -18,8 +19,9 @@ from herbrand.contraction import Contraction, Dense, contract
 from herbrand.contraction.algebra import MANY, Algebra, algebra_named, register
 from herbrand.contraction.algebras import ADDED
 from herbrand.contraction.algebras.real import Real
-from herbrand.contraction.relational_algebras import MEANINGS, meaning_of
 from herbrand.errors import UnsupportedError
+from herbrand.relations.expression import column
+from herbrand.relations.memory import Memory
 from tests.contraction.problems import ALGEBRAS, DTYPES, VALUES, agree
 from tests.oracles.contraction import OPERATIONS
 
@@ -278,32 +280,36 @@ class TestOfOnesOwn:
             Bare().repeat(torch.ones(1), 2)
 
 
-class TestInSQL:
-    """The words of databases, run by DuckDB in tests of the relational executor; here their constants."""
-
-    def test_every_algebra_has_a_meaning(self) -> None:
-        assert set(MEANINGS) == set(ALGEBRAS)
-        with pytest.raises(UnsupportedError, match="the algebra tropical is not written as SQL"):
-            meaning_of("tropical")
+class TestOverRelations:
+    """The algebra's two forms are one: over arrays as above, and over rows of relations."""
 
     @each_algebra
-    def test_it_has_the_same_constants(self, name: str) -> None:
-        algebra, meaning = algebra_named(name), meaning_of(name)
-        assert (meaning.zero, meaning.one) == (algebra.zero, algebra.one)
-        assert meaning.subtracts == algebra.has_subtraction
-        assert meaning.product([]) == meaning.number(algebra.one)
-        assert meaning.repeated("v", 1) == "v"
-        assert (meaning.repeated("v", 3) == "v") == algebra.idempotent
+    def test_plus_and_times_are_those_of_arrays(self, name: str) -> None:
+        algebra, values = algebra_named(name), VALUES[name]
+        pairs = list(product(values, repeat=2))
+        rows = Memory.of(
+            a=np.array([algebra.value(a) for a, _ in pairs]), b=np.array([algebra.value(b) for _, b in pairs])
+        )
+        found = rows.select(v=algebra.times(column("a"), column("b"))).arrays()["v"]
+        agree(tensor(name, found.tolist()), folded(name, iter(tensor(name, pairs).T), "multiply"))
+        total = rows.group(["a"], v=algebra.plus(column("b"))).arrays()
+        assert len(total["a"]) == len(set(values))
+        for value in total["v"].tolist():
+            agree(tensor(name, value), algebra.sum(tensor(name, values), (0,)))
 
-    @pytest.mark.parametrize(
-        ("name", "value", "text"),
-        [
-            ("real", 0.1, "CAST('0.1' AS DOUBLE)"),
-            ("log", -math.inf, "CAST('-inf' AS DOUBLE)"),
-            ("counting", 3.0, "CAST('3' AS BIGINT)"),
-            ("boolean", 1, "TRUE"),
-            ("boolean", 0, "FALSE"),
-        ],
-    )
-    def test_numbers_are_written_with_their_type(self, name: str, value: float, text: str) -> None:
-        assert meaning_of(name).number(value) == text
+    @each_algebra
+    @pytest.mark.parametrize("times", [1, 2, 5])
+    def test_repeats(self, name: str, times: int) -> None:
+        algebra, values = algebra_named(name), VALUES[name]
+        rows = Memory.of(v=np.array([algebra.value(value) for value in values]))
+        found = rows.select(v=algebra.repeated(column("v"), times)).arrays()["v"]
+        agree(tensor(name, found.tolist()), folded(name, iter([tensor(name, values)] * times), "add"))
+
+    def test_an_algebra_without_them_is_refused(self) -> None:
+        class Bare(Real):
+            name = "bare"
+            plus, times = Algebra.plus, Algebra.times
+
+        for operation in (lambda: Bare().plus(column("v")), lambda: Bare().times(column("v"), column("v"))):
+            with pytest.raises(UnsupportedError, match="the algebra bare is not written over relations"):
+                operation()

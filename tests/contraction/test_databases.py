@@ -11,10 +11,12 @@ import pytest
 import torch
 
 from herbrand.contraction import Contraction, Dense, Sparse
-from herbrand.contraction.relational import Stored, planned, rendered
-from herbrand.contraction.relational_databases import DuckDB, contract_in
+from herbrand.contraction.over_relations import Operand, contracted, planned
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.relations.database import DuckDB
 from herbrand.relations.dialects import DUCKDB, SPARK
+from herbrand.relations.stored import Scratch, Stored
+from tests.contraction.in_relations import contract_in
 
 
 @pytest.fixture
@@ -111,12 +113,12 @@ class TestContractions:
     def test_operands_are_dropped_whatever_happens(self, database: DuckDB) -> None:
         asked = Contraction.parse("a b, b a ->", {"a": 3, "b": 3})
         contract_in(database, asked, [self.SPARSE, self.SPARSE])
-        assert not database.has("operand_0") and not database.has("operand_1")
+        assert database.rows("SELECT table_name FROM duckdb_tables()") == []
         counts = Contraction.parse("a, a ->", {"a": 1}, algebra="counting")
         large = Sparse.of([(0,)], torch.tensor([2**40]), (1,), 0, "counting")
         with pytest.raises(UnsupportedError):
             contract_in(database, counts, [large, large])
-        assert not database.has("operand_0") and not database.has("operand_1")
+        assert database.rows("SELECT table_name FROM duckdb_tables()") == []
 
     def test_a_table_without_axes_and_one_without_rows(self, database: DuckDB) -> None:
         asked = Contraction.parse(", a -> a", {"a": 2})
@@ -129,14 +131,19 @@ class TestContractions:
         assert found.to_dense().tolist() == [5.0, 5.0]
 
     def test_a_query_names_what_is_stored(self, database: DuckDB) -> None:
-        """Any source, any expression over its columns, rendered without a database."""
+        """Any source, any expression over its columns; nothing runs before rows are read."""
         asked = Contraction.parse("x y, y -> x", {"x": 4, "y": 4})
-        links = Stored("(SELECT 1 AS f, 2 AS t, 8 AS n)", ("f", "t"), "n / 2", rows=1)
-        marks = Stored("marks", ("m",), rows=1)
-        query = rendered(planned(asked, [links, marks]), [links, marks])
+        scratch = Scratch(database)
+        links = scratch.query("SELECT 1 AS f, 2 AS t, 8 / 2 AS v", {"f": "int", "t": "int", "v": "float"})
+        operands = [
+            Operand(links, ("f", "t"), count=1),
+            Operand(scratch.table("marks", m="int"), ("m",), count=1),
+        ]
+        plan = planned(asked, [one.statistics for one in operands])
+        found = contracted(plan, operands, scratch.numbers)
         database.make("marks", "SELECT 2 AS m")
-        assert query.rows is not None and query.background is None
-        assert database.rows(query.rows) == [(1, 4.0)]
+        assert isinstance(found.rows, Stored) and found.everywhere is None
+        assert found.rows.rows() == [(1, 4.0)]
 
     def test_records_are_ordered_by_their_first_field(self, database: DuckDB) -> None:
         record = DUCKDB.record(a="i % 2", b="-i")

@@ -1,4 +1,4 @@
-"""The relational executor against nested loops, in every algebra; and what it says where it cannot go on."""
+"""Contractions over relations against nested loops, in every algebra; and limits of the database below."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import torch
 from hypothesis import HealthCheck, Phase, given, settings
 
 from herbrand.contraction import Contraction, Sparse
-from herbrand.contraction.relational import Stored, planned, rendered
-from herbrand.contraction.relational_databases import DuckDB, contract_in
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.relations.dialects import SPARK
+from herbrand.relations.database import DuckDB
 from tests.contraction import problems as given_problems
+from tests.contraction.in_relations import contract_in, contract_in_memory
 from tests.contraction.problems import Problem, agree, problems
 
 LAWS = settings(
@@ -38,6 +37,7 @@ def database() -> Iterator[DuckDB]:
 @given(problems() | given_problems.joins())
 def test_it_is_nested_loops(database: DuckDB, problem: Problem) -> None:
     agree(contract_in(database, problem.contraction, problem.relations).to_dense(), problem.truth())
+    agree(contract_in_memory(problem.contraction, problem.relations).to_dense(), problem.truth())
 
 
 def test_axes_of_one_place_are_never_distinct(database: DuckDB) -> None:
@@ -71,7 +71,7 @@ def test_counts_that_leave_64_bits_are_refused() -> None:
 
 FULL_DISK = """
 import resource, sys
-from herbrand.contraction.relational_databases import DuckDB
+from herbrand.relations.database import DuckDB
 from herbrand.errors import BudgetError
 with DuckDB(sys.argv[1], memory=60 << 20, threads=1) as database:
     database.make("kept", "SELECT 1 AS a")
@@ -106,12 +106,3 @@ class TestLimits:
             with pytest.raises(BudgetError, match=r"within 20\.0 MB of memory"):
                 database.make("kept", "SELECT LIST(i) AS a FROM range(20000000) t(i)")
             assert database.rows("SELECT * FROM kept") == [(1,)]
-
-
-def test_spark_differs_by_one_word() -> None:
-    asked = Contraction.parse("x -> x y", {"x": 2, "y": 3}, algebra="maximum")
-    marks = Stored("marks", ("a",), "w", rows=2)
-    plan = planned(asked, [marks])
-    theirs, ours = rendered(plan, [marks], SPARK).rows, rendered(plan, [marks]).rows
-    assert theirs is not None and ours is not None
-    assert theirs.replace("SELECT id AS i", "SELECT range AS i") == ours != theirs

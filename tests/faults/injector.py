@@ -32,8 +32,8 @@ import pyarrow.parquet
 
 from herbrand import scratch_folders, whole_files
 from herbrand.cli import app
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError
+from herbrand.relations.database import DuckDB
 from herbrand.tensor_files import read_tensors
 
 FULL = 0

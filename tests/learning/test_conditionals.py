@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.learning.conditionals import Conditionals
+from herbrand.relations.database import DuckDB
 from herbrand.scale.learning.conditionals import StoredConditionals, derived_tables, fetched, merged
 from herbrand.scale.learning.flips import FIXED
 

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError
 from herbrand.program.body_rows import MAX_PRODUCT, REAL, WEIGHT, Semiring
 from herbrand.program.clause_rows import ClauseRows, Source, least_model
 from herbrand.program.clauses import Absence, Clause, Compared, Literal, Lookup, Measured, Never, OneOf
 from herbrand.program.join_order import Candidate, best_order
+from herbrand.relations.database import DuckDB
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from herbrand.contraction.relational_databases import DuckDB
+from herbrand.relations.database import DuckDB
 from herbrand.relations.expression import (
     Expression,
     Kind,

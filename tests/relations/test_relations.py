@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from herbrand.budget import Budget
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, HerbrandError
+from herbrand.relations.database import DuckDB
 from herbrand.relations.dialects import SPARK
 from herbrand.relations.expression import cast, choose, column, evaluated, every, exp, written
-from herbrand.relations.fold import SEMIRING_FOLDS, count, largest, log_sum, some, total
+from herbrand.relations.fold import count, largest, log_sum, some, total
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
@@ -106,12 +106,6 @@ def test_relations_without_columns(small: Relation) -> None:
     assert small.only().distinct().count() == 1
     assert small.where(column("a") > 5).only().distinct().count() == 0
     assert small.only().join(small.only()).count() == 9
-
-
-def test_semirings_name_their_folds(small: Relation) -> None:
-    found = {name: small.scalar(SEMIRING_FOLDS[name](column("w"))) for name in ("real", "log", "maximum")}
-    assert found == {"real": math.inf, "log": math.inf, "maximum": math.inf}
-    assert small.scalar(SEMIRING_FOLDS["boolean"](column("t") == "y")) is True
 
 
 def test_wide_keys_of_several_columns(small: Relation) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from herbrand.contraction.relational_spark import Spark
+from herbrand.relations.spark import Spark
 
 FOR_SMALL_TABLES = """
 spark.sql.shuffle.partitions     8

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import FactsError
 from herbrand.program.evidence import LATENT, Evidence, arguments_of
 from herbrand.program.ground import SATISFIED
 from herbrand.program.template import Conjunction, Literal
+from herbrand.relations.database import DuckDB
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.evidence import StoredEvidence, keys_of_mixed, mixed
 from herbrand.scale.groundings import expected_groundings, groundings, is_relation

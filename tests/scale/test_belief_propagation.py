@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.relations.database import DuckDB
 from herbrand.scale import inference
 from herbrand.scale.belief import engine as belief_propagation
 from herbrand.scale.belief.engine import StoredBeliefPropagation

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.bounds import Bounds
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import Part, independences_of
@@ -26,6 +25,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Group
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.relations.database import DuckDB
 from herbrand.scale.bounds import intervals, parts, sentences, solving
 from herbrand.scale.bounds.sentences import StoredLowering
 from herbrand.scale.bounds.sweeping import swept

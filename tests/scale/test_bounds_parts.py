@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import Part, independences_of
@@ -21,6 +20,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import bytes_of
+from herbrand.relations.database import DuckDB
 from herbrand.scale.bounds import bounding, intervals, parts, sentences, solving, workers
 from herbrand.scale.bounds.bounding import refuse_unserved
 from herbrand.scale.bounds.parts import Shelves, links_of, shelved

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, ContradictionError
 from herbrand.facts.world import Worlds
 from herbrand.language import syntax as s
 from herbrand.learning.example import Aim
 from herbrand.program.evidence import arguments_of
+from herbrand.relations.database import DuckDB
 from herbrand.scale.learning.counted import COUNTED, Counted, counted, fingerprint, kept_counts
 from herbrand.scale.learning.flips import FIXED
 from herbrand.scale.learning.lesson import StoredExample, stored_example

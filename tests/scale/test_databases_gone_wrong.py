@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, FactsError, HerbrandError, UnsupportedError
+from herbrand.relations.database import DuckDB
 from herbrand.scale import place
 
 THEORY = """

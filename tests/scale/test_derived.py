@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.relations.database import DuckDB
 from tests.laws import law
 from tests.oracles.least_model import least_model
 from tests.program.test_derive import CONSTANTS, first, links, second

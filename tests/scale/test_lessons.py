@@ -13,10 +13,10 @@ import pyarrow.parquet
 import pytest
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.facts.source import fact_sources
 from herbrand.program.template import Literal
+from herbrand.relations.database import DuckDB
 from herbrand.scale import scratch
 from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.place import Place
@@ -72,10 +72,10 @@ def test_literals_hold_where_facts_say_so(
     literal = Literal(predicate, arguments, allowed)
     axes, told = lesson.indicator(literal)
     assert axes == tuple(dict.fromkeys(a for a in arguments if isinstance(a, str)))
-    names = ", ".join((*told.columns, f"{told.value} AS v"))
-    listed: dict[tuple[int, ...], float] = {}
-    for *row, value in lesson.stored.database.rows(f"SELECT {names} FROM {told.source}"):
-        listed[tuple(row)] = value
+    arrays = told.rows.arrays()
+    values = arrays["v"].tolist() if "v" in arrays else [1.0] * told.rows.count()
+    named = [arrays[name].tolist() for name in told.columns]
+    listed = {tuple(column[row] for column in named): value for row, value in enumerate(values)}
     for places in itertools.product(range(3), repeat=len(axes)):
         at = dict(zip(axes, places, strict=True))
         row = tuple(at[a] if isinstance(a, str) else a for a in arguments)

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import FactsError
 from herbrand.facts.source import fact_sources
 from herbrand.facts.world import Worlds
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows
+from herbrand.relations.database import DuckDB
 from herbrand.scale import loading
 from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
 from herbrand.scale.loading import LOADING

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, Phase, settings
 
 import herbrand as hb
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import BudgetError, ContradictionError, FactsError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.relations.database import DuckDB
 from herbrand.scale import loading, mean_field
 from herbrand.scale.beliefs import Others
 from herbrand.scale.place import place_of

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.engines.belief.rounds import Family, Rounds, probabilities
+from herbrand.relations.database import DuckDB
 from herbrand.relations.expression import column
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.engines.engine import Settings
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.facts.domain import Domain
+from herbrand.relations.database import DuckDB
 from herbrand.scale import domain as stored
 from herbrand.scale.domain import stored_domain
 from herbrand.scale.place import Place, folder_of, opened, place_of

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.contraction.relational_databases import DuckDB
 from herbrand.errors import HerbrandError
+from herbrand.relations.database import DuckDB
 from herbrand.scale.bounds import parts, solving
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from tests.scale.test_bounds import FRIENDS, PEOPLE, Here

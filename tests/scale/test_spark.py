@@ -15,12 +15,12 @@ import torch
 
 import herbrand as hb
 from herbrand.contraction import Contraction, Sparse, contract
-from herbrand.contraction.relational_databases import contract_in
 from herbrand.relations.stored import Scratch
 from herbrand.scale import mean_field
 from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds import parts, solving
 from herbrand.scale.place import opened, place_of
+from tests.contraction.in_relations import contract_in
 from tests.scale.test_bounds import Here
 
 pytestmark = pytest.mark.slow

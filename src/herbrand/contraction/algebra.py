@@ -1,4 +1,4 @@
-"""What an algebra is: the meaning of ⊕ and ⊗ on arrays, those of NumPy and tensors of torch alike.
+"""What an algebra is: ⊕ and ⊗ on arrays, those of NumPy and tensors of torch alike, and on relations.
 
 Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the
 ``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file. One that lives outside this
@@ -16,7 +16,7 @@ import importlib
 import importlib.util
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import ClassVar
@@ -24,11 +24,17 @@ from typing import ClassVar
 from herbrand import arrays
 from herbrand.arrays import Array, Tensor, library
 from herbrand.contraction.algebras import ADDED
+from herbrand.errors import UnsupportedError
+from herbrand.relations.expression import Expression, literal
+from herbrand.relations.fold import Fold
 
 Shapes = Sequence[tuple[int, ...]]
 
 MANY = 3
 """More factors of one shape than this are stacked and multiplied at once."""
+
+KINDS: Mapping[str, type[bool] | type[int]] = {"bool": bool, "int64": int}
+"""Python's own numbers of dtypes that are not floats."""
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -80,6 +86,35 @@ class Algebra(ABC):
         if self.idempotent:
             return tensor
         raise NotImplementedError
+
+    def plus(self, value: Expression) -> Fold:
+        """⊕ of a group of rows of a relation."""
+        raise self._not_over_relations()
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        """⊗ of two values in a row of a relation."""
+        raise self._not_over_relations()
+
+    def repeated(self, value: Expression, times: int) -> Expression:
+        """:meth:`repeat` of a value in a row of a relation."""
+        if times == 1 or self.idempotent:
+            return value
+        return self.times(value, self.constant(times))
+
+    def constant(self, value: float) -> Expression:
+        """A number of this algebra, as a value in each row of a relation."""
+        return literal(self.value(value))
+
+    def value(self, number: float) -> bool | int | float:
+        """A number as Python has it."""
+        kind = KINDS.get(self.dtypes[0], float)
+        return kind(number)
+
+    def _not_over_relations(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"the algebra {self.name} is not written over relations",
+            hint="define its plus and times, or leave out --on",
+        )
 
     def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
         """⊕ over the first ``leading`` dimensions of the ⊗ of operands, viewed in ``shapes`` that broadcast.

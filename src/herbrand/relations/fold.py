@@ -1,7 +1,6 @@
 """Folds: what a group of rows becomes. Each is one row of :data:`FOLDS`, its two meanings side by side.
 
-A fold of no rows is the fold's identity, so that folds are the additions of semirings:
-:data:`SEMIRING_FOLDS` names the fold of each.
+A fold of no rows is the fold's identity, so that folds are the additions of semirings.
 
 >>> folded(total(column("x")), {"x": np.array([1.0, 2.0, 4.0])}, np.array([0, 1, 1]), 2).tolist()
 [1.0, 6.0]
@@ -169,16 +168,6 @@ FOLDS: Mapping[str, FoldMeaning] = {
         peaked=True,
     ),
 }
-
-SEMIRING_FOLDS: Mapping[str, Callable[[Given], Fold]] = {
-    "real": total,
-    "counting": total,
-    "log": log_sum,
-    "maximum": largest,
-    "max_product": largest,
-    "boolean": some,
-}
-"""The addition of each semiring as a fold of its values."""
 
 
 def folded(fold: Fold, columns: Mapping[str, Array], groups: Array, size: int) -> Array:

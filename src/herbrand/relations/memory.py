@@ -61,6 +61,11 @@ class Memory(Relation):
         return cls(data, lengths.pop() if lengths else 0, budget)
 
     @classmethod
+    def numbers(cls, name: str, count: int) -> Memory:
+        """The numbers from 0 up to ``count``, in a column of this name."""
+        return cls({checked_name(name): np.arange(count)}, count)
+
+    @classmethod
     def from_rows(cls, kinds: Mapping[str, Kind], rows: Sequence[Sequence[Any]]) -> Memory:
         """A relation of rows in the order of these columns."""
         data = {

@@ -4,7 +4,7 @@ A :class:`Scratch` names the tables, and drops each as soon as no relation reads
 when it is closed. A database spills to its disk what does not fit in its memory, within the limits that it
 was opened with.
 
->>> from herbrand.contraction.relational_databases import DuckDB
+>>> from herbrand.relations.database import DuckDB
 >>> from herbrand.relations.fold import total
 >>> with DuckDB() as database, Scratch(database) as scratch:
 ...     links = scratch.put(Memory.of(a=[1, 1, 2], w=[0.5, 0.25, 1.0]))
@@ -79,6 +79,11 @@ class Scratch:
         dialect = self.database.dialect
         names = ", ".join(dialect.quoted(checked_name(name)) for name in kinds) or NO_COLUMNS
         return Stored(self, f"SELECT {names} FROM ({query}) q", dict(kinds))
+
+    def numbers(self, name: str, count: int) -> Stored:
+        """The numbers from 0 up to ``count``, in a column of this name."""
+        source = self.database.dialect.numbers.format(count=count)
+        return self.query(f"SELECT i AS {name} FROM {source} n", {name: "int"})
 
     def put(self, rows: Memory) -> Stored:
         """A table of rows that are in memory."""

@@ -13,16 +13,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from herbrand.contraction.expression import Contraction, Sizes
-from herbrand.contraction.relational import planned, rendered
-from herbrand.contraction.relational_databases import Database
+from herbrand.contraction.over_relations import contracted, planned
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.errors import BudgetError
 from herbrand.memory import readable
+from herbrand.relations.database import Database
+from herbrand.relations.expression import column
+from herbrand.relations.fold import total
+from herbrand.relations.relation import Relation
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.logistic import sigmoid_of
-from herbrand.scale.operands import REAL, Marginals, Sender
+from herbrand.scale.float_sql import double, sigmoid_of
+from herbrand.scale.operands import Marginals, Sender, query_of
 
 BYTES_A_ROW = 64
 """On disk, of one atom in both of its tables; measured without compression."""
@@ -145,7 +148,7 @@ def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
     all_columns = [*columns, value]
     atoms = _listed([f"x.{column}" for column in columns], f"CAST(v.i AS INT) AS {value}")
     every = f"SELECT {atoms} FROM ({source}) x CROSS JOIN {numbers} v"
-    worth = f"COALESCE(o.odds + {REAL.number(math.log(max(1, count - 1)))}, 0) AS u"
+    worth = f"COALESCE(o.odds + {double(math.log(max(1, count - 1)))}, 0) AS u"
     known = f"CASE WHEN k.{value} IS NULL THEN NULL ELSE CAST(1 AS DOUBLE) END AS f"
     chosen = _listed([f"e.{column}" for column in columns], f"e.{value} AS val", worth, known)
     joined = (
@@ -163,26 +166,24 @@ def moved(
     database: Database,
     layout: Layout,
     step: int,
-    told: Sequence[str],
+    told: Sequence[Relation],
     everywhere: float,
     stride: float,
 ) -> Move:
     """The next step's table: every atom moved by ``stride`` towards what it is told.
 
-    ``told``: queries for arguments and ``v``, to be added up; ``everywhere`` is told to all atoms besides.
+    ``told``: messages with arguments and ``v``, to be added up; ``everywhere`` is told to all atoms besides.
     """
     columns, now = layout.columns, layout.table(step)
     names = (*columns, "val") if layout.valued else columns
-    target, source = f"s.u + {REAL.number(everywhere)}", f"{now} s"
+    target, source = f"s.u + {double(everywhere)}", f"{now} s"
     if told:
-        union = " UNION ALL ".join(f"SELECT {_listed(names, 'v')} FROM ({query}) t" for query in told)
-        groups = f" GROUP BY {', '.join(names)}" if names else ""
-        total = f"SELECT {_listed(names, 'SUM(v) AS v')} FROM ({union}) u{groups}"
-        source += f" LEFT JOIN ({total}) m ON {_equal('m', 's', names)}"
+        messages = told[0].stack(*told[1:]).group(names, v=total(column("v")))
+        source += f" LEFT JOIN ({query_of(messages)}) m ON {_equal('m', 's', names)}"
         target += " + COALESCE(m.v, 0)"
     kept = [f"s.{name}" for name in names]
     before = _listed(kept, "s.u", "s.f", "s.z AS old", "s.q AS now", "s.b AS was", f"{target} AS t")
-    part, whole = REAL.number(stride), REAL.number(1 - stride)
+    part, whole = double(stride), double(1 - stride)
     z = f"old + {part} * (t - old)" if stride < 0.5 else f"t - {whole} * (t - old)"
     after = f"SELECT {_listed(names, 'u', 'f', f'{z} AS z', 'now', '(t - old) * (now - was) AS g')}"
     after = f"{after} FROM (SELECT {before} FROM {source}) w"
@@ -222,46 +223,44 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
 
     As :func:`herbrand.engines.mean_field.listing.exceptions`, by which both sides keep the same tables.
     """
-    sizes, columns = evidence.sizes(predicate), evidence.columns(predicate)
-    total = math.prod(sizes)
-    if evidence.is_valued(predicate) or total < SMALLEST:
+    atoms = math.prod(evidence.sizes(predicate))
+    if evidence.is_valued(predicate) or atoms < SMALLEST:
         return None
     tables = evidence.tables(predicate)
-    parts = [f"SELECT {', '.join(columns)} FROM {name}" for name in (tables.true, tables.false, tables.soft)]
+    parts = [evidence.relation(name, predicate) for name in (tables.true, tables.false, tables.soft)]
     for product in products:
         for place, reading in enumerate(product.operands):
             if isinstance(reading, Reading) and reading.source == predicate:
                 found = _singled_out(reading, place, product, evidence)
                 if found is None:
                     return None
-                if found:
-                    parts.append(found)
-    query = " UNION ".join(parts)
-    count = evidence.database.number(f"SELECT COUNT(*) FROM ({query}) q")
-    return query if count * SHARE <= total else None
+                parts += found
+    every = parts[0].stack(*parts[1:]).distinct()
+    return query_of(every) if every.count() * SHARE <= atoms else None
 
 
-def _singled_out(reading: Reading, place: int, product: Product, evidence: StoredEvidence) -> str | None:
+def _singled_out(
+    reading: Reading, place: int, product: Product, evidence: StoredEvidence
+) -> list[Relation] | None:
     """The atoms that a product moves; nothing where it moves all alike; None where each may differ."""
     axes = reading.axes
     if len(axes) < len(reading.arguments):
         return None
     others = [one for number, one in enumerate(product.operands) if number != place]
     if not any(set(one.axes) & set(axes) for one in others):
-        return ""
+        return []
     known = [one for one in others if isinstance(one, Observed) and is_relation(one.literal, evidence)]
     bound = {axis for one in known for axis in one.axes}
     if not set(axes) <= bound:
         return None
     inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
-    sender = Sender(product, evidence, evidence.database.dialect)
-    tables = [sender.observed(one) for one in known]
+    sender = Sender(product, evidence)
+    operands = [sender.observed(one) for one in known]
     contraction = Contraction(tuple(one.axes for one in known), axes, inside)
-    query = rendered(planned(contraction, tables), tables, evidence.database.dialect)
-    if query.rows is None:
-        return ""
-    columns = [f"{column} AS a{number}" for number, column in enumerate(query.columns)]
-    return f"SELECT {', '.join(columns)} FROM ({query.rows}) x"
+    plan = planned(contraction, [one.statistics for one in operands])
+    found = contracted(plan, operands, evidence.queries.numbers)
+    names = {f"a{number}": column(name) for number, name in enumerate(found.columns)}
+    return [] if found.rows is None else [found.rows.select(**names)]
 
 
 def _shares(query: str, columns: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """The constants of a type, kept in a database: looked up one by one, never listed in memory.
 
->>> from herbrand.contraction.relational_databases import DuckDB
+>>> from herbrand.relations.database import DuckDB
 >>> with DuckDB() as database:
 ...     database.make("people", "SELECT * FROM (VALUES (0, 'anna'), (1, 'bob')) t(id, value)")
 ...     person = stored_domain("person", database, "people")
@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.facts.column import ABSENT, Index
 from herbrand.facts.domain import Domain
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
+from herbrand.relations.database import Database
 
 FETCHED_AT_ONCE = 100_000
 

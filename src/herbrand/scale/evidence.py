@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError
+from herbrand.program.clause_rows import columns_of
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
 from herbrand.program.program import Program
+from herbrand.relations.database import Database
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch
 from herbrand.row_keys import Keys, fit
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.loading import PredicateTables
@@ -57,6 +60,7 @@ class StoredEvidence(Evidence):
         super().__init__(program)
         self.stored = stored
         self.database: Database = stored.database
+        self.queries = Scratch(stored.database)
 
     def tables(self, predicate: str) -> PredicateTables:
         return self.stored.tables[predicate]
@@ -64,6 +68,11 @@ class StoredEvidence(Evidence):
     def columns(self, predicate: str) -> list[str]:
         """The columns of a predicate's arguments."""
         return [f"a{place}" for place in range(len(self.sizes(predicate)))]
+
+    def relation(self, table: str, predicate: str) -> Relation:
+        """One of a predicate's tables: its arguments, and the values of a many-valued one."""
+        width = len(self.program.signature.predicates[predicate].column_types)
+        return self.queries.query(f"SELECT * FROM {table}", dict.fromkeys(columns_of(width), "int"))
 
     def known_query(self, predicate: str) -> str:
         """The arguments, ``code`` and ``value`` of the atoms of a predicate that the facts list."""

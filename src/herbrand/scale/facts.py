@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError, Mistakes
 from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
@@ -28,6 +27,7 @@ from herbrand.facts.world import Worlds
 from herbrand.language.signature import Kind, Signature
 from herbrand.language.syntax import FactRows, Theory, Value
 from herbrand.program.remarks import bare_remarks, constants_of, new_constant
+from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
 from herbrand.scale.sources import stamps

@@ -20,7 +20,7 @@ from herbrand.program.lower import forbidding
 from herbrand.program.question import Question
 from herbrand.program.template import Template
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.operands import Beliefs, Sender
+from herbrand.scale.operands import Beliefs, Sender, sums
 
 MOST_INSTANCES = 1_000
 """Each is a query of its own."""
@@ -49,12 +49,12 @@ def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, asked: Asked) -> It
 def _probability(evidence: StoredEvidence, beliefs: Beliefs, cases: Cases) -> float:
     """Cases count against the formula, so that their sum is at most 0."""
     weighed = [replace(case, weight=0) for case in cases]
-    parts = [
-        f"({Sender(product, evidence, evidence.database.dialect).value(beliefs)}) * {counts[0]}"
-        for product, counts in products_of(evidence.program, weighed, evidence).items()
-    ]
-    against = evidence.database.rows(f"SELECT {', '.join(parts)}")[0] if parts else ()
-    return min(max(1.0 - abs(math.fsum(map(float, against))), 0.0), 1.0)
+    products = list(products_of(evidence.program, weighed, evidence).items())
+    terms = (
+        (n, rows) for n, (one, _) in enumerate(products) for rows in Sender(one, evidence).terms(beliefs)
+    )
+    against = math.fsum(products[number][1][0] * value for number, value in sums(terms).items())
+    return min(max(1.0 - abs(against), 0.0), 1.0)
 
 
 def _refuse_unserved(formula: Formula, cases: Cases, number: int) -> None:

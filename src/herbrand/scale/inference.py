@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
-from herbrand.contraction.relational import UNLIMITED
-from herbrand.contraction.relational_databases import Database, DuckDB
+from herbrand.contraction.over_relations import UNLIMITED
 from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.engine import BoundSettings
@@ -43,6 +42,7 @@ from herbrand.program.lower import lower
 from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
 from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.program.remarks import nothing_uncertain
+from herbrand.relations.database import Database, DuckDB
 from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds.bounding import Asked, bounded
 from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError
 from herbrand.facts.domain import Domain
 from herbrand.facts.place import shown
@@ -21,8 +20,9 @@ from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Kind, Predicate, Signature
+from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
-from herbrand.scale.logistic import sigmoid_of
+from herbrand.scale.float_sql import sigmoid_of
 from herbrand.scale.table_query import Said, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
@@ -26,10 +25,12 @@ from herbrand.language.show import show_statement
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.program.template import Template, literals_of
+from herbrand.relations.database import Database
+from herbrand.relations.relation import Relation
 from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, laid_out, moved, others_entropy
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.formulas import Asked, asked_cases, formula_rows
-from herbrand.scale.operands import Beliefs, Sender, served
+from herbrand.scale.operands import Beliefs, Sender, served, sums
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import Run, refuse_foreign_settings, refuse_most_probable
 
@@ -75,7 +76,7 @@ class StoredMeanField:
         """Rows that a step joins, and bytes on disk for the marginals; raises for what is not served."""
         program = evidence.program
         _refuse_unserved(evidence)
-        senders, _ = _senders(products_of(program, program.templates, evidence), evidence, evidence.database)
+        senders, _ = _senders(products_of(program, program.templates, evidence), evidence)
         atoms = sum(
             evidence.known(name).atom_count
             for name in program.signature.predicates
@@ -94,7 +95,7 @@ class StoredMeanField:
         asked = asked_cases(evidence, question)
         _refuse_unserved(evidence)
         products = products_of(program, program.templates, evidence)
-        senders, constants = _senders(products, evidence, self.database)
+        senders, constants = _senders(products, evidence)
         stride = 1.0 if self.damping is None else 1 - self.damping
         if self.run.resume:
             return self._resumed(State(evidence, question, asked, senders, constants, {}, {}, 0, stride))
@@ -109,8 +110,8 @@ class StoredMeanField:
 
     def step(self, state: State) -> State:
         beliefs, weights = state.beliefs, _weights(state.evidence.program)
-        told: dict[str, list[str]] = {name: [] for name in state.layouts}
-        everywhere: dict[str, list[str]] = {name: [] for name in state.layouts}
+        told: dict[str, list[Relation]] = {name: [] for name in state.layouts}
+        everywhere: list[tuple[int, Relation]] = []
         for sender, counts in state.senders:
             worth = _worth(counts, weights)
             for place, reading in sender.readings if worth else ():
@@ -118,16 +119,17 @@ class StoredMeanField:
                 if message.rows is not None:
                     told[reading.source].append(message.rows)
                 if message.everywhere is not None:
-                    everywhere[reading.source].append(message.everywhere)
-        sums = self._numbers({name: " + ".join(parts) for name, parts in everywhere.items() if parts})
+                    everywhere.append((state.layouts[reading.source].number, message.everywhere))
+        to_all = sums(everywhere)
         slope, far, others = Slope(), 0.0, {}
         for name, layout in state.layouts.items():
-            move = moved(self.database, layout, state.step, told[name], sums.get(name, 0.0), state.stride)
+            same = to_all.get(layout.number, 0.0)
+            move = moved(self.database, layout, state.step, told[name], same, state.stride)
             slope, far = slope + move.slope, max(far, move.far)
             if name in state.others:
-                before, target = state.others[name], sums.get(name, 0.0)
-                others[name] = before.moved(target, state.stride)
-                slope += before.slope(target)
+                before = state.others[name]
+                others[name] = before.moved(same, state.stride)
+                slope += before.slope(same)
                 far = max(far, abs(others[name].q - before.q))
         stride = after_slope(state.stride, slope) if self.damping is None else state.stride
         residual = min(1.0, far / state.stride)
@@ -161,20 +163,16 @@ class StoredMeanField:
     def bound(self, state: State) -> float:
         """The expected log-weight plus the entropy: at most log Z."""
         weights = _weights(state.evidence.program)
-        values = {
-            str(number): f"({sender.value(state.beliefs)}) * {worth!r}"
-            for number, (sender, counts) in enumerate((*state.constants, *state.senders))
-            if (worth := _worth(counts, weights))
-        }
-        total = math.fsum(self._numbers(values).values())
+        worths = [(sender, _worth(counts, weights)) for sender, counts in (*state.constants, *state.senders)]
+        totals = sums(
+            (number, rows)
+            for number, (sender, worth) in enumerate(worths)
+            if worth
+            for rows in sender.terms(state.beliefs)
+        )
+        total = math.fsum(worths[number][1] * value for number, value in totals.items())
         rows = math.fsum(bound_parts(self.database, layout, state.step) for layout in state.layouts.values())
         return total + rows + others_entropy(state.others)
-
-    def _numbers(self, expressions: Mapping[str, str]) -> dict[str, float]:
-        if not expressions:
-            return {}
-        row = self.database.rows(f"SELECT {', '.join(expressions.values())}")[0]
-        return dict(zip(expressions, map(float, row), strict=True))
 
     def _keep(self, state: State) -> None:
         layouts = {name: layout.rows for name, layout in state.layouts.items()}
@@ -207,7 +205,7 @@ class StoredMeanField:
 
 
 def _senders(
-    products: Mapping[Product, Counter[int]], evidence: StoredEvidence, database: Database
+    products: Mapping[Product, Counter[int]], evidence: StoredEvidence
 ) -> tuple[tuple[tuple[Sender, Counter[int]], ...], tuple[tuple[Sender, Counter[int]], ...]]:
     """Those with latent literals, and those without."""
     latent, constant = [], []
@@ -215,7 +213,7 @@ def _senders(
         if any(isinstance(operand, PerConstant) for operand in product.operands):
             continue  # a weight that is still to be learned counts as 0
         known = all(isinstance(operand, Observed) for operand in served(product))
-        (constant if known else latent).append((Sender(product, evidence, database.dialect), counts))
+        (constant if known else latent).append((Sender(product, evidence), counts))
     return tuple(latent), tuple(constant)
 
 
@@ -237,10 +235,9 @@ def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
             span=statement.span,
             hint="use --engine bp, give it a large weight, or leave out --on",
         )
-    broken = 0.0
-    for product, counts in products_of(program, [replace(template, weight=0)], evidence).items():
-        sender = Sender(product, evidence, evidence.database.dialect)
-        broken += counts[0] * evidence.database.number(f"SELECT {sender.value({})}")
+    products = list(products_of(program, [replace(template, weight=0)], evidence).items())
+    terms = ((n, rows) for n, (one, _) in enumerate(products) for rows in Sender(one, evidence).terms({}))
+    broken = math.fsum(products[number][1][0] * value for number, value in sums(terms).items())
     if broken:
         raise ContradictionError(
             Mistake(f"the facts break this hard statement {abs(broken):,.0f} times: {text}", statement.span)

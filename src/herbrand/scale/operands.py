@@ -1,28 +1,32 @@
-"""The operands of products as tables of a database, and the messages that products send, as queries.
+"""The operands of products as relations in a database, and the messages that products send.
 
 A product of literals is multilinear in its marginals, so the message to one of its literals is the product of
 all others, summed over every variable that the literal lacks: one contraction a literal, planned once and
-rendered for the tables that hold the marginals now.
+walked over the tables that hold the marginals now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from herbrand.contraction import over_relations
 from herbrand.contraction.expression import Contraction
+from herbrand.contraction.over_relations import VALUE, Contracted, contracted, planned
 from herbrand.contraction.planner import Plan
-from herbrand.contraction.relational import Query, Stored, planned, rendered
-from herbrand.contraction.relational_algebras import meaning_of
+from herbrand.contraction.steps import Statistics
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
 from herbrand.errors import UnsupportedError
 from herbrand.program.template import FALSE, Argument
-from herbrand.relations.dialects import Dialect
+from herbrand.relations.expression import Expression, Kind, column, either, literal
+from herbrand.relations.fold import total
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Stored
 from herbrand.scale.evidence import StoredEvidence
 
-REAL = meaning_of("real")
+Rows = over_relations.Operand
 
 
 @dataclass(frozen=True)
@@ -42,21 +46,20 @@ Beliefs = Mapping[str, Marginals]
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What a product tells one of its literals, times what the product counts and the literal's sign.
+    """What a product sends to one of its literals, times what the product counts and the literal's sign.
 
-    ``rows``: a query for arguments and ``v``; None for none. ``everywhere``: an expression that all atoms are
-    told beside their rows.
+    ``rows``: arguments and ``v``; ``everywhere``: the sum of its ``v`` goes to all atoms besides.
     """
 
-    rows: str | None
-    everywhere: str | None
+    rows: Relation | None
+    everywhere: Relation | None
 
 
 class Sender:
     """The messages of one product, planned once."""
 
-    def __init__(self, product: Product, evidence: StoredEvidence, dialect: Dialect) -> None:
-        self.product, self.evidence, self.dialect = product, evidence, dialect
+    def __init__(self, product: Product, evidence: StoredEvidence) -> None:
+        self.product, self.evidence = product, evidence
         self._plans: dict[int | None, Plan] = {}
 
     @cached_property
@@ -68,64 +71,51 @@ class Sender:
         """To the literal at ``place``."""
         reading = self.product.operands[place]
         assert isinstance(reading, Reading)
-        query = self._query(place, beliefs)
+        found = self._contracted(place, beliefs)
         valued = self.evidence.is_valued(reading.source)
         opposite = reading.allowed == FALSE and not valued
-        factor = REAL.number(-worth if opposite else worth)
-        names = dict(zip(reading.axes, query.columns, strict=True))
-        whole = tuple(reading.arguments) == tuple(reading.axes)
-        background = None if query.background is None else f"({query.background}) * {factor}"
-        whole = whole and not valued
-        arguments = [self._argument(argument, names) for argument in reading.arguments]
-        columns = [f"{one} AS a{number}" for number, one in enumerate(arguments)]
-        rows = None
-        if query.rows is not None:
-            rows = f"SELECT {', '.join((*columns, f'v * {factor} AS v'))} FROM ({query.rows}) m"
-        if background is not None and not whole:
-            told = self._in_region(reading, background)
-            rows, background = told if rows is None else f"{rows} UNION ALL {told}", None
-        return Message(_by_value(rows, reading) if valued and rows is not None else rows, background)
+        value = column(VALUE) * (-worth if opposite else worth)
+        rows, everywhere = found.rows, found.everywhere
+        if rows is not None:
+            at = dict(zip(reading.axes, map(column, found.columns), strict=True))
+            rows = rows.select(**_atom(reading, at), v=value)
+        if everywhere is not None:
+            everywhere = everywhere.select(v=value)
+        if everywhere is not None and (valued or tuple(reading.arguments) != tuple(reading.axes)):
+            region = self._in_region(reading, everywhere)
+            rows, everywhere = region if rows is None else rows.stack(region), None
+        if valued and rows is not None:
+            first, *others = (rows.let(val=value) for value in reading.allowed)
+            rows = first.stack(*others)
+        return Message(rows, everywhere)
 
-    def value(self, beliefs: Beliefs) -> str:
-        """The sum of the whole product, as an expression."""
-        query = self._query(None, beliefs)
-        parts = [query.background] if query.background else []
-        if query.rows is not None:
-            parts.append(f"COALESCE((SELECT SUM(v) FROM ({query.rows}) t), 0)")
-        return " + ".join(parts) or "0"
+    def terms(self, beliefs: Beliefs) -> list[Relation]:
+        """Relations whose ``v`` add up to the sum of the whole product."""
+        found = self._contracted(None, beliefs)
+        return [rows.only(VALUE) for rows in (found.everywhere, found.rows) if rows is not None]
 
     @property
     def joined_rows(self) -> float:
         """Rows that all messages of one step go through, as expected."""
-        tables = {place: self._statistics(one) for place, one in enumerate(self.product.operands)}
+        known = [self._statistics(one) for one in self.product.operands]
         return sum(
-            planned(self._contraction(place), [tables[o] for o in tables if o != place]).operations
+            planned(self._contraction(place), known[:place] + known[place + 1 :]).operations
             for place, _ in self.readings
         )
 
-    def _statistics(self, operand: Operand) -> Stored:
+    def _statistics(self, operand: Operand) -> Statistics:
         if isinstance(operand, Observed):
-            return self.observed(operand)
+            return self.observed(operand).statistics
         assert isinstance(operand, Reading)
-        known = self.evidence.known(operand.source)
-        return Stored("", operand.axes, rows=known.atom_count)
+        return Statistics(self.evidence.known(operand.source).atom_count)
 
-    def _argument(self, argument: Argument, names: Mapping[str, str]) -> str:
-        return names[argument] if isinstance(argument, str) else str(argument)
-
-    def _in_region(self, reading: Reading, value: str) -> str:
+    def _in_region(self, reading: Reading, everywhere: Relation) -> Relation:
         """The same message to all atoms that a reading with constants or repeated variables is about."""
-        numbers = {axis: f"n{place}.i" for place, axis in enumerate(reading.axes)}
-        sources = [
-            f"{self.dialect.numbers.format(count=self.product.sizes[axis])} n{place}"
-            for place, axis in enumerate(reading.axes)
-        ]
-        columns = [
-            f"{self._argument(argument, numbers)} AS a{place}"
-            for place, argument in enumerate(reading.arguments)
-        ]
-        text = f"SELECT {', '.join((*columns, f'{value} AS v'))}"
-        return f"{text} FROM {' CROSS JOIN '.join(sources)}" if sources else text
+        names = {axis: f"n{place}" for place, axis in enumerate(reading.axes)}
+        for axis, name in names.items():
+            everywhere = everywhere.join(self.evidence.queries.numbers(name, self.product.sizes[axis]))
+        at = {axis: column(name) for axis, name in names.items()}
+        return everywhere.select(**_atom(reading, at), v=column(VALUE))
 
     def _contraction(self, left_out: int | None) -> Contraction:
         operands = self.product.operands
@@ -133,87 +123,97 @@ class Sender:
         output = () if left_out is None else operands[left_out].axes
         return Contraction(axes, output, self.product.sizes)
 
-    def _query(self, left_out: int | None, beliefs: Beliefs) -> Query:
-        tables = [
-            self._stored(one, beliefs) for place, one in enumerate(self.product.operands) if place != left_out
-        ]
+    def _contracted(self, left_out: int | None, beliefs: Beliefs) -> Contracted:
+        operands = self.product.operands
+        rows = [self._rows(one, beliefs) for place, one in enumerate(operands) if place != left_out]
         if left_out not in self._plans:
-            self._plans[left_out] = planned(self._contraction(left_out), tables)
-        return rendered(self._plans[left_out], tables, self.dialect)
+            known = [one.statistics for one in rows]
+            self._plans[left_out] = planned(self._contraction(left_out), known)
+        return contracted(self._plans[left_out], rows, self.evidence.queries.numbers)
 
-    def _stored(self, operand: Operand, beliefs: Beliefs) -> Stored:
+    def _rows(self, operand: Operand, beliefs: Beliefs) -> Rows:
         if isinstance(operand, Observed):
             return self.observed(operand)
         assert isinstance(operand, Reading)
         return self._read(operand, beliefs[operand.source])
 
-    def observed(self, observed: Observed) -> Stored:
+    def observed(self, observed: Observed) -> Rows:
         """What is known of a literal, as an operand."""
-        literal, evidence = observed.literal, self.evidence
-        tables = evidence.tables(literal.predicate)
-        relation = is_relation(literal, evidence)
-        conditions = [
-            f"{_place(left, observed)} <> {_place(right, observed)}" for left, right in observed.apart
-        ]
-        if evidence.is_valued(literal.predicate):
-            values = ", ".join(map(str, literal.allowed))
-            conditions.append(f"a{len(literal.arguments)} IN ({values or 'NULL'})")
-        source, columns = selected(tables.true, literal.arguments, observed.axes, conditions, "")
-        listed, background = (1.0, None) if relation else (0.0, 1.0)
-        return Stored(source, columns, REAL.number(listed), background, tables.counts[0])
+        atom, evidence = observed.literal, self.evidence
+        tables = evidence.tables(atom.predicate)
+        rows = evidence.relation(tables.true, atom.predicate)
+        for left, right in observed.apart:
+            rows = rows.where(_place(left, observed) != _place(right, observed))
+        if evidence.is_valued(atom.predicate):
+            rows = rows.where(among(column(f"a{len(atom.arguments)}"), atom.allowed))
+        rows, columns = selected(rows, atom.arguments, observed.axes)
+        if is_relation(atom, evidence):
+            return Rows(rows, columns, None, tables.counts[0])
+        return Rows(rows.let(v=0.0), columns, 1.0, tables.counts[0])
 
-    def _read(self, reading: Reading, marginals: Marginals) -> Stored:
-        table = marginals.table
-        if self.evidence.is_valued(reading.source):
-            columns = self.evidence.columns(reading.source)
-            values = ", ".join(map(str, reading.allowed))
-            groups = f" GROUP BY {', '.join(columns)}" if columns else ""
-            table = (
-                f"(SELECT {', '.join((*columns, 'SUM(q) AS q'))} FROM {table} "
-                f"WHERE val IN ({values}){groups}) r"
-            )
-        opposite = reading.allowed == FALSE and not self.evidence.is_valued(reading.source)
-        source, columns = selected(table, reading.arguments, reading.axes, [], "q")
-        background = marginals.others
-        if background is not None and opposite:
-            background = 1 - background
-        return Stored(source, columns, "1 - q" if opposite else "q", background, marginals.rows)
+    def _read(self, reading: Reading, marginals: Marginals) -> Rows:
+        arguments, valued = self.evidence.columns(reading.source), self.evidence.is_valued(reading.source)
+        kinds: dict[str, Kind] = {**dict.fromkeys(arguments, "int"), "q": "float"}
+        if valued:
+            kinds["val"] = "int"
+        rows: Relation = self.evidence.queries.query(f"SELECT * FROM {marginals.table}", kinds)
+        if valued:
+            rows = rows.where(among(column("val"), reading.allowed)).group(arguments, q=total(column("q")))
+        rows, columns = selected(rows, reading.arguments, reading.axes)
+        if valued or reading.allowed != FALSE:
+            return Rows(rows.renamed(v="q"), columns, marginals.others, marginals.rows)
+        others = None if marginals.others is None else 1 - marginals.others
+        return Rows(rows.let(v=1.0 - column("q")), columns, others, marginals.rows)
 
 
-def _by_value(rows: str, reading: Reading) -> str:
-    """The same message to each value that a reading allows."""
-    return " UNION ALL ".join(f"SELECT *, {value} AS val FROM ({rows}) m" for value in reading.allowed)
+def sums(terms: Iterable[tuple[int, Relation]]) -> dict[int, float]:
+    """The sum of ``v`` of all relations with the same number, by one query."""
+    parts = [rows.select(number=number, v=column(VALUE)) for number, rows in terms]
+    if not parts:
+        return {}
+    found = parts[0].stack(*parts[1:]).group(["number"], v=total(column(VALUE))).arrays()
+    return dict(zip(found["number"].tolist(), found[VALUE].tolist(), strict=True))
 
 
-def _place(argument: Argument, observed: Observed) -> str:
+def query_of(rows: Relation) -> str:
+    """The query for rows that are in a database."""
+    assert isinstance(rows, Stored)
+    return rows.text
+
+
+def among(value: Expression, allowed: Iterable[int]) -> Expression:
+    """Whether the value is one of these."""
+    return either(*(value == one for one in allowed))
+
+
+def _atom(reading: Reading, at: Mapping[str, Expression]) -> dict[str, Expression]:
+    """The arguments that a reading has, its variables at these places."""
+    return {
+        f"a{place}": at[argument] if isinstance(argument, str) else literal(argument)
+        for place, argument in enumerate(reading.arguments)
+    }
+
+
+def _place(argument: Argument, observed: Observed) -> Expression:
     """The column in which a literal has an argument, or the constant."""
     if isinstance(argument, int):
-        return str(argument)
-    return f"a{observed.literal.arguments.index(argument)}"
+        return literal(argument)
+    return column(f"a{observed.literal.arguments.index(argument)}")
 
 
 def selected(
-    table: str,
-    arguments: tuple[Argument, ...],
-    axes: tuple[str, ...],
-    conditions: list[str],
-    value: str,
-) -> tuple[str, tuple[str, ...]]:
+    rows: Relation, arguments: tuple[Argument, ...], axes: tuple[str, ...]
+) -> tuple[Relation, tuple[str, ...]]:
     """The rows that fit constants and repeated variables, and the columns of the axes."""
     first: dict[str, str] = {}
-    conditions = list(conditions)
     for place, argument in enumerate(arguments):
         if isinstance(argument, int):
-            conditions.append(f"a{place} = {argument}")
+            rows = rows.where(column(f"a{place}") == argument)
         elif argument in first:
-            conditions.append(f"a{place} = {first[argument]}")
+            rows = rows.where(column(f"a{place}") == column(first[argument]))
         else:
             first[argument] = f"a{place}"
-    columns = tuple(first[axis] for axis in axes)
-    if not conditions:
-        return table, columns
-    kept = ", ".join((*columns, *([value] if value else ()))) or "1 AS one"
-    return f"(SELECT {kept} FROM {table} WHERE {' AND '.join(conditions)}) o", columns
+    return rows, tuple(first[axis] for axis in axes)
 
 
 def served(product: Product) -> tuple[Operand, ...]:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from herbrand.contraction.relational_databases import Database, DuckDB
-from herbrand.contraction.relational_spark import Spark
 from herbrand.errors import BudgetError, FactsError, UnsupportedError
 from herbrand.memory import allowed_bytes, readable
+from herbrand.relations.database import Database, DuckDB
+from herbrand.relations.spark import Spark
 from herbrand.scale.database_memory import LEAST_MEMORY, SHARE_FOR_DATABASE, is_enough
 
 DEFAULT_FOLDER = "herbrand.spark"

@@ -14,11 +14,11 @@ from typing import Any, Protocol, Self
 
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status, out_of_iterations
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import UnsupportedError
 from herbrand.program.question import Question
+from herbrand.relations.database import Database
 from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"

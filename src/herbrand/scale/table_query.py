@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.errors import FactsError, UnsupportedError
 from herbrand.facts.place import shown
 from herbrand.facts.row_checks import mark_of
@@ -13,6 +12,7 @@ from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
 from herbrand.language.signature import Kind, Predicate
 from herbrand.language.syntax import Value
+from herbrand.relations.database import Database
 
 
 @dataclass(frozen=True)

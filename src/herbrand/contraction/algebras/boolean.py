@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
+from herbrand.relations.expression import Expression
+from herbrand.relations.fold import Fold, some
 
 
 class Boolean(Algebra):
@@ -53,6 +55,12 @@ class Boolean(Algebra):
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return kernel(*(operand.to(library(operand).float32) for operand in operands)) > 0
+
+    def plus(self, value: Expression) -> Fold:
+        return some(value)
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        return left & right
 
 
 ALGEBRA = Boolean()

@@ -21,6 +21,8 @@ from collections.abc import Callable, Sequence
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
 from herbrand.errors import UnsupportedError
+from herbrand.relations.expression import Expression
+from herbrand.relations.fold import Fold, total
 
 EXACT_FLOATS = 2.0**53
 SAFE_INTEGERS = 2.0**63 * (1 - 1e-9)
@@ -77,6 +79,12 @@ class Counting(Algebra):
             f"a count of about {largest:.1e} does not fit in 64 bits",
             hint="use the real algebra, which rounds to 16 digits",
         )
+
+    def plus(self, value: Expression) -> Fold:
+        return total(value)
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        return left * right
 
 
 ALGEBRA = Counting()

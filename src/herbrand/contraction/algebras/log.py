@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
 from herbrand.contraction.blocks import Softmax, block_workspace, eliminate, leading_dims
+from herbrand.relations.expression import Expression
+from herbrand.relations.fold import Fold, log_sum
 
 MOST_PAIRWISE = 4
 """Up to this many terms, adding pair by pair beats torch.logsumexp (no temporaries)."""
@@ -69,6 +71,15 @@ class Log(Algebra, Softmax):
 
     def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
         return (joint - total.clamp_min(library(total).finfo(total.dtype).min)).exp()
+
+    def plus(self, value: Expression) -> Fold:
+        return log_sum(value)
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        return left + right
+
+    def repeated(self, value: Expression, times: int) -> Expression:
+        return value if times == 1 else value + math.log(times)
 
 
 ALGEBRA = Log()

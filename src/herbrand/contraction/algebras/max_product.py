@@ -10,6 +10,8 @@ from __future__ import annotations
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra
 from herbrand.contraction.algebras.maximum import first_maximum, segment_maximum
+from herbrand.relations.expression import Expression
+from herbrand.relations.fold import Fold, largest
 
 
 class MaxProduct(Algebra):
@@ -31,6 +33,12 @@ class MaxProduct(Algebra):
 
     def product_of_rows(self, tensor: Tensor) -> Tensor:
         return tensor.prod(0)
+
+    def plus(self, value: Expression) -> Fold:
+        return largest(value)
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        return left * right
 
 
 ALGEBRA = MaxProduct()

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
 from herbrand.contraction.blocks import Softmax, block_workspace, eliminate
+from herbrand.relations.expression import Expression
+from herbrand.relations.fold import Fold, largest
 
 
 class Maximum(Algebra, Softmax):
@@ -59,6 +61,12 @@ class Maximum(Algebra, Softmax):
         chosen = terms.argmax(0, keepdim=True)
         rows = _rows(terms)
         return ((rows == chosen) & (total > self.zero)).to(joint.dtype).view(joint.shape)
+
+    def plus(self, value: Expression) -> Fold:
+        return largest(value)
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        return left + right
 
 
 def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 from herbrand.arrays import Tensor
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
+from herbrand.relations.expression import Expression
+from herbrand.relations.fold import Fold, total
 
 
 class Real(Algebra):
@@ -49,6 +51,12 @@ class Real(Algebra):
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return kernel(*operands)
+
+    def plus(self, value: Expression) -> Fold:
+        return total(value)
+
+    def times(self, left: Expression, right: Expression) -> Expression:
+        return left * right
 
 
 ALGEBRA = Real()

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.belief.refinement import MOST_ROUNDS, WORTH_LIFTING
+from herbrand.relations.database import Database
 from herbrand.relations.dialects import Dialect
 from herbrand.scale.belief.factor_families import StoredFamily
 from herbrand.scale.belief.factor_tables import FactorTables

@@ -18,7 +18,6 @@ import pyarrow as pa
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.belief.engine import refuse_what_is_no_marginal
 from herbrand.engines.belief.pace import BEGUN, Pace
 from herbrand.engines.belief.rounds import Family, Rounds, probabilities
@@ -26,6 +25,7 @@ from herbrand.engines.contradiction_error import every_hard_statement
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
 from herbrand.program.question import Question
+from herbrand.relations.database import Database
 from herbrand.relations.expression import Kind, column, written
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.atoms import StoredAtoms

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.refinement import canonical_table
 from herbrand.engines.belief.rounds import Family
+from herbrand.relations.database import Database
 
 FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.contraction.relational_algebras import meaning_of
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.pieces import Piece, fits_a_table, merge_key, table_of, worth_of
 from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
@@ -24,9 +23,8 @@ from herbrand.program.template import Conjunction, Literal, Template
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of, names
 from herbrand.scale.belief.factor_sizes import expected_size, refuse_quantifiers
+from herbrand.scale.float_sql import double
 from herbrand.scale.groundings import groundings
-
-REAL = meaning_of("real")
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +150,7 @@ class _Building:
                 raise self._broken(parts, count)
             self.constant += float(table) * count
         elif len(columns) == 1:
-            values = ", ".join(f"{REAL.number(value)} AS u{v}" for v, value in enumerate(table.tolist()))
+            values = ", ".join(f"{double(value)} AS u{v}" for v, value in enumerate(table.tolist()))
             self.unary[len(table)].append(f"SELECT c{columns[0]} AS atom, {values} {where}")
         else:
             scope = ", ".join(f"c{column} AS s{slot}" for slot, column in enumerate(columns))
@@ -188,12 +186,12 @@ class _Building:
             tables, columns = evidence.tables(name), evidence.columns(name)
             valued, count = evidence.is_valued(name), self.program.value_count(name)
             value = f"o.a{len(columns)}" if valued else "1"
-            others = REAL.number(math.log(max(1, count - 1))) if valued else REAL.number(0.0)
+            others = double(math.log(max(1, count - 1))) if valued else double(0.0)
             told = []
             if tables.counts[2]:
                 told.append((f"{tables.soft} o", f"o.odds + {others}"))
             if valued and tables.counts[1]:
-                told.append((f"{tables.false} o", REAL.number(-math.inf)))
+                told.append((f"{tables.false} o", double(-math.inf)))
                 self.barring = True
             for source, worth in told:
                 self._add_opinion(name, source, value, worth)
@@ -211,7 +209,7 @@ class _Building:
             return
         count = self.atoms.value_count(name)
         number = self.atoms.number(name, [f"o.{column}" for column in columns])
-        zero = REAL.number(0.0)
+        zero = double(0.0)
         values = [f"CASE WHEN {value} = {v} THEN {worth} ELSE {zero} END AS u{v}" for v in range(count)]
         self.unary[count].append(f"SELECT {', '.join((f'{number} AS atom', *values))} FROM {source}")
 
@@ -221,7 +219,7 @@ class _Building:
         for name in self.atoms.starts:
             if self.atoms.value_count(name) == size:
                 arguments = [f"x.{column}" for column in self.atoms.evidence.columns(name)]
-                zeros = [f"{REAL.number(0.0)} AS {column}" for column in columns]
+                zeros = [f"{double(0.0)} AS {column}" for column in columns]
                 number = f"{self.atoms.number(name, arguments)} AS atom"
                 own.append(f"SELECT {', '.join((number, *zeros))} FROM ({self.atoms.latent(name)}) x")
         everything = " UNION ALL ".join((*own, *self.unary[size]))

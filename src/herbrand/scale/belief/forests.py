@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from herbrand.contraction.relational_databases import Database
+from herbrand.relations.database import Database
 from herbrand.scale.belief.factor_families import StoredFamily
 
 MOST_ROUNDS = 200

@@ -13,13 +13,13 @@ import pyarrow as pa
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status, out_of_iterations
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.engine import MOST_PASSES, TOLERANCE
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.question import BoundQuestion, Query, read_bound_question
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import allowed_bytes, readable
+from herbrand.relations.database import Database
 from herbrand.scale.bounds.intervals import State, StoredAriel
 from herbrand.scale.bounds.parts import shelved
 from herbrand.scale.bounds.sentences import Report, Sentences, StoredLowering

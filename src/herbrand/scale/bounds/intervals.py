@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
+from herbrand.relations.database import Database
 from herbrand.scale.bounds.parts import Shelves
 from herbrand.scale.bounds.sentences import Sentences
 from herbrand.scale.bounds.solving import Solver

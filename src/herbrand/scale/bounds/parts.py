@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.part import Part, independences_of
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.markov import Graph
 from herbrand.errors import BudgetError
 from herbrand.memory import readable
+from herbrand.relations.database import Database
 from herbrand.scale.bounds.sentences import Report, Sentences
 
 SENTENCES_A_PART = 10_000

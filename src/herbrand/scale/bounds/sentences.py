@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.engines.credal.ariel.factors import intervals_of
 from herbrand.engines.credal.ariel.messages import refuse_settled
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
@@ -32,6 +31,7 @@ from herbrand.language.syntax import Bound, BoundRows, Value
 from herbrand.program.bindings import Bindings
 from herbrand.program.clauses import Clause, Lookup
 from herbrand.program.template import Argument, Conjunction
+from herbrand.relations.database import Database
 from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.fact_relations import StoredFactRelations

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
-from herbrand.contraction.relational_spark import Spark
 from herbrand.errors import BudgetError
 from herbrand.memory import allowed_bytes, readable
+from herbrand.relations.database import Database
+from herbrand.relations.spark import Spark
 from herbrand.scale.bounds.sweeping import TOLD, swept_each
 from herbrand.scale.bounds.workers import Workers
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import coo_array
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.learning.conditionals import Conditionals
+from herbrand.relations.database import Database
 from herbrand.scale.learning.flips import FIXED, IMPOSSIBLE
 
 BYTES_A_CHANGE = 160

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.language.show import show_statement
 from herbrand.learning.parameters import Parameters
+from herbrand.relations.database import Database
 from herbrand.scale.learning.conditionals import derived_tables, merged
 from herbrand.scale.learning.flips import Report, StoredFlips, changes, stored_flips
 from herbrand.scale.learning.lesson import StoredExample

@@ -14,16 +14,20 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.contraction.expression import Contraction, Sizes
-from herbrand.contraction.relational import Query, Stored, planned, rendered
-from herbrand.contraction.relational_databases import Database
+from herbrand.contraction.over_relations import VALUE, Contracted, contracted, planned
 from herbrand.errors import BudgetError
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.parameters import Parameters
 from herbrand.memory import readable
 from herbrand.program.template import Argument, Conjunction, Template
+from herbrand.relations.expression import column
+from herbrand.relations.fold import total
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import keys_of_mixed, mixed
+from herbrand.scale.float_sql import double
 from herbrand.scale.learning.lesson import StoredExample
-from herbrand.scale.operands import REAL
+from herbrand.scale.operands import Rows, query_of
 
 BYTES_A_ROW = 48
 """On disk, of one atom's count."""
@@ -62,20 +66,20 @@ def stored_flips(example: StoredExample, room: int | None, report: Report) -> It
 
 def _counted(template: Template, place: int, example: StoredExample, room: int | None) -> str:
     """Code, weight row and count of every atom of one literal for which any grounding is left."""
-    conjunction, database = template.conjunction, example.stored.database
+    conjunction, queries = template.conjunction, example.evidence.queries
     literal = conjunction.literals[place]
     sizes = Sizes({name: len(example.program.domain(type_name)) for name, type_name in conjunction.variables})
     named = (*literal.arguments, *template.weight_arguments)
     output = tuple(dict.fromkeys(argument for argument in named if isinstance(argument, str)))
     others = [one for number, one in enumerate(conjunction.literals) if number != place]
     operands = [example.indicator(other) for other in others]
-    operands += _unequal_constants(conjunction, sizes, database)
+    operands += _unequal_constants(conjunction, sizes, queries)
     pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
     tables = [table for _, table in operands]
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
-    query = rendered(planned(contraction, tables), tables, database.dialect)
-    places = dict(zip(output, query.columns, strict=True))
-    rows = _everywhere(query, [sizes[name] for name in output], database, room)
+    found = contracted(planned(contraction, [one.statistics for one in tables]), tables, queries.numbers)
+    places = dict(zip(output, found.columns, strict=True))
+    rows = query_of(_everywhere(found, [sizes[name] for name in output], queries, room))
     code = example.codes(literal.predicate, [_place(argument, places) for argument in literal.arguments])
     own = () if template.weight is None else example.program.weights[template.weight].by
     radices = [len(example.program.domain(name)) for name in own]
@@ -89,37 +93,33 @@ def _place(argument: Argument, places: dict[str, str]) -> str:
 
 
 def _unequal_constants(
-    conjunction: Conjunction, sizes: Sizes, database: Database
-) -> Iterator[tuple[tuple[str, ...], Stored]]:
-    """A table for each ``x != "anna"``: all other constants."""
+    conjunction: Conjunction, sizes: Sizes, queries: Scratch
+) -> Iterator[tuple[tuple[str, ...], Rows]]:
+    """A relation for each ``x != "anna"``: all other constants."""
     for left, right in sorted(conjunction.distinct, key=repr):
         name, constant = (left, right) if isinstance(left, str) else (right, left)
         if isinstance(name, str) and isinstance(constant, int):
-            numbers = database.dialect.numbers.format(count=sizes[name])
-            source = f"(SELECT i AS a0 FROM {numbers} n WHERE i <> {constant}) o"
-            yield (name,), Stored(source, ("a0",), None, None, sizes[name])
+            others = queries.numbers("a0", sizes[name]).where(column("a0") != constant)
+            yield (name,), Rows(others, ("a0",), None, sizes[name])
 
 
-def _everywhere(query: Query, sizes: Sequence[int], database: Database, room: int | None) -> str:
+def _everywhere(found: Contracted, sizes: Sequence[int], queries: Scratch, room: int | None) -> Relation:
     """The rows of a contraction; one for every entry where those that are not listed have a number too."""
-    zero = REAL.number(0.0)
-    if query.background is None:
-        columns = [f"CAST(0 AS INT) AS {column}" for column in query.columns]
-        return query.rows or f"SELECT {', '.join((*columns, f'{zero} AS v'))} LIMIT 0"
+    if found.everywhere is None:
+        nothing = queries.numbers(VALUE, 0).select(**dict.fromkeys(found.columns, 0), **{VALUE: 0.0})
+        return found.rows or nothing
     needed = int(np.prod(np.array(sizes, float))) * BYTES_A_ROW
     if room is not None and needed > room:
         raise BudgetError(
             f"counting groundings takes about {readable(needed)} of disk, and {readable(room)} are free",
             hint="train on fewer predicates (--target PRED), or use another disk",
         )
-    numbers = [f"{database.dialect.numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
-    chosen = [f"n{place}.i AS {column}" for place, column in enumerate(query.columns)]
-    source = " CROSS JOIN ".join(numbers) or "(SELECT 1 AS one) o"
-    if query.rows is None:
-        return f"SELECT {', '.join((*chosen, f'{query.background} AS v'))} FROM {source}"
-    on = " AND ".join(f"r.{column} = n{place}.i" for place, column in enumerate(query.columns)) or "TRUE"
-    value = f"COALESCE(r.v, {zero}) + {query.background} AS v"
-    return f"SELECT {', '.join((*chosen, value))} FROM {source} LEFT JOIN ({query.rows}) r ON {on}"
+    every = found.everywhere
+    for name, size in zip(found.columns, sizes, strict=True):
+        every = every.join(queries.numbers(name, size))
+    if found.rows is not None:
+        every = every.stack(found.rows).group(found.columns, **{VALUE: total(column(VALUE))})
+    return every
 
 
 def changes(
@@ -165,7 +165,7 @@ def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -
     by = f"(CASE WHEN {then} THEN 1 ELSE 0 END - CASE WHEN {now} THEN 1 ELSE 0 END) * x.v"
     weight = example.program.weights[number]
     if not weight.learned:
-        worth = REAL.number(weight.value * flip.template.sign)
+        worth = double(weight.value * flip.template.sign)
         return f"SELECT x.code, n.i AS alternative, {FIXED} AS place, {by} * {worth} AS d FROM {source}"
     places = _placed(example, flip, parameters)
     return (

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from herbrand.contraction.relational import Stored
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
@@ -29,10 +28,11 @@ from herbrand.learning.example import (
 )
 from herbrand.program.evidence import LATENT
 from herbrand.program.template import FALSE, Literal, literals_of
+from herbrand.relations.expression import column
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.operands import REAL, selected
+from herbrand.scale.operands import Rows, among, selected
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,25 +45,24 @@ class StoredExample(Example):
     def evidence(self) -> StoredEvidence:
         return StoredEvidence(self.known, self.stored)
 
-    def indicator(self, literal: Literal) -> tuple[tuple[str, ...], Stored]:
+    def indicator(self, literal: Literal) -> tuple[tuple[str, ...], Rows]:
         """The literal's variables, and 1 where it holds.
 
         An atom of which nothing is known makes no literal hold.
         """
         evidence, tables = self.evidence, self.evidence.tables(literal.predicate)
-        source, listed, count = tables.true, True, tables.counts[0]
-        conditions = []
-        if evidence.is_valued(literal.predicate):
-            values = ", ".join(map(str, literal.allowed)) or "NULL"
-            conditions.append(f"a{len(literal.arguments)} IN ({values})")
-        elif literal.allowed == FALSE and evidence.known(literal.predicate).default == LATENT:
-            source, count = tables.false, tables.counts[1]
-        elif literal.allowed == FALSE:
-            listed = False
+        latent = evidence.known(literal.predicate).default == LATENT
+        valued, among_false = evidence.is_valued(literal.predicate), literal.allowed == FALSE
+        stated_false = among_false and latent and not valued
+        source, count = (tables.false, tables.counts[1]) if stated_false else (tables.true, tables.counts[0])
+        rows = evidence.relation(source, literal.predicate)
+        if valued:
+            rows = rows.where(among(column(f"a{len(literal.arguments)}"), literal.allowed))
         axes = tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
-        rows, columns = selected(source, literal.arguments, axes, conditions, "")
-        one, rest = (1.0, None) if listed else (0.0, 1.0)
-        return axes, Stored(rows, columns, REAL.number(one), rest, count)
+        rows, columns = selected(rows, literal.arguments, axes)
+        if among_false and not valued and not stated_false:
+            return axes, Rows(rows.let(v=0.0), columns, 1.0, count)
+        return axes, Rows(rows, columns, None, count)
 
     def codes(self, predicate: str, arguments: Sequence[str]) -> str:
         """The code of an atom, by expressions for its arguments."""

@@ -1,4 +1,4 @@
-"""Relational plans on Spark: every table is a folder of Parquet files, made whole by one job.
+"""Relations on Spark: every table is a folder of Parquet files, made whole by one job.
 
 The SQL is that of DuckDB. Spark recomputes what a lost executor had; what was finished is on disk under a
 name that ``tables.json`` gives, so that a new session goes on where the last one ended. The folder must be
@@ -17,8 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from herbrand.contraction.relational_databases import Database
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.relations.database import Database
 from herbrand.relations.dialects import SPARK
 from herbrand.whole_files import written_whole
 

@@ -1,4 +1,4 @@
-"""Where relational plans run: a database that makes tables of queries, within limits that are told plainly.
+"""Where stored relations are: a database that makes tables of queries, within limits of memory and disk.
 
 :class:`Database` is all that is asked of one, so that the same queries run on DuckDB, in this process and out
 of core, and on whatever else speaks its few words. Tables are made whole or not at all and never changed;
@@ -21,14 +21,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
-from herbrand.arrays import torch
-from herbrand.contraction.algebra import algebra_named
-from herbrand.contraction.expression import Contraction
-from herbrand.contraction.relation import Dense, Relation, Sparse, has_background
-from herbrand.contraction.relational import Stored, planned, rendered
 from herbrand.errors import BudgetError, FactsError, HerbrandError, UnsupportedError
 from herbrand.memory import readable
 from herbrand.relations.dialects import DUCKDB, Dialect
@@ -214,64 +208,3 @@ def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
     if isinstance(error, duckdb.IOException):
         return FactsError(f"{name} cannot be used: {said}")
     return HerbrandError(f"{name}: {said}")
-
-
-def contract_in(database: Database, contraction: Contraction, relations: Sequence[Relation]) -> Relation:
-    """The contraction of relations that are in memory, by way of a database: the kernel's laws hold for it.
-
-    Raises ``BudgetError`` where the database's memory and disk do not suffice.
-    """
-    names = [f"operand_{place}" for place in range(len(relations))]
-    try:
-        tables = [
-            _stored(database, name, relation, contraction.algebra)
-            for name, relation in zip(names, relations, strict=True)
-        ]
-        query = rendered(planned(contraction, tables), tables, database.dialect)
-        return _collected(database, contraction, query.rows, query.background, query.columns)
-    finally:
-        for name in names:
-            database.drop(name)
-
-
-def _stored(database: Database, name: str, relation: Relation, algebra: str) -> Stored:
-    """The relation as a table, its entries listed."""
-    member = algebra_named(algebra)
-    if isinstance(relation, Dense):
-        shape = relation.shape
-        indices = np.stack(np.unravel_index(np.arange(relation.tensor.numel()), shape or (1,)), axis=1)
-        indices, values, background = indices[:, : len(shape)], relation.tensor.reshape(-1), None
-    else:
-        indices, values = relation.indices, relation.values
-        background = float(relation.default) if has_background(relation, member) else None
-    columns = tuple(f"a{place}" for place in range(indices.shape[1]))
-    data = {column: indices[:, place] for place, column in enumerate(columns)}
-    database.put(name, pa.table({**data, "w": values.detach().numpy()}))
-    return Stored(name, columns, "w", background, len(indices))
-
-
-def _collected(
-    database: Database,
-    contraction: Contraction,
-    rows: str | None,
-    background: str | None,
-    columns: Sequence[str],
-) -> Relation:
-    member = algebra_named(contraction.algebra)
-    tensors, dtype = torch(), member.dtypes[0]
-    kind = getattr(tensors, dtype)
-    base = member.zero if background is None else database.number(f"SELECT {background}")
-    shape = contraction.shape(contraction.output)
-    if rows is None:
-        empty = np.empty((0, len(shape)), np.int64)
-        return Sparse.of(empty, tensors.empty(0, dtype=kind), shape, _cast(base, dtype), contraction.algebra)
-    found = database.arrow(rows)
-    listed = [found[column].to_numpy().astype(np.int64) for column in columns]
-    indices = np.stack(listed, axis=1) if listed else np.empty((len(found), 0), np.int64)
-    values = tensors.from_numpy(np.array(found["v"].to_numpy(zero_copy_only=False)))
-    entries = (values + base if background is not None else values).to(kind)
-    return Sparse.of(indices, entries, shape, _cast(base, dtype), contraction.algebra)
-
-
-def _cast(value: Any, dtype: str) -> Any:
-    return np.float64(value).astype(dtype).item()
