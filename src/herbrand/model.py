@@ -13,7 +13,7 @@ import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
@@ -23,7 +23,7 @@ from herbrand.engines.choice import choose, readable_by, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
-from herbrand.engines.registry import query_engine, refuse_unused
+from herbrand.engines.registry import engine_named, query_engine, refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.source import FactSource, fact_sources
@@ -42,6 +42,7 @@ from herbrand.options.keywords import (
     InferOptions,
     LearnOptions,
     QueryOptions,
+    SampleOptions,
 )
 from herbrand.options.kinds import texts
 from herbrand.options.table import check, refuse_unknown
@@ -61,6 +62,8 @@ from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
     from herbrand.answers.bindings import Bindings
+    from herbrand.answers.samples import Samples
+    from herbrand.engines.circuit.engine import CircuitEngine
     from herbrand.learning.learned import Learning
 
 Texts = str | Iterable[str]
@@ -394,6 +397,27 @@ class Model:
         atom = drawn.goal_atom(goal, self.signature)
         found = self.infer(goal, given=given, engine=engine, **kept)
         return drawn.answers(atom, found, request)
+
+    def sample(
+        self,
+        worlds: int = 1,
+        *,
+        given: Texts = (),
+        **options: Unpack[SampleOptions],
+    ) -> Samples:
+        """Independent worlds from the distribution whose marginals ``infer`` gives, drawn exactly.
+
+        Each has the latent atoms that are true, what choices and rules derive among them. Equal seeds draw
+        equal worlds.
+        """
+        refuse_unknown("sample", options)
+        check("sample", {**options, "worlds": worlds})
+        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
+        self._refuse_on()
+        chosen = settings_from(options)
+        program, question = self._asked((), texts(given), False)
+        engine = cast("CircuitEngine", engine_named("circuit", chosen))
+        return engine.sample(engine.start(program, question), worlds, chosen.seed)
 
     def _rules(self, engine: Any, given: tuple[str, ...], apart: bool = False) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.

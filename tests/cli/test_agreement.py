@@ -92,6 +92,7 @@ CALLS: dict[str, Asked] = {
         lambda m: m.explain('reach("a", "c")'),
         "reasons",
     ),
+    "sample": (WEIGHTS, ("sample", "--worlds", "5"), lambda m: m.sample(5), "worlds"),
     "compare": (
         WEIGHTS,
         ("compare", "--engine", "exact", "--engine", "lifted"),

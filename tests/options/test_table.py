@@ -271,6 +271,7 @@ METHODS_OF: dict[str, tuple[Callable[..., Any], type[Any]]] = {
     "bound": (hb.Model.bound, keywords.BoundOptions),
     "explain": (hb.Model.explain, keywords.ExplainOptions),
     "query": (hb.Model.query, keywords.QueryOptions),
+    "sample": (hb.Model.sample, keywords.SampleOptions),
     "learn": (hb.Model.learn, keywords.LearnOptions),
 }
 TYPES: dict[type[Any], Any] = {

@@ -58,6 +58,10 @@ class ExplainOptions(InferOptions, total=False):
     depth: int | str | None
 
 
+class SampleOptions(LimitOptions, total=False):
+    """Of ``sample``."""
+
+
 class LearnOptions(LimitOptions, total=False):
     """Of ``learn``."""
 

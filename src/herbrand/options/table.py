@@ -22,7 +22,19 @@ from typing import Any, Literal
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.options.kinds import Amount, Depth, File, Flag, Kind, Name, Number, Text, Texts, Whole
 
-COMMANDS = ("check", "infer", "query", "bound", "explain", "learn", "induce", "score", "compare", "convert")
+COMMANDS = (
+    "check",
+    "infer",
+    "query",
+    "bound",
+    "explain",
+    "sample",
+    "learn",
+    "induce",
+    "score",
+    "compare",
+    "convert",
+)
 
 
 @dataclass(frozen=True)
@@ -74,10 +86,10 @@ class Option:
             self.kind.check(self.flag, value)
 
 
-ALL = "check infer query bound explain learn compare"
+ALL = "check infer query bound explain sample learn compare"
 """Commands over a theory and its facts."""
-RUNNING = "infer query bound explain learn compare"
-ASKING = "infer query bound explain compare"
+RUNNING = "infer query bound explain sample learn compare"
+ASKING = "infer query bound explain sample compare"
 STEPPING = "infer explain compare"
 
 
@@ -168,6 +180,7 @@ TABLE = (
     _row("worlds", "learn", Text(), "A folder that holds a folder of facts a world.", metavar="DIR"),
     _row("worlds", "induce", Text(), "A folder that holds a folder of facts a world.", metavar="DIR",
          required=True),
+    _row("worlds", "sample", Whole(1, 10_000_000), "How many worlds are drawn.", metavar="N", default="1"),
     _row("l2", "learn", Number(0), "How strongly weights are drawn to 0.", "pseudo-likelihood layers proof",
          metavar="X"),
     _row("l1", "learn", Number(0), "The same, with small weights exactly 0.", "pseudo-likelihood layers",
@@ -196,12 +209,12 @@ TABLE = (
          default="5"),
     _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr|bif", default="hb",
          taken_by="command line"),
-    _row("format", "check infer query bound explain score compare",
+    _row("format", "check infer query bound explain sample score compare",
          Name(("table", "json", "csv", "parquet"), usage=True), "How results are written.",
          default="by the ending of -o, else table", taken_by="command line"),
     _row("format", "learn induce", Name(("table", "json", "csv", "parquet"), usage=True),
          "How results are written.", default="table", taken_by="command line"),
-    _row("output", "check infer query bound explain score compare convert", File(),
+    _row("output", "check infer query bound explain sample score compare convert", File(),
          "Write there instead of standard output.", metavar="FILE", taken_by="command line"),
     _row("output", "learn induce", File(), "Write the theory there.", metavar="FILE",
          taken_by="command line"),

@@ -90,6 +90,16 @@ class Circuit:
         descend(self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, best)
         return best, float(values[self.root])
 
+    def samples(self, log_weights: Floats, values: Floats, uniform: Floats) -> NDArray[np.int8]:
+        """Assignments drawn in proportion to their weight, one for each row of numbers between 0 and 1, of
+        which there is one for each variable; -1: not written."""
+        drawn = np.full(uniform.shape, -1, np.int8)
+        draw = chosen(_draw, uniform.size)
+        draw(
+            self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, uniform, drawn
+        )
+        return drawn
+
 
 @loop
 def _upward(
@@ -157,3 +167,46 @@ def _descend(
             one, two = kids[starts[node]], kids[starts[node] + 1]
             stack[height] = one if values[one] >= values[two] else two
             height += 1
+
+
+@loop
+def _draw(
+    kinds: np.ndarray,
+    starts: np.ndarray,
+    kids: np.ndarray,
+    root: int,
+    variables: int,
+    values: np.ndarray,
+    log_weights: np.ndarray,
+    uniform: np.ndarray,
+    drawn: np.ndarray,
+) -> None:
+    """Follow one kid of each sum, by its share, and all kids of each product.
+
+    Each sum on the way decides another variable, so there are numbers enough.
+    """
+    stack = np.empty(len(kids) + 1, np.int64)
+    for row in range(len(uniform)):
+        stack[0] = root
+        height, used = 1, 0
+        while height > 0:
+            height -= 1
+            node = stack[height]
+            if node < 2:
+                continue
+            if node < 2 + 2 * variables:
+                drawn[row, (node - 2) >> 1] = 1 - (node & 1)
+            elif node < 2 + 3 * variables:
+                free = node - 2 - 2 * variables
+                odds = np.exp(log_weights[free, 0] - log_weights[free, 1])
+                drawn[row, free] = 1 if uniform[row, used] * (1.0 + odds) < 1.0 else 0
+                used += 1
+            elif kinds[node] == PRODUCT:
+                for i in range(starts[node], starts[node + 1]):
+                    stack[height] = kids[i]
+                    height += 1
+            else:
+                one, two = kids[starts[node]], kids[starts[node] + 1]
+                stack[height] = one if uniform[row, used] < np.exp(values[one] - values[node]) else two
+                height += 1
+                used += 1

@@ -8,6 +8,7 @@ circuit, which nothing tells beforehand; the memory and the time of the call bou
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -16,12 +17,14 @@ import numpy as np
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
+from herbrand.answers.samples import Samples
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import impossible_evidence, share_of
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.network import WeightedConstraints
+from herbrand.engines.circuit.sampling import drawn
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Settings, Support
@@ -97,6 +100,16 @@ class CircuitEngine:
         if total == -math.inf:
             raise _contradiction(worlds)
         return replace(state, shares=shares, total=total + worlds.made.constant + _left_out(state, likeliest))
+
+    def sample(self, state: State, count: int, seed: int) -> Samples:
+        """Worlds drawn from the distribution that the marginals describe."""
+        began, worlds = time.perf_counter(), state.worlds
+        literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
+        circuit = worlds.made.circuit(literals, worlds.budget, sums=False)
+        if circuit.total(worlds.made.log_weights()) == -math.inf:
+            raise _contradiction(worlds)
+        found = tuple(drawn(worlds, state.asked, circuit, count, seed))
+        return Samples(self.name, Guarantee.EXACT, Status(True, 1, time.perf_counter() - began), found)
 
     def residual(self, state: State) -> float:
         return 0.0

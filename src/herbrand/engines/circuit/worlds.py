@@ -114,7 +114,7 @@ class Worlds:
     def axis(self, number: int) -> list[int]:
         """The literals of a latent atom's values."""
         if number not in self._axes:
-            predicate, row = self._atom(number)
+            predicate, row = self.atom(number)
             size = int(self.ground.atoms.value_counts[number])
             if predicate not in self.derived:
                 self._axes[number] = self.made.add_axis(size)
@@ -129,7 +129,7 @@ class Worlds:
         """The literals of an atom's values, one of which holds in every world: formulas are lowered so."""
         literals = self.axis(number)
         if number < self.ground.atoms.count:
-            predicate, row = self._atom(number)
+            predicate, row = self.atom(number)
             values = frozenset(literals) - {FALSE}
             derived = predicate in self.derived and self.ground.evidence.is_valued(predicate)
             if derived and TRUE not in values and not any(one <= values for one in self._exhaustive):
@@ -151,7 +151,8 @@ class Worlds:
         last = first + len(self.ground.atoms.codes[predicate])
         return sum(first <= number < last for number in self._axes)
 
-    def _atom(self, number: int) -> tuple[str, Row]:
+    def atom(self, number: int) -> tuple[str, Row]:
+        """A latent atom's predicate and arguments."""
         atoms = self.ground.atoms
         name = [n for n, start in atoms.start.items() if start <= number][-1]
         code = atoms.codes[name][number - atoms.start[name]]
@@ -228,7 +229,7 @@ class Worlds:
 
     def patterns(self, axis: int) -> Iterator[tuple[str, Row]]:
         """What to ask for a latent atom's literals; nothing where nothing derives it."""
-        predicate, row = self._atom(axis)
+        predicate, row = self.atom(axis)
         if predicate in self.derived:
             yield predicate, (*row, ANY) if self.ground.evidence.is_valued(predicate) else row
 

@@ -1,0 +1,94 @@
+"""Worlds drawn at random: which atoms are true in each, and the values of many-valued ones.
+
+>>> drawn = Samples(
+...     "circuit", Guarantee.EXACT, Status(True, 1), (World(("rain",), {"sky": "grey"}, -0.5),)
+... )
+>>> drawn.share("rain"), drawn.to_dict()["worlds"]
+(1.0, [{'true': ['rain'], 'values': {'sky': 'grey'}, 'log_weight': -0.5}])
+>>> drawn
+circuit worlds (exact)
+world  true
+    1  rain, sky = "grey"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.sheet import Sheet
+from herbrand.answers.status import Status
+from herbrand.language.names import shown_constant
+from herbrand.language.syntax import Value
+
+
+@dataclass(frozen=True)
+class World:
+    """``true``: the latent atoms that hold; ``values``: of many-valued atoms; ``log_weight``: the logarithm
+    of the weight of all that was drawn, which is its probability times the partition function."""
+
+    true: tuple[str, ...]
+    values: Mapping[str, Value]
+    log_weight: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"true": [*self.true], "values": {**self.values}, "log_weight": self.log_weight}
+
+    @property
+    def atoms(self) -> tuple[str, ...]:
+        """All that holds, as texts."""
+        return (*self.true, *(f"{atom} = {shown_constant(value)}" for atom, value in self.values.items()))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Samples(Sheet):
+    """Independent draws, in the order in which they were drawn."""
+
+    engine: str
+    guarantee: Guarantee
+    status: Status
+    worlds: tuple[World, ...]
+
+    words = (1,)
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def rows(self) -> Iterator[World]:
+        return iter(self.worlds)
+
+    def share(self, atom: str) -> float:
+        """In which share of the worlds an atom is true, or ``atom = "value"`` holds."""
+        return sum(atom in world.atoms for world in self.worlds) / len(self.worlds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command line."""
+        return {
+            "engine": self.engine,
+            "guarantee": self.guarantee.value,
+            "seconds": self.status.seconds,
+            "worlds": [world.to_dict() for world in self.worlds],
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each atom that holds in a world."""
+        places = [place for place, world in enumerate(self.worlds) for _ in world.atoms]
+        atoms = [atom for world in self.worlds for atom in world.atoms]
+        return pa.table({"world": pa.array(places, pa.int64()), "atom": pa.array(atoms, pa.string())})
+
+    @property
+    def title(self) -> str:
+        return self.guarantee.of("worlds", self.engine)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return ("world", "true")
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Texts for a table."""
+        for place, world in enumerate(self.worlds):
+            yield str(place + 1), ", ".join(world.atoms)

@@ -1,0 +1,63 @@
+"""Drawn worlds against the sum over worlds: atoms, pairs, weights, evidence."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from scipy.stats import chi2
+
+import herbrand as hb
+from herbrand.errors import ContradictionError
+
+THEORIES = {
+    "choices": "0.3 :: a\n0.6 :: b :- a\n0.2 :: b\nc :- a, not b\n",
+    "values": 'type t = {"x", "y", "z"}\npredicate v in t\npredicate a\n'
+    '0.2 :: v = "x"; 0.5 :: v = "y"; 0.3 :: v = "z"\na :- v = "y"\n1.5: a => v = "y"\n',
+    "weights": "1.5: a and b => c\n-0.7: c\nhard: a or b\n",
+    "evidence": "0.3 :: a\n0.4 :: b\nc :- a\nc :- b\nc\n",
+}
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_draws_pass_a_chi_square_test(name: str) -> None:
+    """Whole worlds: each as often as its weight says, which its own log-weight tells."""
+    model = hb.Model(hb.parse(THEORIES[name]))
+    drawn = model.sample(20_000, seed=3)
+    log_partition = model.infer(engine="circuit").log_partition
+    assert log_partition is not None
+    counts = Counter(tuple(world.atoms) for world in drawn.worlds)
+    weights: dict[tuple[str, ...], set[float]] = {}
+    for world in drawn.worlds:
+        weights.setdefault(tuple(world.atoms), set()).add(round(world.log_weight, 9))
+    expected = {
+        atoms: sum(math.exp(weight - log_partition) for weight in own) for atoms, own in weights.items()
+    }
+    assert sum(expected.values()) == pytest.approx(1.0, abs=0.01)
+    statistic = sum((counts[atoms] - len(drawn) * p) ** 2 / (len(drawn) * p) for atoms, p in expected.items())
+    assert statistic < chi2.ppf(0.9999, max(1, len(expected) - 1))
+
+
+def test_atoms_and_pairs_are_as_probable_as_infer_says() -> None:
+    model = hb.Model(hb.parse(THEORIES["choices"]))
+    drawn = model.sample(20_000, given="not c", seed=1)
+    asked = ["a", "b", "a and b"]
+    exact = {
+        asked: model.infer(asked, given="not c").to_dict()["marginals"][0]["probability"] for asked in asked
+    }
+    both = sum({"a", "b"} <= set(world.true) for world in drawn.worlds) / len(drawn)
+    for name, share in (("a", drawn.share("a")), ("b", drawn.share("b")), ("a and b", both)):
+        assert share == pytest.approx(exact[name], abs=5 * math.sqrt(0.25 / len(drawn)))
+
+
+def test_equal_seeds_draw_equal_worlds() -> None:
+    model = hb.Model(hb.parse(THEORIES["values"]))
+    one, same, other = (model.sample(50, seed=seed).to_dict()["worlds"] for seed in (1, 1, 2))
+    assert one == same and one != other
+    assert set(one[0]) == {"true", "values", "log_weight"} and set(one[0]["values"]) == {"v"}
+
+
+def test_no_world_to_draw_is_an_error() -> None:
+    with pytest.raises(ContradictionError, match="probability 0: not a and c"):
+        hb.Model(hb.parse("0.5 :: a\nc :- a\nc")).sample(3, given="not a")
