@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import MAX_PRODUCT, REAL, WEIGHT, Semiring
+from herbrand.program.body_rows import WEIGHT
 from herbrand.program.clause_rows import ClauseRows, Source, least_model
 from herbrand.program.clauses import Absence, Clause, Compared, Literal, Lookup, Measured, Never, OneOf
 from herbrand.program.join_order import Candidate, best_order
@@ -23,6 +24,7 @@ from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
 
+REAL, MAX_PRODUCT = algebra_named("real"), algebra_named("max_product")
 SIZE = 3
 NUMBERS = (-1.5, 0.0, 2.0)
 ARITIES = {"e": 2, "u": 1, "n": 0}
@@ -159,7 +161,7 @@ def rows_of(found: Relation) -> dict[tuple[int, ...], float]:
 @given(clause=clauses(), facts=stated())
 def test_bodies(
     places: Sequence[Callable[[Memory], Relation]],
-    semiring: Semiring | None,
+    semiring: Algebra | None,
     add: Add,
     clause: Clause,
     facts: Facts,

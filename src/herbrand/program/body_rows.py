@@ -7,29 +7,16 @@ nothing needs any more is summed out at once.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from herbrand.contraction.algebra import Algebra
 from herbrand.program.join_order import Candidate, best_order
-from herbrand.relations.expression import Expression, column, literal
-from herbrand.relations.fold import Fold, largest, total
+from herbrand.relations.expression import column
 from herbrand.relations.relation import Relation
 
 WEIGHT = "weight"
 _OTHER = "other_weight"
-
-
-@dataclass(frozen=True)
-class Semiring:
-    """``times``: ⊗ of two weights; ``plus``: ⊕ of the weights of a group."""
-
-    times: Callable[[Expression, Expression], Expression]
-    plus: Callable[[Expression], Fold]
-
-
-REAL = Semiring(operator.mul, total)
-MAX_PRODUCT = Semiring(operator.mul, largest)
 
 
 @dataclass(frozen=True)
@@ -63,7 +50,7 @@ class Body:
     domain: Callable[[str], Relation]
     size: Callable[[str], int]
     outputs: Sequence[str]
-    semiring: Semiring | None
+    semiring: Algebra | None
 
     def rows(self) -> Relation:
         """The distinct rows of the outputs, with their weights."""
@@ -101,7 +88,7 @@ class Body:
         if self.semiring is None:
             return found.only(*kept).distinct()
         if WEIGHT not in found.columns:
-            found = found.let(**{WEIGHT: literal(1.0)})
+            found = found.let(**{WEIGHT: self.semiring.constant(self.semiring.one)})
         return found.group(kept, **{WEIGHT: self.semiring.plus(column(WEIGHT))})
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Protocol
 
+from herbrand.contraction.algebra import Algebra
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import WEIGHT, Body, Condition, Part, Semiring
+from herbrand.program.body_rows import WEIGHT, Body, Condition, Part
 from herbrand.program.clauses import (
     ORDERS,
     Absence,
@@ -79,7 +80,7 @@ class ClauseRows:
     ``weights`` are those of the weighted rules. Without a semiring heads hold and weigh nothing."""
 
     source: Source
-    semiring: Semiring | None
+    semiring: Algebra | None
     complete: Callable[[str], Relation]
     weights: Sequence[float] = ()
 
@@ -117,9 +118,9 @@ class ClauseRows:
             zip(columns_of(len(clause.head)), map(reading.term, clause.head), strict=True)
         )
         if self.semiring is not None:
-            weight = column(WEIGHT) if WEIGHT in rows.columns else literal(1.0)
-            if clause.weight is not None and self.weights[clause.weight] != 1:
-                weight = self.semiring.times(weight, literal(self.weights[clause.weight]))
+            weight = column(WEIGHT) if WEIGHT in rows.columns else self.semiring.constant(self.semiring.one)
+            if clause.weight is not None and self.weights[clause.weight] != self.semiring.one:
+                weight = self.semiring.times(weight, self.semiring.constant(self.weights[clause.weight]))
             terms[WEIGHT] = weight
         return rows.select(**terms)
 

@@ -18,6 +18,7 @@ import numpy as np
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
+from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
@@ -27,7 +28,7 @@ from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule
-from herbrand.program.body_rows import MAX_PRODUCT, REAL, WEIGHT, Semiring
+from herbrand.program.body_rows import WEIGHT
 from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
 from herbrand.program.clauses import Clause, Lookup
 from herbrand.program.lower_rules import stated_clause
@@ -39,7 +40,11 @@ from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.reading import Fetched
 
-ALGEBRAS: Mapping[str, Semiring | None] = {"count": REAL, "boolean": None, "max": MAX_PRODUCT}
+ALGEBRAS: Mapping[str, Algebra | None] = {
+    "count": algebra_named("real"),
+    "boolean": None,
+    "max": algebra_named("max_product"),
+}
 MOST_ROUNDS = 1000
 SAME = 1e-12
 """Sums that change by less, relatively, have converged."""
@@ -161,7 +166,7 @@ class Rounds:
     predicates that goals rest on, absences left out."""
 
     rules: StoredRules
-    semiring: Semiring | None
+    semiring: Algebra | None
     needed: Sequence[str]
     scratch: Scratch
     count: int = 0
