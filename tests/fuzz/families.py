@@ -168,7 +168,12 @@ FAMILIES: Mapping[str, Family] = {
         [
             *(
                 f"learn THEORY FACTS --iterations 5 --method {name}"
-                for name in ("pseudo-likelihood", "layers --latent cancer")
+                for name in (
+                    "pseudo-likelihood",
+                    "likelihood",
+                    "likelihood --latent cancer",
+                    "layers --latent cancer",
+                )
             ),
             "learn THEORY FACTS --iterations 5 -o learned.hb",
             "check THEORY FACTS",

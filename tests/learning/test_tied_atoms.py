@@ -130,7 +130,9 @@ def test_a_database_refuses_atoms_that_may_be_one(hard: str, tmp_path: Path) -> 
 
 def test_tied_atoms_of_which_one_is_not_known_are_refused() -> None:
     model = hb.Model(hb.parse(HEAD + TIES[0]), {"s": ["a"], "f": [("a", "b")]})
-    with pytest.raises(UnsupportedError, match=r"hard statements make f\(.*\n.*--method layers"):
+    with pytest.raises(
+        UnsupportedError, match=r"hard statements make f\(.*\n.*--method likelihood or layers"
+    ):
         model.learn(target=["f"], latent=["f"])
 
 

@@ -43,6 +43,7 @@ PREDICATES = "predicate smokes(person)\npredicate cancer(person)\n"
 FACTS = 'smokes("ann")\nsmokes("bob")\nsmokes("dan")\nnot smokes("carl")\ncancer("ann")\ncancer("bob")\n'
 RULES = 'likes(x, y) :- knows(x, y) @ ?\nknows("ann", "bob")\nknows("dora", "bob")\nlikes("ann", "bob")\n'
 LEARNED: dict[str, tuple[str, dict[str, Any]]] = {
+    "likelihood": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
     "pseudo-likelihood": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
     "layers": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
     "distillation": (f"{PREDICATES}0.8: smokes(x) => cancer(x)\n{FACTS}", {"latent": "cancer"}),

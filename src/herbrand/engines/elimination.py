@@ -8,7 +8,7 @@ log-weights is the share of each of its values: a marginal in the log algebra, o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,18 +86,37 @@ class Elimination:
 
     def beliefs(self) -> dict[Scope, np.ndarray]:
         """The joint share of each table's entries: the gradient of the total with respect to them."""
-        found: dict[Scope, np.ndarray] = {}
+        tables = [table.reshape(-1) for batch in self.batches for table in batch.tables]
+        if not tables:
+            return {}
+        _, shares = self.joint_shares(np.concatenate(tables))
+        return {scope: shares[own].reshape(shape) for scope, own, shape in self.entries()}
+
+    def entries(self) -> Iterator[tuple[Scope, slice, tuple[int, ...]]]:
+        """Where each table's entries are when those of all batches are laid out one after another."""
+        begun = 0
+        for batch in self.batches:
+            for local, table in zip(batch.scopes, batch.tables, strict=True):
+                size = math.prod(table.shape[1:])
+                for axes in batch.axes[:, list(local)].tolist():
+                    yield tuple(axes), slice(begun, begun + size), table.shape[1:]
+                    begun += size
+
+    def joint_shares(self, entries: np.ndarray) -> tuple[float, np.ndarray]:
+        """The total of all components if tables had these ``entries``, and its gradient by them."""
+        total, begun, found = 0.0, 0, [np.empty(0)]
         for batch, made in zip(self.batches, self.plans, strict=True):
-            tables = [Array(table).watch() for table in batch.tables]
+            tables = []
+            for table in batch.tables:
+                tables.append(Array(entries[begun : begun + table.size].reshape(table.shape)).watch())
+                begun += table.size
             sizes = [batch.sizes[i] for i in _atoms(self.network, batch)]
             weights = arrays.zeros((len(batch), sum(sizes))).split(sizes, dim=1)
-            total = run(made, list(map(Dense, [*weights, *tables]))).to_dense()
-            shares = arrays.gradients(total.sum(), tables)
-            for scope, share in zip(batch.scopes, shares, strict=True):
-                axes = map(tuple, batch.axes[:, list(scope)].tolist())
-                assert share is not None
-                found |= dict(zip(axes, share, strict=True))
-        return found
+            totals = run(made, list(map(Dense, [*weights, *tables]))).to_dense()
+            shares = arrays.gradients(totals.sum(), tables)
+            found += [np.asarray(share).reshape(-1) for share in shares]
+            total += float(totals.sum())
+        return total, np.concatenate(found)
 
     def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
         """Each component's total; the shares of its atoms are written into ``shares``."""

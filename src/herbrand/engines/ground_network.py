@@ -76,11 +76,11 @@ def links(ground: Ground) -> np.ndarray:
         if _worth(template, ground.program.weights) and not template.conjunction.blocks
     ]
     pairs = [
-        rows[:, pair]
+        conjunction.atoms[own][:, pair]
         for conjunction in conjunctions
-        for _, rows in _by_pattern(conjunction.atoms)
-        if rows.shape[1] <= WIDEST_TABLE
-        for pair in map(list, combinations(range(rows.shape[1]), 2))
+        for columns, own in by_pattern(conjunction.atoms)
+        if len(columns) <= WIDEST_TABLE
+        for pair in map(list, combinations(columns, 2))
     ]
     return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
 
@@ -127,18 +127,17 @@ def add_conjunction(network: Network, conjunction: GroundConjunction, worth: flo
         for _, piece in ground_rows(network, conjunction):
             add_row(network, [axis for axis, _ in piece], [values for _, values in piece], worth)
         return
-    for columns, rows in _by_pattern(conjunction.atoms):
+    for columns, own in by_pattern(conjunction.atoms):
         allowed = [conjunction.allowed[column] for column in columns]
-        _add_rows(network, rows, allowed, worth)
+        _add_rows(network, conjunction.atoms[own][:, columns], allowed, worth)
 
 
-def _by_pattern(atoms: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Rows grouped by which of their literals are not yet satisfied."""
+def by_pattern(atoms: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Rows grouped by which of their literals are not yet satisfied: those columns, and the rows' places."""
     latent = atoms != SATISFIED
     patterns, own = unique_rows(latent.astype(np.int64), [2] * latent.shape[1])
     for number, pattern in enumerate(patterns):
-        columns = np.flatnonzero(pattern)
-        yield columns.tolist(), atoms[own == number][:, columns]
+        yield np.flatnonzero(pattern).tolist(), np.flatnonzero(own == number)
 
 
 def _add_rows(network: Network, rows: np.ndarray, allowed: Sequence[Sequence[int]], worth: float) -> None:

@@ -46,12 +46,17 @@ class Penalty:
     l2: float = 0.0
     l1: float = 0.0
 
+    def of(self, weights: np.ndarray) -> float:
+        """What is taken off at these weights."""
+        return self.l2 / 2 * float(weights @ weights) + self.l1 * float(np.abs(weights).sum())
+
 
 @dataclass(frozen=True)
 class Patience:
     """When to stop: the function is within ``tolerance`` of its top as far as its slope tells, or a limit.
 
-    ``taken``: steps of an earlier climb, which count; ``keep`` is told the weights after each step.
+    ``taken``: steps of an earlier climb, which count. After each step ``keep`` gets value and weights, and
+    ``watch`` what is climbed, the value less the penalty: it never falls.
     """
 
     tolerance: float = 1e-9
@@ -101,8 +106,8 @@ def climb(
 class _Clock:
     """Counts steps, tells them, and says when the limits are met."""
 
-    def __init__(self, patience: Patience) -> None:
-        self.patience = patience
+    def __init__(self, patience: Patience, penalty: Penalty) -> None:
+        self.patience, self.penalty = patience, penalty
         self.began, self.steps = time.perf_counter(), patience.taken
 
     def step(self, value: float, weights: np.ndarray) -> str:
@@ -111,7 +116,7 @@ class _Clock:
         if self.patience.keep is not None:
             self.patience.keep(self.steps, value, weights)
         if self.patience.watch is not None:
-            self.patience.watch(self.steps, value)
+            self.patience.watch(self.steps, value - self.penalty.of(weights))
         if self.steps >= self.patience.iterations:
             return out_of_iterations(self.steps)
         if self.patience.seconds is not None and time.perf_counter() - self.began > self.patience.seconds:
@@ -126,7 +131,7 @@ def _newton(
     patience: Patience,
     weights: np.ndarray,
 ) -> Top:
-    clock = _Clock(patience)
+    clock = _Clock(patience, Penalty(l2))
 
     def objective(point: np.ndarray) -> tuple[float, float, np.ndarray]:
         value, gradient = slope.value_and_gradient(point)
@@ -164,7 +169,7 @@ class _Enough(Exception):  # noqa: N818 (no error)
 
 
 def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience, start: np.ndarray) -> Top:
-    clock = _Clock(patience)
+    clock = _Clock(patience, penalty)
     curvature = slope.curvature(np.zeros(size)) + penalty.l2
     unit = 1 / np.sqrt(np.maximum(curvature, 1e-8 * max(1e-300, float(curvature.max()))))
     split = penalty.l1 > 0

@@ -30,7 +30,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
 from herbrand.memory import allowed_bytes
 from herbrand.program.derive import derived
-from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.template import literals_of
@@ -87,9 +87,12 @@ class Example:
         return np.arange(known.atom_count)
 
 
-def example(theory: Theory, world: World, aim: Aim, memory: int | None = None) -> Example:
-    """The world as an example; raises where what its facts say cannot be learned from."""
-    found = lowered(theory, World(world.signature, told_facts(theory, world, aim, memory)), aim)
+def example(
+    theory: Theory, world: World, aim: Aim, memory: int | None = None, opinions: bool = False
+) -> Example:
+    """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
+    evidence is taken, and what it is about is not known."""
+    found = lowered(theory, World(world.signature, told_facts(theory, world, aim, memory, opinions)), aim)
     refuse_unlabelled(found)
     return found
 
@@ -104,11 +107,13 @@ def lowered(theory: Theory, told: World, aim: Aim) -> Example:
     return Example(known, program, targets, aim.latent)
 
 
-def told_facts(theory: Theory, world: World, aim: Aim, memory: int | None = None) -> Facts:
+def told_facts(
+    theory: Theory, world: World, aim: Aim, memory: int | None = None, opinions: bool = False
+) -> Facts:
     """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
     signature, facts = world.signature, world.facts
     refuse_unknown(aim, signature)
-    told = {name: _told(signature, facts, name, aim.latent) for name in facts.tables}
+    told = {name: _told(signature, facts, name, aim.latent, opinions) for name in facts.tables}
     facts = Facts(facts.domains, told)
     _refuse_valueless(signature, facts)
     return derived(theory.rules, signature, facts, allowed_bytes(memory)) if theory.rules else facts
@@ -158,15 +163,19 @@ def refuse_latent(found: Example, method: str) -> None:
                 f"{method} needs to know every atom, and {unseen[0]} is latent: "
                 f"{next(show_statement(statement))}",
                 span=statement.span,
-                hint="learn through latent predicates by --method layers, or list their facts",
+                hint="learn through latent predicates by --method likelihood or layers, or list their facts",
             )
 
 
-def _told(signature: Signature, facts: Facts, name: str, latent: tuple[str, ...]) -> FactTable:
+def _told(
+    signature: Signature, facts: Facts, name: str, latent: tuple[str, ...], opinions: bool
+) -> FactTable:
     """A predicate's facts under the assumption of learning: closed unless latent."""
     table = facts.tables[name]
     if name in latent:
         return replace(table, world="open")
+    if len(table.soft) and opinions:
+        return _with_opinions(signature, facts, name)
     if len(table.soft):
         row = next(facts.rows(signature.predicates[name], table.soft[:1]))
         raise UnsupportedError(
@@ -175,6 +184,28 @@ def _told(signature: Signature, facts: Facts, name: str, latent: tuple[str, ...]
             hint=f"say which it is, or that it is not known: --latent {name}",
         )
     return replace(table, world="closed")
+
+
+def _with_opinions(signature: Signature, facts: Facts, name: str) -> FactTable:
+    """All atoms known but those with opinions: what is not listed is false."""
+    table, evidence = facts.tables[name], Evidence(Program(signature, facts, (), (), ()))
+    sizes = evidence.sizes(name)
+    listed = np.concatenate([table.true, table.false, table.soft])[:, : len(sizes)]
+    others = np.setdiff1d(np.arange(math.prod(sizes)), codes_of(listed, sizes))
+    if not len(others):
+        return replace(table, world="open")
+    if evidence.is_valued(name):
+        raise _valueless(evidence, name, others)
+    rows = np.stack(arguments_of(others, sizes), axis=1).astype(table.false.dtype)
+    false = np.concatenate([table.false, rows])
+    return replace(table, false=false[np.lexsort(false.T[::-1])], world="open")
+
+
+def _valueless(evidence: Evidence, name: str, missing: np.ndarray) -> UnsupportedError:
+    return UnsupportedError(
+        f"{evidence.atom_text(name, missing[:1])[0]} has no value",
+        hint=f"list one, or say that what is not listed is not known: --latent {name}",
+    )
 
 
 def _refuse_valueless(signature: Signature, facts: Facts) -> None:
@@ -187,11 +218,7 @@ def _refuse_valueless(signature: Signature, facts: Facts) -> None:
         sizes = evidence.sizes(name)
         listed = codes_of(table.true[:, :-1], sizes)
         if len(listed) < math.prod(sizes):
-            missing = np.setdiff1d(np.arange(math.prod(sizes)), listed)[:1]
-            raise UnsupportedError(
-                f"{evidence.atom_text(name, missing)[0]} has no value",
-                hint=f"list one, or say that what is not listed is not known: --latent {name}",
-            )
+            raise _valueless(evidence, name, np.setdiff1d(np.arange(math.prod(sizes)), listed))
 
 
 def refuse_unknown(aim: Aim, signature: Signature) -> None:
@@ -217,7 +244,7 @@ def refuse_unlabelled(found: Example) -> None:
                 f"there is nothing to learn {name} from: type {empty} has no constants",
                 hint="point at facts, or declare its constants",
             )
-        if not found.label_count(name):
+        if not found.label_count(name) and not len(found.known.facts.tables[name].soft):
             raise UnsupportedError(
                 f"{name} is to be predicted, but no atom of it is known",
                 hint=f"list facts of {name}; without --latent {name}, those that are not listed are false",

@@ -11,30 +11,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from herbrand.answers.status import Status
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
-from herbrand.learning.climbing import Patience, Penalty, Slope, climb
+from herbrand.learning.climbing import climb
 from herbrand.learning.example import Aim, Example, World, example
-from herbrand.learning.learned import Learning, learned_weights
+from herbrand.learning.learned import Learning
+from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Parameters, weight_constants
-from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.learning.writing import with_weights
+from herbrand.learning.settings import LearningSettings
 from herbrand.nn.logic_layer import LogicLayer
 
-LAYERS, STEPS, DEFAULT_L2, DAMPING = 5, 200, 0.1, 0.5
+LAYERS, DAMPING = 5, 0.5
 NUDGE = 0.01
 """Weights start this far from 0 where predicates are latent: at 0 no rule would move first."""
-MOST_EFFECTS = 200
-"""An effect costs one inference; above this many weights they are left out."""
+METHOD = Method("layers", "log-likelihood", 200, 1e-6, errors=-1, effects=200)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +144,38 @@ def _distinct(
     return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(values))
 
 
+@dataclass(frozen=True, eq=False)
+class LayersObjective:
+    """How well the layers foretell the labels of all worlds, by the weights."""
+
+    parameters: Parameters
+    worlds: tuple[Unrolled, ...]
+
+    @property
+    def atom_count(self) -> int:
+        return sum(len(labelled.values) for one in self.worlds for labelled in one.labels)
+
+    def value(self, weights: np.ndarray) -> float:
+        with torch.no_grad():
+            return float(sum(one.log_likelihood(torch.from_numpy(weights)) for one in self.worlds))
+
+    def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        point = torch.from_numpy(weights).requires_grad_()
+        value = 0.0
+        for one in self.worlds:  # one world after the other: no more than one is unrolled at a time
+            found = one.log_likelihood(point)
+            if found.requires_grad:  # else no weight bears on a label
+                found.backward()
+            value += float(found.detach())
+        return value, np.zeros(len(weights)) if point.grad is None else point.grad.numpy()
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        return np.ones(len(weights))
+
+    def hessian(self, weights: np.ndarray) -> np.ndarray:
+        raise NotImplementedError("no second derivatives are taken through layers")
+
+
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """The theory with the weights under which the layers foretell the labels best."""
     began = time.perf_counter()
@@ -157,61 +187,9 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
             hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x)",
         )
     layers = settings.layers or LAYERS
-    unrolled = [Unrolled.of(one, parameters, layers, settings.memory) for one in examples]
-
-    def log_likelihood(point: np.ndarray) -> float:
-        with torch.no_grad():
-            return float(sum(one.log_likelihood(torch.from_numpy(point)) for one in unrolled))
-
-    def value_and_gradient(point: np.ndarray) -> tuple[float, np.ndarray]:
-        weights = torch.from_numpy(point).requires_grad_()
-        value = 0.0
-        for one in unrolled:  # one world after the other: no more than one is unrolled at a time
-            found = one.log_likelihood(weights)
-            if found.requires_grad:  # else no weight bears on a label
-                found.backward()
-            value += float(found.detach())
-        return value, np.zeros(len(point)) if weights.grad is None else weights.grad.numpy()
-
-    size = len(parameters)
-    slope = Slope(value_and_gradient, lambda point: np.ones(len(point)))
-    penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
+    unrolled = tuple(Unrolled.of(one, parameters, layers, settings.memory) for one in examples)
+    objective, size = LayersObjective(parameters, unrolled), len(parameters)
     start = np.random.default_rng(settings.seed).normal(0, NUDGE, size) if aim.latent else np.zeros(size)
-    top = climb(slope, size, penalty, _patience(settings), start)
-    status = Status(top.converged, top.iterations, time.perf_counter() - began, top.advice)
-    effects = _effects(log_likelihood, top.weights)
-    metrics = {
-        "log_likelihood": top.value,
-        "log_likelihood_at_zero": log_likelihood(np.zeros(size)),
-        "atoms": sum(len(labelled.values) for one in unrolled for labelled in one.labels),
-        "weights": size,
-        "layers": layers,
-    }
-    return Learning(
-        "layers",
-        with_weights(theory, dict(zip(parameters.keys, top.weights.tolist(), strict=True))),
-        status,
-        learned_weights(theory, parameters.keys, top.weights.tolist(), None, effects),
-        metrics,
-    )
-
-
-def _patience(settings: LearningSettings) -> Patience:
-    most = settings.iterations or STEPS
-
-    def watch(step: int, value: float) -> None:
-        if settings.watch is not None:
-            settings.watch(Progress(step, most, "log-likelihood", value))
-
-    return Patience(settings.tolerance or 1e-6, most, settings.seconds, watch)
-
-
-def _effects(log_likelihood: Callable[[np.ndarray], float], weights: np.ndarray) -> list[float] | None:
-    """How much worse the labels are foretold without each weight."""
-    if len(weights) > MOST_EFFECTS:
-        return None
-    best = log_likelihood(weights)
-    return [
-        best - log_likelihood(np.where(np.arange(len(weights)) == i, 0.0, weights))
-        for i in range(len(weights))
-    ]
+    penalty, method = penalty_of(settings), replace(METHOD, more={"layers": layers})
+    top = climb(slope_of(objective, newton=False), size, penalty, method.patience(settings), start)
+    return report(theory, objective, top, penalty, method, began)

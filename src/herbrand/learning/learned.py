@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
@@ -57,7 +58,8 @@ class Learning(Sheet):
     """``theory`` has numbers where the given one had question marks; ``metrics`` are what was measured.
 
     ``predictions``: what a predictor that was trained says of the latent atoms, where there is one.
-    ``curve``: what was watched, step by step.
+    ``curve``: what was watched, step by step. ``engine`` and ``guarantee``: what gave value and gradient, and
+    how sure these are, where the method takes them from inference.
     """
 
     method: str
@@ -67,6 +69,8 @@ class Learning(Sheet):
     metrics: Mapping[str, Any] = field(default_factory=dict)
     predictions: Marginals | None = None
     curve: tuple[Progress, ...] = ()
+    engine: str | None = None
+    guarantee: Guarantee | None = None
 
     @property
     def text(self) -> str:
@@ -77,6 +81,8 @@ class Learning(Sheet):
         """The JSON object of ``herbrand learn``."""
         return {
             "method": self.method,
+            **({"engine": self.engine} if self.engine else {}),
+            **({"guarantee": self.guarantee.value} if self.guarantee else {}),
             "converged": self.status.converged,
             "seconds": self.status.seconds,
             "iterations": self.status.iterations,
@@ -112,7 +118,8 @@ class Learning(Sheet):
         told = ", ".join(f"{name} {_shown(value)}" for name, value in self.metrics.items())
         ended = "" if self.status.converged else f", not converged: {self.status.advice}"
         where = f" on {self.status.where}" if self.status.where else ""
-        return f"{self.method}{where}: {told}{ended}"
+        sure = f" ({self.guarantee.value}, {self.engine})" if self.guarantee else ""
+        return f"{self.method}{sure}{where}: {told}{ended}"
 
     def cells(self) -> Iterator[tuple[str, str, str, str, str]]:
         return (weight.cells() for weight in self.weights)

@@ -22,6 +22,7 @@ __all__ = ["METHODS", "learned", "method_named", "separate_facts", "settings_fro
 Method = Callable[[Theory, Sequence[World], Aim, LearningSettings], Learning]
 
 METHODS = {
+    "likelihood": "herbrand.learning.likelihood:learn",
     "pseudo-likelihood": "herbrand.learning.pseudo_likelihood:learn",
     "layers": "herbrand.learning.layers:learn",
     "distillation": "herbrand.learning.distillation:learn",

@@ -16,35 +16,33 @@ It is concave, and value and gradient are exact: both come from the flips of eve
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
-from herbrand.learning.climbing import Patience, Penalty, Slope, climb
+from herbrand.learning.climbing import climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Aim, Example, World, example, predicates_of, refuse_latent
 from herbrand.learning.flips import Flips, flips
 from herbrand.learning.kept_weights import KeptWeights, kept_weights
-from herbrand.learning.learned import Learning, learned_weights, statement_text
+from herbrand.learning.learned import Learning, statement_text
+from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Key, Parameters
-from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import Ties, ties
-from herbrand.learning.writing import weight_statements, with_weights
+from herbrand.learning.writing import weight_statements
 from herbrand.memory import allowed_bytes
 from herbrand.program.evidence import LATENT
 
-DEFAULT_L2 = 0.1
 _Counted = tuple[Flips, np.ndarray | None]
-MOST_ERRORS = 2000
-"""Standard errors invert a matrix over the weights; above this many they are left out."""
+METHOD = Method("pseudo-likelihood", "log pseudo-likelihood", 1000, 1e-9, errors=2000, effects=2000)
 
 
 class Part(Protocol):
@@ -134,28 +132,14 @@ def at_the_top(
 ) -> Learning:
     """The theory with the weights for which the objective, less the penalty, is largest."""
     _refuse_fixed(theory, objective)
-    penalty = Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
-    slope = Slope(objective.value_and_gradient, objective.curvature, objective.hessian)
-    keys = objective.parameters.keys
+    penalty, keys = penalty_of(settings), objective.parameters.keys
     begun = _begun(settings, objective)
     start = None if begun is None else begun.weights
-    top = climb(slope, len(keys), penalty, _patience(settings, keys, begun), start)
-    status = Status(top.converged, top.iterations, time.perf_counter() - began, top.advice)
-    learned = with_weights(theory, dict(zip(keys, top.weights.tolist(), strict=True)))
-    metrics = {
-        "log_pseudo_likelihood": top.value,
-        "log_pseudo_likelihood_at_zero": objective.value(np.zeros(len(keys))),
-        "atoms": objective.atom_count,
-        "weights": len(keys),
-    }
-    weights = learned_weights(
-        theory,
-        keys,
-        top.weights.tolist(),
-        _standard_errors(objective, top.weights, penalty),
-        _effects(objective, top.weights),
+    patience = replace(
+        METHOD.patience(settings), taken=0 if begun is None else begun.steps, keep=_keep(settings, keys)
     )
-    return Learning("pseudo-likelihood", learned, status, weights, metrics)
+    top = climb(slope_of(objective, newton=True), len(keys), penalty, patience, start)
+    return report(theory, objective, top, penalty, METHOD, began)
 
 
 def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
@@ -170,8 +154,8 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
             "each change of a single atom on which this statement bears would break a hard statement, so "
             f"pseudo-likelihood learns nothing about its weight: {statement_text(statement)}",
             span=statement.span,
-            hint=f"--method layers, or give it a number; where one of several atoms of {names} has to hold, "
-            "a many-valued predicate says so without a hard statement",
+            hint="--method likelihood or layers, or give it a number; where one of several atoms of "
+            f"{names} has to hold, a many-valued predicate says so without a hard statement",
         )
 
 
@@ -183,47 +167,12 @@ def _begun(settings: LearningSettings, objective: PseudoLikelihood) -> KeptWeigh
     return kept_weights(path, objective.parameters.keys, objective.value)
 
 
-def _patience(settings: LearningSettings, keys: Sequence[Key], begun: KeptWeights | None) -> Patience:
-    most = settings.iterations or 1000
-
-    def watch(step: int, value: float) -> None:
-        if settings.watch is not None:
-            settings.watch(Progress(step, most, "log pseudo-likelihood", value))
-
+def _keep(settings: LearningSettings, keys: Sequence[Key]) -> Callable[[int, float, np.ndarray], None]:
     def keep(step: int, value: float, weights: np.ndarray) -> None:
         if settings.save is not None:
             KeptWeights(step, weights, value).save(settings.save, keys)
 
-    taken = 0 if begun is None else begun.steps
-    return Patience(settings.tolerance or 1e-9, most, settings.seconds, watch, taken, keep)
-
-
-def _effects(objective: PseudoLikelihood, weights: np.ndarray) -> list[float] | None:
-    """How much worse the atoms are foretold without each weight, the others as they are."""
-    if len(weights) > MOST_ERRORS:
-        return None
-    best = objective.value(weights)
-    return [best - objective.value(_without(weights, column)) for column in range(len(weights))]
-
-
-def _without(weights: np.ndarray, column: int) -> np.ndarray:
-    changed = weights.copy()
-    changed[column] = 0.0
-    return changed
-
-
-def _standard_errors(
-    objective: PseudoLikelihood, weights: np.ndarray, penalty: Penalty
-) -> list[float | None] | None:
-    """From the curvature at the top; ``None`` for a weight on which neither data nor penalty bear."""
-    if len(weights) > MOST_ERRORS:
-        return None
-    curvature = -objective.hessian(weights) + penalty.l2 * np.eye(len(weights))
-    values, vectors = np.linalg.eigh(curvature)
-    flat = values <= 1e-12 * max(1.0, float(values.max(initial=0.0)))
-    variances = (vectors**2 / np.where(flat, np.inf, values)).sum(axis=1)
-    unknown = (vectors[:, flat] ** 2).sum(axis=1) > 1e-9
-    return [None if u else float(np.sqrt(v)) for u, v in zip(unknown, variances, strict=True)]
+    return keep
 
 
 def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray | None:

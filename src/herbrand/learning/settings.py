@@ -34,7 +34,8 @@ class LearningSettings:
     that of an embedding; ``clip`` is that of the teaching layers; ``depth`` is that of proofs, ``loss`` what
     is made small, and ``asked`` the argument that training facts are asked for; training stops early after
     ``patience`` steps without a better value. ``save`` is where the state is kept, now and then and at the
-    end; ``resume`` goes on from there.
+    end; ``resume`` goes on from there. ``relearn``: weights that are given are learned too, and started from;
+    ``starts``: from so many points.
     """
 
     l2: float | None = None
@@ -56,6 +57,8 @@ class LearningSettings:
     patience: int | None = None
     save: str | None = None
     resume: str | None = None
+    relearn: bool = False
+    starts: int | None = None
     watch: Watch | None = None
 
     def __post_init__(self) -> None:

@@ -98,7 +98,7 @@ def _refuse_unlabelled(example: Example, atoms: LatentAtoms, unlabelled: np.ndar
         raise UnsupportedError(
             f"hard statements make {atom} one with other atoms, and it is not known: pseudo-likelihood needs "
             "to know all of them",
-            hint="--method layers takes such atoms as one, known or not",
+            hint="--method likelihood or layers takes such atoms as one, known or not",
         )
 
 

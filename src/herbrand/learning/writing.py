@@ -35,6 +35,21 @@ def with_weights(theory: Theory, weights: Mapping[Key, float]) -> Theory:
     return Theory(tuple(_written(theory, weights)))
 
 
+def relearned(theory: Theory) -> tuple[Theory, dict[Key, float]]:
+    """The theory with a ``?`` in place of every number, and the numbers as weights to start from."""
+    starts: dict[Key, float] = {}
+    statements: list[Statement] = []
+    number = -1
+    for statement in theory.statements:
+        if isinstance(statement, WeightedFormula) and not isinstance(statement.weight, Hard):
+            number += 1
+            if isinstance(statement.weight, float | int):
+                starts[number, ()] = float(statement.weight)
+                statement = replace(statement, weight=Learned())
+        statements.append(statement)
+    return replace(theory, statements=tuple(statements)), starts
+
+
 def weight_statements(theory: Theory) -> list[WeightedFormula]:
     """The statements in the order in which a program numbers their weights."""
     return [statement for statement in theory.formulas if not isinstance(statement.weight, Hard)]

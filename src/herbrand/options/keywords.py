@@ -81,3 +81,5 @@ class LearnOptions(LimitOptions, total=False):
     patience: int | None
     save: str | Path | None
     resume: str | Path | None
+    relearn: bool | None
+    starts: int | None

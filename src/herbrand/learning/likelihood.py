@@ -1,0 +1,203 @@
+"""Rule weights by likelihood: all labels foretold together, from the evidence alone.
+
+The function that is climbed is log P(labels | evidence): the log-partition of the worlds in which the labels
+hold less that of all worlds. Its gradient is how often each statement holds where the labels do, less how
+often it holds at all. What is hidden is summed out, so that the function has one top only where nothing is;
+else the best of several starts is taken. An opinion on a label (``~``) counts a world by its probability.
+
+>>> import herbrand as hb
+>>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
+>>> theory = hb.parse(predicates + '\\n?: smokes(x) => cancer(x)')
+>>> facts = {"smokes": ["anna", "bob", "carl"], "cancer": ["anna", "bob"]}
+>>> round(hb.Model(theory, facts).learn("likelihood", l2=0).weights[0].weight, 4)  # two of three: log 2
+0.6931
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.choice import AFFORDABLE
+from herbrand.engines.exact import operations_in
+from herbrand.language.syntax import Theory
+from herbrand.learning.climbing import Patience, Penalty, Top, climb
+from herbrand.learning.example import Aim, Example, World, example
+from herbrand.learning.expected_counts import Side, side_of
+from herbrand.learning.learned import Learning
+from herbrand.learning.objective import Method, penalty_of, report, slope_of
+from herbrand.learning.parameters import Key, Parameters
+from herbrand.learning.settings import LearningSettings
+from herbrand.learning.writing import relearned
+from herbrand.memory import allowed_bytes
+from herbrand.program.lower import lower
+from herbrand.program.program import Program
+
+METHOD = Method("likelihood", "log-likelihood", 1000, 1e-12, errors=200, effects=200)
+STARTS = 8
+"""Where something is hidden the function has several tops, of which the best is taken."""
+STEP = 1e-4
+"""Second derivatives are differences of gradients this far to both sides: their error is about its square."""
+LOOKS = 100.0
+"""So many gradients are reckoned with when a time limit bounds the cost of one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The objective over all worlds. ``given``: worlds in which the labels hold, and ``free``: all worlds,
+    each with how often it occurs; ``opinions``: what makes opinions count by their probabilities."""
+
+    parameters: Parameters
+    given: Mapping[Side, int]
+    free: Mapping[Side, int]
+    opinions: float
+    atom_count: int
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Of values and gradients."""
+        exact = all(side.guarantee is Guarantee.EXACT for side in (*self.free, *self.given))
+        return Guarantee.EXACT if exact else Guarantee.APPROXIMATION
+
+    @property
+    def engines(self) -> str:
+        return ", ".join(dict.fromkeys(side.engine for side in (*self.free, *self.given)))
+
+    def value(self, weights: np.ndarray) -> float:
+        return self.value_and_gradient(weights)[0]
+
+    def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self.opinions, np.zeros(len(weights))
+        for sign, sides in ((1, self.given), (-1, self.free)):
+            for side, times in sides.items():
+                counts = side.at(weights)
+                value += sign * times * counts.log_partition
+                gradient += sign * times * counts.expected
+        return value, gradient
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """How far the groundings of each weight vary, as if each did so by itself."""
+        found = np.zeros(len(weights))
+        for side, times in self.free.items():
+            spread = side.at(weights).spread
+            if spread is None:
+                return np.maximum(-np.diag(self.hessian(weights)), 0.0)
+            found += times * spread
+        return found
+
+    def hessian(self, weights: np.ndarray) -> np.ndarray:
+        rows = np.empty((len(weights),) * 2)
+        for column in range(len(weights)):
+            nudge = np.zeros(len(weights))
+            nudge[column] = STEP
+            above, below = (self.value_and_gradient(weights + s * nudge)[1] for s in (1, -1))
+            rows[column] = (above - below) / (2 * STEP)
+        return (rows + rows.T) / 2
+
+
+def likelihood(
+    theory: Theory, examples: Sequence[Example], memory: int, most_operations: float = AFFORDABLE
+) -> Likelihood:
+    """The objective of these worlds; raises where counting is not affordable or labels cannot hold."""
+    parameters = Parameters.of(examples[0].program)
+    made: dict[bytes, Side] = {}
+
+    def prepared(program: Program) -> Side:
+        key = _fingerprint(program)
+        if key not in made:
+            made[key] = side_of(program, parameters, memory, most_operations)
+        return made[key]
+
+    told = [lower(theory, one.known.signature, one.known.facts) for one in examples]
+    return Likelihood(
+        parameters,
+        Counter(map(prepared, told)),
+        Counter(prepared(one.program) for one in examples),
+        sum(map(_opinions, examples)),
+        sum(one.label_count(name) for one in examples for name in one.targets),
+    )
+
+
+def _fingerprint(program: Program) -> bytes:
+    """Equal for worlds over the same constants of which the same is known."""
+    found = hashlib.sha256(repr({n: list(d) for n, d in program.facts.domains.items()}).encode())
+    for name, table in program.facts.tables.items():
+        found.update(repr((name, table.world, table.columns, len(table.true), len(table.false))).encode())
+        for rows in (table.true, table.false, table.soft, table.log_odds):
+            found.update(np.ascontiguousarray(rows).tobytes())
+    return found.digest()
+
+
+def _opinions(one: Example) -> float:
+    """The logarithm by which opinions count worlds in which their atoms have other values than theirs."""
+    total = 0.0
+    for name in one.targets:
+        _, _, worths = one.evidence.opinions(name)
+        others = max(1, one.known.value_count(name) - 1)
+        log_odds = worths - math.log(others)
+        total -= float((np.logaddexp(0.0, log_odds) + math.log(others)).sum())
+    return total
+
+
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """The theory with the weights under which the labels are most probable."""
+    began = time.perf_counter()
+    starts: dict[Key, float] = {}
+    if settings.relearn:
+        theory, starts = relearned(theory)
+    examples = [example(theory, world, aim, settings.memory, opinions=True) for world in worlds]
+    most = operations_in(settings.seconds, LOOKS * AFFORDABLE) / LOOKS
+    objective = likelihood(theory, examples, allowed_bytes(settings.memory), most)
+    first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
+    penalty = penalty_of(settings)
+    top = _highest(objective, first, _hidden(examples), penalty, settings)
+    found = report(theory, objective, top, penalty, METHOD, began)
+    return replace(found, engine=objective.engines, guarantee=objective.guarantee)
+
+
+def _hidden(examples: Sequence[Example]) -> bool:
+    """Whether there is something to sum out while the labels hold."""
+    return any(
+        one.evidence.known(name).latent_count()
+        for one in examples
+        for name in one.program.signature.predicates
+    )
+
+
+def _highest(
+    objective: Likelihood, first: np.ndarray, hidden: bool, penalty: Penalty, settings: LearningSettings
+) -> Top:
+    """The highest of the tops reached from several starts; those after the first are drawn."""
+    dice, size = np.random.default_rng(settings.seed), len(first)
+    count = settings.starts or (STARTS if hidden else 1)
+    if hidden and not first.any():
+        first = dice.normal(0, 0.1, size)  # at 0 what is hidden is often symmetric, and nothing moves first
+    points = [first, *(first + dice.normal(0, 1, (count - 1, size)))]
+    patience, slope = METHOD.patience(settings), slope_of(objective, newton=False)
+    best, height, began = None, -math.inf, time.perf_counter()
+    for point in points:
+        if best is not None and settings.seconds is not None:
+            patience = replace(patience, seconds=settings.seconds - (time.perf_counter() - began))
+            if patience.seconds is not None and patience.seconds <= 0:
+                break
+        top = climb(slope, size, penalty, _never_below(patience, height), point)
+        reached = top.value - penalty.of(top.weights)
+        if best is None or reached > height:
+            best, height = top, reached
+    assert best is not None
+    return best
+
+
+def _never_below(patience: Patience, height: float) -> Patience:
+    """Watchers see the best so far, over all starts."""
+    watch = patience.watch
+    assert watch is not None
+    seen: Callable[[int, float], None] = watch
+    return replace(patience, watch=lambda step, value: seen(step, max(value, height)))

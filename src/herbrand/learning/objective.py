@@ -1,0 +1,124 @@
+"""What the methods that climb share: the function of the weights, who watches, the report from the top."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from herbrand.answers.status import Status
+from herbrand.language.syntax import Theory
+from herbrand.learning.climbing import Patience, Penalty, Slope, Top
+from herbrand.learning.learned import Learning, learned_weights
+from herbrand.learning.parameters import Parameters
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.learning.writing import with_weights
+
+DEFAULT_L2 = 0.1
+FLAT = 1e-12
+"""The data and the penalty say nothing of a direction in which the curvature is this small a share."""
+
+
+class Objective(Protocol):
+    """A function of the weights that is climbed, over one or several worlds."""
+
+    @property
+    def parameters(self) -> Parameters: ...
+
+    @property
+    def atom_count(self) -> int:
+        """How many labelled atoms it is about."""
+        ...
+
+    def value(self, weights: np.ndarray) -> float: ...
+
+    def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]: ...
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """A bound on the curvature in each weight, or a guess at it."""
+        ...
+
+    def hessian(self, weights: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """``metric`` names the function; ``errors`` and ``effects``: up to how many weights these are worked out;
+    ``steps`` and ``tolerance`` hold unless others are given."""
+
+    name: str
+    metric: str
+    steps: int
+    tolerance: float
+    errors: int
+    effects: int
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The metric's name in an answer."""
+        return self.metric.replace(" ", "_").replace("-", "_")
+
+    def patience(self, settings: LearningSettings) -> Patience:
+        """The limits; each step goes to whoever watches."""
+        most = settings.iterations or self.steps
+
+        def watch(step: int, value: float) -> None:
+            if settings.watch is not None:
+                settings.watch(Progress(step, most, self.metric, value))
+
+        return Patience(settings.tolerance or self.tolerance, most, settings.seconds, watch)
+
+
+def slope_of(objective: Objective, newton: bool) -> Slope:
+    """The objective to climb; with ``newton`` by its second derivatives."""
+    second = objective.hessian if newton else None
+    return Slope(objective.value_and_gradient, objective.curvature, second)
+
+
+def penalty_of(settings: LearningSettings) -> Penalty:
+    """What draws weights to 0."""
+    return Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
+
+
+def report(
+    theory: Theory, objective: Objective, top: Top, penalty: Penalty, method: Method, began: float
+) -> Learning:
+    """The theory with the weights at the top, how sure each is, and what it does."""
+    keys, size = objective.parameters.keys, len(top.weights)
+    weights = top.weights.tolist()
+    errors = effects = None
+    if size <= method.errors:
+        errors = standard_errors(objective.hessian(top.weights), penalty)
+    if size <= method.effects:
+        best = objective.value(top.weights)
+        effects = [
+            best - objective.value(np.where(np.arange(size) == i, 0.0, top.weights)) for i in range(size)
+        ]
+    return Learning(
+        method.name,
+        with_weights(theory, dict(zip(keys, weights, strict=True))),
+        Status(top.converged, top.iterations, time.perf_counter() - began, top.advice),
+        learned_weights(theory, keys, weights, errors, effects),
+        {
+            method.key: top.value,
+            f"{method.key}_at_zero": objective.value(np.zeros(size)),
+            "atoms": objective.atom_count,
+            "weights": size,
+            **method.more,
+        },
+    )
+
+
+def standard_errors(hessian: np.ndarray, penalty: Penalty) -> Sequence[float | None]:
+    """From the curvature at the top; ``None`` for a weight on which neither data nor penalty bear, or where
+    the function does not fall to both sides."""
+    curvature = -hessian + penalty.l2 * np.eye(len(hessian))
+    values, vectors = np.linalg.eigh(curvature)
+    flat = values <= FLAT * max(1.0, float(values.max(initial=0.0)))
+    variances = (vectors**2 / np.where(flat, np.inf, values)).sum(axis=1)
+    unknown = (vectors[:, flat] ** 2).sum(axis=1) > 1e-9
+    return [None if u else float(np.sqrt(v)) for u, v in zip(unknown, variances, strict=True)]
