@@ -210,6 +210,7 @@ class Model:
     def stored_at(self, place: Any) -> Any:
         """The model on a database."""
         knowledge = self._knowledge
+        knowledge.refuse_computed()
         inference = importlib.import_module("herbrand.scale.inference")
         return inference.StoredModel(
             place,

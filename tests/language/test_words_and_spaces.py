@@ -137,11 +137,10 @@ class TestNumbers:
         [
             (".5", "a number has a digit before its point: 0.5"),
             ("1.", "a number has a digit after its point: 1.0"),
-            ("+1", "there is no arithmetic, and a positive number has no sign"),
+            ("+1", "a positive number has no sign; values are added on a side of a comparison: m = n + 1"),
             ("1e", "a comma is missing before it"),
             ("0x1F", "a comma is missing before it"),
             ("1_000", "a comma is missing before it"),
-            ("- 1", "there is no arithmetic; a range is written 1..9"),
             ("1/2", "write a fraction as a decimal number"),
             ("50%", "write 0.7 for 70 %"),
         ],

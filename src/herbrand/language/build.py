@@ -8,22 +8,28 @@ on.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from lark import Token, Transformer
 
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.expectations import shortened
-from herbrand.language.names import number_from, shown_constant, shown_name, shown_number, text_from
+from herbrand.language.formulas import AGGREGATES, FUNCTIONS
+from herbrand.language.names import moment, number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
+    Aggregate,
     Alternative,
     And,
+    Arithmetic,
     Atom,
     Bound,
     Choice,
     Comparison,
+    Computed,
     Constant,
     Exists,
+    Expression,
     FactKind,
     FactRows,
     Forall,
@@ -71,6 +77,8 @@ class Builder(Transformer[Token, Any]):
         self.whole = Span(source, start, end)
         self.label_text: str | None = None
         self.mistakes: list[Mistake] = []
+        self.confused = False
+        """An atom stands where a value is computed: what the parser misses after it follows from that."""
 
     # Small helpers that every production uses
 
@@ -151,8 +159,8 @@ class Builder(Transformer[Token, Any]):
             )
         return {"bounds": (first, last)}
 
-    def numeric(self, _: list[Token]) -> dict[str, Any]:
-        return {"numeric": True}
+    def numeric(self, parts: list[Token]) -> dict[str, Any]:
+        return {"numeric": True} if parts[0] == "number" else {"calendar": str(parts[0])}
 
     def predicate_declaration(self, parts: list[Any]) -> PredicateDeclaration:
         _, name, types, values, role = parts
@@ -181,9 +189,12 @@ class Builder(Transformer[Token, Any]):
         return tuple(parts)
 
     def weighted(self, parts: list[Any]) -> WeightedFormula:
-        weight, formula, where = parts
+        weight, times, formula, where = parts
         conditions = () if where is None else self.conditions(where)
-        return WeightedFormula(weight, formula, conditions, self.label_text, self.whole)
+        factor = None if times is None else Variable(self.name(times), self.at(times))
+        if factor is not None and isinstance(weight, Hard):
+            self.refuse("what always holds has no weight to multiply", factor.span, "write 'hard: ...'")
+        return WeightedFormula(weight, formula, conditions, self.label_text, self.whole, factor)
 
     def conditions(self, where: Formula) -> tuple[Comparison, ...]:
         parts = where.operands if isinstance(where, And) else (where,)
@@ -266,10 +277,10 @@ class Builder(Transformer[Token, Any]):
 
     def check_body_literal(self, literal: Formula) -> None:
         inner = literal.operand if isinstance(literal, Not) else literal
-        if isinstance(inner, Atom | ValueIs | ValueIn | Truth) or isinstance(literal, Comparison):
+        if isinstance(inner, Atom | ValueIs | ValueIn | Truth) or isinstance(literal, Comparison | Computed):
             return
         hint = _BODY_HINTS.get(type(inner), "")
-        if isinstance(inner, Comparison):
+        if isinstance(inner, Comparison | Computed):
             hint = f"write its opposite: {_OPPOSITE[inner.operator]} instead of {inner.operator}"
         message = "a rule's body holds atoms, 'not' before an atom, and comparisons"
         self.refuse(message, literal.span, hint)
@@ -377,12 +388,37 @@ class Builder(Transformer[Token, Any]):
         end = self.source.text.find(")", terms[-1].span.end) + 1
         return Atom(self.name(name), tuple(terms), Span(self.source, self.at(name).start, end))
 
+    def holding(self, parts: list[Atom]) -> Atom:
+        """An atom as a formula: its arguments are terms."""
+        for argument in parts[0].arguments:
+            if not isinstance(argument, Variable | Constant):
+                hint = "name the value by an equation, such as m = n + 1, and put its name here"
+                if isinstance(argument, Atom):
+                    hint = "arguments are variables and constants: there are no functions"
+                elif all(isinstance(part, Constant) for part in getattr(argument, "operands", ())):
+                    hint = "write a fraction as a decimal number"
+                self.refuse("an argument of an atom is a variable or a constant", argument.span, hint)
+                return Atom(parts[0].predicate, (), parts[0].span)
+        return parts[0]
+
     def nullary(self, parts: list[Token]) -> Atom:
         return Atom(self.name(parts[0]), (), self.at(parts[0]))
 
-    def value_comparison(self, parts: list[Any]) -> Formula:
-        atom, operator, value = parts
-        span = self.between(atom, value)
+    def comparison(self, parts: list[Any]) -> Formula:
+        left, operator, right = parts
+        span = self.between(left, right)
+        if isinstance(left, Atom) and isinstance(right, Variable | Constant):
+            return self.value_comparison(self.holding([left]), operator, right, span)
+        atoms = [side for side in (left, right) if isinstance(side, Atom)]
+        if atoms:
+            hint = "write :- for a rule, => for 'implies'" if operator in ("<", "<=") else ""
+            self.refuse("a comparison is between terms, not atoms", atoms[-1].span, hint)
+        left, right = (Constant(0, x.span) if isinstance(x, Atom) else x for x in (left, right))
+        if isinstance(left, Variable | Constant) and isinstance(right, Variable | Constant):
+            return Comparison(operator, left, right, span)
+        return Computed(operator, left, right, span)
+
+    def value_comparison(self, atom: Atom, operator: str, value: Term, span: Span) -> Formula:
         if operator == "=":
             return ValueIs(atom, value, span)
         if operator == "!=":
@@ -392,28 +428,76 @@ class Builder(Transformer[Token, Any]):
 
     def value_in(self, parts: list[Any]) -> ValueIn:
         atom, values = parts
-        return ValueIn(atom, values, self.between(atom, values[-1]))
-
-    def named_comparison(self, parts: list[Any]) -> Comparison:
-        token, operator, right = parts
-        left = Variable(self.name(token), self.at(token))
-        return Comparison(operator, left, right, self.between(left, right))
-
-    def named_in(self, parts: list[Any]) -> ValueIn:
-        token, values = parts
-        return ValueIn(self.nullary([token]), values, self.between(token, values[-1]))
-
-    def constant_comparison(self, parts: list[Any]) -> Comparison:
-        left, operator, right = parts
-        return Comparison(operator, left, right, self.between(left, right))
+        return ValueIn(self.holding([atom]), values, self.between(atom, values[-1]))
 
     def comparator(self, parts: list[Token]) -> str:
         return str(parts[0])
 
-    # Terms
+    # Terms and what is computed of them
+
+    def called(self, parts: list[Atom]) -> Expression | Atom:
+        """A name among values: a variable, or a function where it has arguments."""
+        atom = parts[0]
+        if not atom.arguments:
+            return Variable(atom.predicate, atom.span)
+        assert atom.span is not None
+        if atom.predicate not in FUNCTIONS or self.source.text[atom.span.start] == "`":
+            return atom
+        operands = tuple(map(self.value, atom.arguments))
+        if (atom.predicate == "abs") != (len(operands) == 1):
+            wanted = "one value" if atom.predicate == "abs" else "two values or more"
+            self.refuse(f"{atom.predicate} is of {wanted}", atom.span)
+        return Arithmetic(atom.predicate, operands, atom.span)  # type: ignore[arg-type]
 
     def variable(self, parts: list[Token]) -> Variable:
         return Variable(self.name(parts[0]), self.at(parts[0]))
+
+    def value(self, operand: Expression | Atom) -> Expression:
+        if not isinstance(operand, Atom):
+            return operand
+        self.confused = True
+        assert operand.span is not None
+        before = self.source.text[: operand.span.start].rstrip()
+        after = self.source.text[operand.span.end :].lstrip()
+        hint = f"functions of numbers are {', '.join(FUNCTIONS)}"
+        if before.endswith("-"):
+            name = re.search(r"\w$", before[:-1].rstrip())
+            hint = "a name with '-' in it stands in back-quotes: `...`" if name else "write 'not'"
+        if after.startswith(("//", "/*", "--", "%")):
+            hint = "comments begin with #"
+        shown = shown_name(operand.predicate)
+        self.refuse(f"{shown}(...) is an atom, and an atom has no value to compute with", operand.span, hint)
+        return Constant(0, operand.span)
+
+    def arithmetic(self, parts: list[Any]) -> Arithmetic:
+        left, sign, right = parts
+        return Arithmetic(sign, (self.value(left), self.value(right)), self.between(left, right))
+
+    def negative(self, parts: list[Any]) -> Expression:
+        operand, span = self.value(parts[1]), self.between(parts[0], parts[1])
+        if isinstance(operand, Constant) and not isinstance(operand.value, str):
+            return Constant(-operand.value, span)
+        return Arithmetic("negative", (operand,), span)
+
+    def aggregate(self, parts: list[Any]) -> Aggregate:
+        name, *terms, body = parts
+        for literal in body:
+            self.check_body_literal(literal)
+        end = self.source.text.find(")", body[-1].span.end) + 1
+        span = Span(self.source, self.at(name).start, end)
+        if name not in AGGREGATES:
+            self.refuse(f"{name} is none of {', '.join(AGGREGATES)}", self.at(name))
+        return Aggregate(str(name), tuple(map(self.value, terms)), body, span)
+
+    def body(self, parts: list[Formula]) -> tuple[Formula, ...]:
+        """Literals; those that 'and' joins are the same as with commas between them."""
+        joined = (part.operands if isinstance(part, And) else (part,) for part in parts)
+        return tuple(literal for group in joined for literal in group)
+
+    def sum_sign(self, parts: list[Token]) -> str:
+        return str(parts[0])
+
+    product_sign = sum_sign
 
     def text(self, parts: list[Token]) -> Constant:
         return Constant(self.string(parts[0]), self.at(parts[0]))
@@ -426,6 +510,19 @@ class Builder(Transformer[Token, Any]):
             hint = "a whole number has up to 18 digits; longer ones are kept as text, in quotes"
             self.refuse(f"the number {shortened(token)} is too large for a constant", self.at(token), hint)
         return Constant(0, self.at(token))
+
+    def date(self, parts: list[Token]) -> Constant:
+        """A date or a time: its text in one form, so that equal ones are equal and order is that of time."""
+        token = parts[0]
+        calendar, written = token.split('"')[0].strip(), token.split('"')[1]
+        try:
+            return Constant(moment(calendar, written), self.at(token))
+        except ValueError:
+            hint = (
+                'expected: date "2026-11-22"' if calendar == "date" else 'expected: time "2026-11-22T09:30"'
+            )
+            self.refuse(f"{shortened(token)} is no {calendar}", self.at(token), hint)
+        return Constant("", self.at(token))
 
     # Queries
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes
 from herbrand.language.collection import collector_paused
+from herbrand.language.computed import separated
 from herbrand.language.constants import ConstantCheck
 from herbrand.language.declarations import kind_of, vocabulary_of
 from herbrand.language.parse import Reading
@@ -72,6 +73,7 @@ def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
 
 
 def _signature(theory: Theory, mistakes: Mistakes, unread: Collection[str] = ()) -> Signature:
+    theory = separated(theory, mistakes).typing
     vocabulary = vocabulary_of(theory, mistakes)
     uses = Uses(theory, vocabulary, mistakes, unread)
     names = uses.classes.names(vocabulary.predicates)

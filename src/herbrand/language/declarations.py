@@ -107,7 +107,8 @@ def _type(declaration: TypeDeclaration, mistakes: Mistakes) -> Type:
         return Type(declaration.name, tuple(range(first, last + 1)), "number", True, declaration.span)
     if declaration.values is not None:
         return _closed_type(declaration.name, declaration.values, declaration.span, mistakes)
-    return Type(declaration.name, None, "number" if declaration.numeric else None, True, declaration.span)
+    kind = "number" if declaration.numeric else "text" if declaration.calendar else None
+    return Type(declaration.name, None, kind, True, declaration.span, declaration.calendar)
 
 
 def _closed_type(name: str, constants: Sequence[Constant], span: Span | None, mistakes: Mistakes) -> Type:

@@ -6,6 +6,7 @@ Takes the parser's own exception; gives a :class:`~herbrand.errors.Mistake`. The
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -16,6 +17,8 @@ from herbrand.language.suggestions import Failure, foreign_spelling, suggestion
 
 _CONNECTIVES = {"AND", "OR", "XOR", "IMPLIES", "IFF"}
 _COMPARISONS = {"EQUALS", "DIFFERS", "LESS", "AT_MOST", "MORE", "AT_LEAST"}
+_ARITHMETIC = frozenset({"PLUS", "MINUS", "TIMES", "OVER", "FLOORED", "REST", "DATE"})
+"""Signs that may stand nearly everywhere, and help nobody who did not think of them."""
 _FORMULA_STARTS = {"NOT", "EXISTS", "FORALL", "TRUE", "FALSE", "LPAR", "NAME"}
 _ENDINGS = ["COMMA", "RPAR", "VBAR", "AT", "WHERE", "INDEPENDENT", "$END"]
 _TERMINALS = {
@@ -52,6 +55,7 @@ _WHOLES = {
     "query_literal": "fact",
 }
 _LONGEST_SHOWN = 40
+_PERCENT = re.compile(r"[0-9][ \t]*%$")
 
 
 def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str) -> Mistake:
@@ -59,7 +63,9 @@ def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str)
     if isinstance(error, UnexpectedCharacters):
         return _unknown_character(source, stretch, stretch.start + error.pos_in_stream)
     assert isinstance(error, UnexpectedToken)
-    accepted = frozenset(error.accepts or error.expected)
+    if error.token.type in _ARITHMETIC:
+        return _unknown_character(source, stretch, stretch.start + (error.token.start_pos or 0))
+    accepted = _plainly(error.accepts or error.expected)
     ended = error.token.type == "$END"
     at = stretch.end if ended else stretch.start + (error.token.start_pos or 0)
     whole = _WHOLES[rule]
@@ -68,12 +74,24 @@ def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str)
     if ended:
         last = Span(source, max(stretch.start, at - 1), at)
         message = f"the {whole} ends too early; expected {expected}" if at > stretch.start else f"no {whole}"
-        return Mistake(message, last, suggestion(failure))
+        comment = "comments begin with #" if failure.before.startswith("--") else ""
+        return Mistake(message, last, comment or suggestion(failure))
     begin, end = foreign_spelling(failure) or (at, at + len(error.token))
     shown = shortened(source.text[begin:end])
-    return Mistake(
-        f"unexpected '{shown}'; expected {expected}", Span(source, begin, end), suggestion(failure)
-    )
+    wanted = "" if "-" in source.text[begin:at] else f"; expected {expected}"
+    percent = "write 0.7 for 70 %" if _PERCENT.search(failure.before) else ""
+    span = Span(source, begin, end)
+    return Mistake(f"unexpected '{shown}'{wanted}", span, percent or suggestion(failure))
+
+
+def _plainly(accepted: Collection[str]) -> frozenset[str]:
+    """What may follow, without arithmetic and aggregates where a plain atom may stand as well."""
+    rest = set(accepted) - _ARITHMETIC
+    if "STRING" in rest and "NOT" not in rest:
+        rest.discard("LPAR")
+    if {"COMMA", "RPAR"} <= rest:
+        rest.discard("COLON")
+    return frozenset(rest)
 
 
 def never_closed(source: Source, stretch: Stretch) -> Mistake:

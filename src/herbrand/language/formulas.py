@@ -57,6 +57,39 @@ def same_value(left: Value, right: Value) -> bool:
 Term = Variable | Constant
 
 
+# Values that are computed of others
+
+Sign = Literal["+", "-", "*", "/", "//", "%", "negative", "abs", "min", "max"]
+FUNCTIONS = ("abs", "min", "max")
+"""Those of the signs that are written as functions; a predicate of such a name may need back-quotes."""
+AGGREGATES = ("count", "sum", "min", "max", "avg")
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``n * 1.19``, ``-x``, ``max(x, y)``."""
+
+    sign: Sign
+    operands: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``sum(a, y: pays(x, y, a))``: over the distinct ``terms`` for which the conjunction ``body`` holds.
+
+    The first term is what is added up or compared. Variables that stand outside too are fixed.
+    """
+
+    function: str
+    terms: tuple[Expression, ...]
+    body: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expression = Variable | Constant | Arithmetic | Aggregate
+
+
 # Formulas
 
 
@@ -93,6 +126,16 @@ class Comparison:
     operator: Operator
     left: Term
     right: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A comparison of values of which one at least is computed: ``p = n * 1.19``, ``e - d > 2``."""
+
+    operator: Operator
+    left: Expression
+    right: Expression
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -156,7 +199,7 @@ class Forall:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Leaf = Atom | ValueIs | ValueIn | Comparison | Truth
+Leaf = Atom | ValueIs | ValueIn | Comparison | Computed | Truth
 Formula = Leaf | Not | And | Or | Xor | Implies | Iff | Exists | Forall
 
 

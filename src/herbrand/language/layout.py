@@ -22,7 +22,8 @@ _MARKS_OR_QUOTE = re.compile(_MARKS.pattern + '|"')
 _ASKS_FOR_MORE = re.compile(r"(?:[,;:|@~]|:-|=>|(?<![<>])=|(?<!\w)(?:and|or|xor|not|in|where))$")
 _BLANKS = re.compile(r"(?:[ \t\f\n]+|#[^\n]*)*")
 _PLAINLY_A_NEW_STATEMENT = re.compile(
-    r"[ \t]*(?:(?:type|predicate)[ \t]+[^\W\d]|(?:hard|-?[0-9][0-9.eE+-]*|\?)[ \t]*:(?!-)|P[ \t]*\()"
+    r"[ \t]*(?:(?:type|predicate)[ \t]+[^\W\d]|P[ \t]*\("
+    r"|(?:hard|-?[0-9][0-9.eE+-]*|\?)[ \t]*(?:\*[ \t]*\w+[ \t]*)?:(?!-))"
 )
 _AN_ALTERNATIVE = re.compile(r"[ \t]*(?:-?[0-9][0-9.eE+-]*|\?)[ \t]*::")
 _LONGEST_ENDING = 8

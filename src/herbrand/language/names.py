@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import date, datetime
 
 from herbrand.language.syntax import Value
 from herbrand.visible import visible
@@ -28,6 +29,20 @@ _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 def is_reserved(name: str) -> bool:
     return name in RESERVED
+
+
+def is_made(name: str) -> bool:
+    """A name that no text can hold: of a predicate that stands for what a statement computes."""
+    return name.startswith("`")
+
+
+def text_of_made(name: str) -> str:
+    """What the predicate stands for, as the user wrote it.
+
+    >>> text_of_made("`3`p = n * 1.19")
+    'p = n * 1.19'
+    """
+    return name.split("`", 2)[2]
 
 
 def shown_name(name: str) -> str:
@@ -60,6 +75,15 @@ def number_from(text: str) -> int | float:
     if math.isinf(number):
         raise OverflowError
     return int(number) if number.is_integer() and _fits(number) else number
+
+
+def moment(calendar: str, text: str) -> str:
+    """A date or a time in the one form that its constant has; a ``ValueError`` where it is none.
+
+    >>> moment("date", "20261122"), moment("time", "2026-11-22 09:30")
+    ('2026-11-22', '2026-11-22T09:30:00')
+    """
+    return (date if calendar == "date" else datetime).fromisoformat(text).isoformat()
 
 
 def _fits(number: float) -> bool:

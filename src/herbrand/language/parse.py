@@ -31,12 +31,14 @@ from herbrand.language.expectations import mistake, never_closed
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
 from herbrand.language.rows import read_block
 from herbrand.language.syntax import (
+    Computed,
     FactRows,
     Formula,
     Statement,
     Theory,
     merged,
     refuse_deep,
+    walk,
     with_valued_names,
 )
 
@@ -171,7 +173,17 @@ def _fragment(text: str, name: str, rule: str) -> Any:
     found, wrong = _parsed(source, stretch, rule)
     if wrong:
         raise LanguageError(wrong)
+    for part in found if isinstance(found, tuple) else (found,):
+        _refuse_computed(part)
     return found
+
+
+def _refuse_computed(asked: Formula | FactRows | None) -> None:
+    """Queries and evidence are over what the theory names."""
+    for leaf in walk(asked) if isinstance(asked, Formula) else ():
+        if isinstance(leaf, Computed):
+            hint = "define a predicate by a rule of the theory, and ask for it"
+            raise LanguageError("a query computes no values", span=leaf.span, hint=hint)
 
 
 def _parsed(source: Source, stretch: Stretch, rule: str, wordy: bool = True) -> tuple[Any, list[Mistake]]:
@@ -186,6 +198,8 @@ def _parsed(source: Source, stretch: Stretch, rule: str, wordy: bool = True) -> 
         try:
             found = parser.parse(source.text[stretch.start : stretch.end], start=rule)
         except UnexpectedInput as error:
+            if builder.confused:
+                return None, builder.mistakes
             last = mistake(error, source, stretch, rule) if wordy else Mistake("cannot be read")
             return None, [*builder.mistakes, last]
         except LanguageError as error:

@@ -17,10 +17,14 @@ from collections.abc import Iterable, Mapping
 
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    Aggregate,
+    Arithmetic,
     Atom,
     Comparison,
+    Computed,
     Constant,
     Exists,
+    Expression,
     Forall,
     Formula,
     Term,
@@ -63,7 +67,18 @@ class Renaming:
                 return ValueIn(self.atom(atom, names), values, span)
             case Comparison(operator=operator, left=left, right=right, span=span):
                 return Comparison(operator, self.term(left, names), self.term(right, names), span)
+            case Computed(operator=operator, left=left, right=right, span=span):
+                return Computed(operator, self.expression(left, names), self.expression(right, names), span)
         return with_children(formula, [self.formula(part, names) for part in children(formula)])
+
+    def expression(self, expression: Expression, names: Mapping[str, str]) -> Expression:
+        match expression:
+            case Arithmetic(sign=sign, operands=operands, span=span):
+                return Arithmetic(sign, tuple(self.expression(x, names) for x in operands), span)
+            case Aggregate(function=function, terms=terms, body=body, span=span):
+                renamed = tuple(self.expression(x, names) for x in terms)
+                return Aggregate(function, renamed, tuple(self.formula(x, names) for x in body), span)
+        return self.term(expression, names)
 
     def atom(self, atom: Atom, names: Mapping[str, str] | None = None) -> Atom:
         return Atom(atom.predicate, tuple(self.term(t, names or {}) for t in atom.arguments), atom.span)
@@ -72,7 +87,7 @@ class Renaming:
         if not isinstance(term, Variable):
             return term
         if term.anonymous:
-            return Variable(self._new("_"), term.span)
+            return Variable(self.new("_"), term.span)
         return Variable(names.get(term.name, term.name), term.span)
 
     def _bound(
@@ -83,11 +98,12 @@ class Renaming:
         inner = dict(names)
         renamed = []
         for variable in variables:
-            inner[variable.name] = self._new(variable.name)
+            inner[variable.name] = self.new(variable.name)
             renamed.append(Variable(inner[variable.name], variable.span))
         return inner, tuple(renamed)
 
-    def _new(self, name: str) -> str:
+    def new(self, name: str) -> str:
+        """A name that nothing else has."""
         self._made += 1
         return f"`{self._made}" if self._numbered else f"{name}`{self._made}"
 

@@ -11,18 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from herbrand.language.names import shown_constant, shown_name, shown_number
+from herbrand.language.formulas import FUNCTIONS
+from herbrand.language.names import (
+    is_made,
+    shown_constant,
+    shown_name,
+    shown_number,
+    text_of_made,
+)
 from herbrand.language.network_statements import statements_of
 from herbrand.language.syntax import (
+    Aggregate,
     Alternative,
     And,
+    Arithmetic,
     Atom,
     Bound,
     BoundRows,
     Choice,
     Comparison,
+    Computed,
     Constant,
     Exists,
+    Expression,
     FactRows,
     Forall,
     Formula,
@@ -51,6 +62,7 @@ from herbrand.language.syntax import (
 )
 
 _IFF, _IMPLIES, _OR, _XOR, _AND, _NOT, _LEAF = range(7)
+_SUM, _PRODUCT, _SIGNED, _OPERAND = range(4)
 
 
 def show(theory: Theory) -> str:
@@ -68,10 +80,11 @@ def show_statement(statement: Statement) -> Iterator[str]:
             lines = iter([_type_line(statement)])
         case PredicateDeclaration():
             lines = iter([_predicate_line(statement)])
-        case WeightedFormula(weight=weight, formula=formula, where=where):
+        case WeightedFormula(weight=weight, formula=formula, where=where, times=times):
             conditions = " and ".join(map(show_formula, where))
             suffix = f" where {conditions}" if where else ""
-            lines = iter([f"{show_weight(weight)}: {show_formula(formula)}{suffix}"])
+            factor = "" if times is None else f" * {show_term(times)}"
+            lines = iter([f"{show_weight(weight)}{factor}: {show_formula(formula)}{suffix}"])
         case Bound():
             lines = iter([_bound_line(statement)])
         case BoundRows():
@@ -99,8 +112,44 @@ def show_term(term: Term) -> str:
     return shown_constant(term.value) if isinstance(term, Constant) else shown_name(term.name)
 
 
+def show_expression(expression: Expression) -> str:
+    """The text of a value that may be computed of others."""
+    return _expressed(expression)[0]
+
+
+def _expressed(expression: Expression) -> tuple[str, int]:
+    """The text and how tightly its outermost sign binds."""
+    match expression:
+        case Aggregate(function=function, terms=terms, body=body):
+            of, where = ", ".join(map(show_expression, terms)), ", ".join(map(show_formula, body))
+            return f"{function}({of}: {where})", _OPERAND
+        case Arithmetic(sign="negative", operands=(operand,)):
+            return f"-{_bracketed(operand, _OPERAND)}", _SIGNED
+        case Arithmetic(sign=sign, operands=operands) if sign in FUNCTIONS:
+            return f"{sign}({', '.join(map(show_expression, operands))})", _OPERAND
+        case Arithmetic(sign=sign, operands=(left, right)):
+            own = _SUM if sign in "+-" else _PRODUCT
+            return f"{_bracketed(left, own)} {sign} {_bracketed(right, own + 1)}", own
+        case Variable() | Constant():
+            return show_term(expression), _OPERAND
+    raise AssertionError(expression)
+
+
+def _bracketed(operand: Expression, tightness: int) -> str:
+    text, own = _expressed(operand)
+    return text if own >= tightness else f"({text})"
+
+
+def _valued(atom: Atom) -> str:
+    """A many-valued atom before its value: not to be taken for a function of numbers."""
+    shown = show_formula(atom)
+    return shown.replace(atom.predicate, f"`{atom.predicate}`", 1) if atom.predicate in FUNCTIONS else shown
+
+
 def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
     """The text of a ground atom."""
+    if is_made(predicate):
+        return text_of_made(predicate)
     if not arguments:
         return shown_name(predicate)
     return f"{shown_name(predicate)}({', '.join(map(shown_constant, arguments))})"
@@ -119,14 +168,18 @@ def _shown(formula: Formula) -> tuple[str, int]:
     """The text and how tightly its outermost connective binds."""
     match formula:
         case Atom(predicate=predicate, arguments=arguments):
+            if is_made(predicate):
+                return text_of_made(predicate), _LEAF
             terms = f"({', '.join(map(show_term, arguments))})" if arguments else ""
             return shown_name(predicate) + terms, _LEAF
         case ValueIs(atom=atom, value=value):
-            return f"{show_formula(atom)} = {show_term(value)}", _LEAF
+            return f"{_valued(atom)} = {show_term(value)}", _LEAF
         case ValueIn(atom=atom, values=values):
             return f"{show_formula(atom)} in {_constant_set(values)}", _LEAF
         case Comparison(operator=operator, left=left, right=right):
             return f"{show_term(left)} {operator} {show_term(right)}", _LEAF
+        case Computed(operator=operator, left=left, right=right):
+            return f"{show_expression(left)} {operator} {show_expression(right)}", _LEAF
         case Truth(value=value):
             return "true" if value else "false", _LEAF
         case Not(operand=operand):
@@ -179,6 +232,8 @@ def _type_line(declaration: TypeDeclaration) -> str:
         return f"{line} = {_constant_set(declaration.values)}"
     if declaration.bounds is not None:
         return f"{line} = {declaration.bounds[0]}..{declaration.bounds[1]}"
+    if declaration.calendar is not None:
+        return f"{line} = {declaration.calendar}"
     return f"{line} = number" if declaration.numeric else line
 
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from herbrand.errors import LanguageError, Span, nearest
+from herbrand.language.names import is_made
 from herbrand.language.syntax import (
+    Calendar,
     Constant,
     PredicateDeclaration,
     Role,
@@ -39,6 +41,7 @@ class Type:
     kind: Kind | None = None
     declared: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
+    calendar: Calendar | None = None
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,9 @@ class Signature:
         ('thing',)
         """
         inline = {p.value_type for p in self.predicates.values() if _inline(p)}
+        stated = [p for p in self.predicates.values() if not is_made(p.name)]
         types = (_type(known) for known in self.types.values() if known.name not in inline)
-        return Theory((*types, *(_predicate(self, p) for p in self.predicates.values())))
+        return Theory((*types, *(_predicate(self, p) for p in stated)))
 
     @property
     def valued_names(self) -> frozenset[str]:
@@ -123,7 +127,7 @@ def _inline(predicate: Predicate) -> bool:
 
 def _type(known: Type) -> TypeDeclaration:
     if known.values is None:
-        return TypeDeclaration(known.name, numeric=known.kind == "number")
+        return TypeDeclaration(known.name, numeric=known.kind == "number", calendar=known.calendar)
     first, last = known.values[0], known.values[-1]
     if (
         isinstance(first, int)

@@ -55,7 +55,7 @@ _FOREIGN = {
     "--": "comments begin with #",
     "...": "a range has two points: 1..9",
     ";": "a statement ends with its line; an alternative is written 'or'",
-    "+": "there is no arithmetic, and a positive number has no sign",
+    "+": "a positive number has no sign; values are added on a side of a comparison: m = n + 1",
 }
 _LONGEST_FOREIGN = max(map(len, _FOREIGN))
 _WORDS = {
@@ -168,7 +168,9 @@ def _minus(failure: Failure) -> str:
     if failure.found != "-" or re.match(r"\w", failure.before[-1:]):
         return ""
     return (
-        "write 'not'" if re.match(r"\w", failure.after) else "there is no arithmetic; a range is written 1..9"
+        "write 'not'"
+        if re.match(r"\w", failure.after)
+        else "values are computed on a side of a comparison: m = n - 1; a range is written 1..9"
     )
 
 

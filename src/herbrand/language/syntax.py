@@ -29,11 +29,15 @@ from typing import Literal
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.formulas import (
+    Aggregate,
     And,
+    Arithmetic,
     Atom,
     Comparison,
+    Computed,
     Constant,
     Exists,
+    Expression,
     Forall,
     Formula,
     Iff,
@@ -61,16 +65,20 @@ from herbrand.language.formulas import (
 from herbrand.language.network_tables import NetworkTable
 
 __all__ = [
+    "Aggregate",
     "Alternative",
     "And",
+    "Arithmetic",
     "Atom",
     "BodyLiteral",
     "Bound",
     "BoundRows",
     "Choice",
     "Comparison",
+    "Computed",
     "Constant",
     "Exists",
+    "Expression",
     "FactKind",
     "FactRows",
     "Forall",
@@ -113,14 +121,20 @@ __all__ = [
 ]
 
 
+Calendar = Literal["date", "time"]
+"""Constants of such a type are texts in the form of ISO 8601, whose order is that of time."""
+
+
 @dataclass(frozen=True, slots=True)
 class TypeDeclaration:
-    """``type level = {"a", "b"}``, ``type year = 1990..2030``, ``type age = number``, or ``type word``."""
+    """``type level = {"a", "b"}``, ``type year = 1990..2030``, ``type age = number``, ``type day = date``, or
+    ``type word``."""
 
     name: str
     values: tuple[Constant, ...] | None = None
     bounds: tuple[int, int] | None = None
     numeric: bool = False
+    calendar: Calendar | None = None
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -225,11 +239,14 @@ Weight = float | Learned | Hard
 
 @dataclass(frozen=True, slots=True)
 class WeightedFormula:
+    """``times``: the weight counts so many times as this variable's number, ``1.5 * s: ...``."""
+
     weight: Weight
     formula: Formula
     where: tuple[Comparison, ...] = ()
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    times: Variable | None = None
 
     def __post_init__(self) -> None:
         refuse_deep(self.formula)
@@ -310,7 +327,7 @@ class BoundRows:
         return map(self.bound, range(len(self)))
 
 
-BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Not | Truth
+BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Computed | Not | Truth
 
 
 @dataclass(frozen=True, slots=True)

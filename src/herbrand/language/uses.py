@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from herbrand.errors import Mistake, Mistakes, Span, nearest
 from herbrand.language.declarations import Vocabulary, places
-from herbrand.language.names import shown_constant, shown_name
+from herbrand.language.names import is_made, shown_constant, shown_name
 from herbrand.language.scope import Renaming, bound_variables, free_variables, written
 from herbrand.language.show import show_atom, show_formula
 from herbrand.language.signature import Predicate
@@ -22,6 +22,7 @@ from herbrand.language.syntax import (
     BoundRows,
     Choice,
     Comparison,
+    Computed,
     Constant,
     Exists,
     FactRows,
@@ -100,7 +101,7 @@ class Uses:
         name, arity, span = atom.predicate, len(atom.arguments), atom.span
         predicate = self._vocabulary.predicates.get(name)
         if predicate is None:
-            if self._vocabulary.strict or name in self._unread:
+            if (self._vocabulary.strict and not is_made(name)) or name in self._unread:
                 self._undeclared.setdefault(name, []).append(span)
                 return None
             predicate = Predicate(name, ("",) * arity, span=span)
@@ -225,6 +226,10 @@ class _StatementUses:
         match statement:
             case WeightedFormula(formula=formula, where=where, weight=weight):
                 renamed = renaming.formula(formula)
+                if statement.times is not None:
+                    hint = "make classes of the number, and give each a weight"
+                    message = "no engine multiplies a weight by a number yet"
+                    self._uses.refuse(message, statement.times.span, hint)
                 self._use_formulas([renamed, *where])
                 named = [t for c in where for t in (c.left, c.right) if isinstance(t, Variable)]
                 self._check_free([*named, *_learned_by(weight)], [renamed], formula)
@@ -306,6 +311,9 @@ class _StatementUses:
                 self._use_valued(atom, values, part.span)
             case Comparison():
                 self._use_comparison(part, ordered)
+            case Computed():
+                hint = "define a predicate by a rule, and use it here"
+                self._uses.refuse("values are computed in rules and in weighted formulas", part.span, hint)
             case Exists(variables=bound) | Forall(variables=bound):
                 self._variables.update((variable.name, variable) for variable in bound)
 

@@ -23,7 +23,6 @@ ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
 }
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-OPPOSITES = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.table import FactTable
 from herbrand.language.check import check
+from herbrand.language.computed import separated
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom, show_statement
@@ -44,6 +45,7 @@ from herbrand.language.syntax import (
 from herbrand.memory import allowed_bytes
 from herbrand.options.kinds import texts
 from herbrand.program.choices import heads_of, resting_on_choices
+from herbrand.program.computed_rows import with_computed
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.network_cells import in_cells
@@ -98,6 +100,7 @@ class Knowledge:
         note: Callable[[str], None] | None = None,
     ) -> None:
         self.theory = theory
+        self.separated = separated(theory)
         self.signature: Signature = check(theory)
         self.sources: tuple[FactSource, ...] = fact_sources(facts)
         self.open, self.closed = texts(open), texts(closed)
@@ -114,8 +117,18 @@ class Knowledge:
     def used(self) -> Theory:
         """The theory without what is ignored; choices that make up a Bayesian network are its tables."""
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
-        kept = Theory(tuple(s for s in self.theory.statements if not isinstance(s, dropped)))
+        stated = self.separated.theory.statements
+        kept = Theory(tuple(s for s in stated if not isinstance(s, dropped)))
         return with_network_tables(kept, self.signature)
+
+    def refuse_computed(self) -> None:
+        """Raise where the theory computes values, which happens in memory only."""
+        for definition in self.separated.definitions[:1]:
+            raise UnsupportedError(
+                "arithmetic and aggregates are computed in memory, not in a database",
+                span=definition.span,
+                hint="leave out --on, or make the values columns of a table there",
+            )
 
     @property
     def _in_tables(self) -> set[str]:
@@ -282,6 +295,9 @@ class Knowledge:
             header=self.header,
             progress=self.progress,
         )
+        if self.separated.definitions:
+            statements = (*self.used.rules, *self.used.choices)
+            facts = with_computed(self.separated.definitions, statements, signature, facts, allowed_bytes())
         self.tell(facts.notes)
         if not more:  # what one world lacks another one may have
             self.tell(remarks(self.theory, signature, facts))

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
+from herbrand.language.computed import OPPOSITES
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
@@ -36,7 +37,6 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.clauses import (
     MIRRORED,
-    OPPOSITES,
     ORDERS,
     Absence,
     Clause,

@@ -67,6 +67,9 @@ DUCKDB = Dialect(
         "floored": "(({0} - ((({0} % {1}) + {1}) % {1})) // {1})",
         "log": "LN({0})",
         "text": "VARCHAR",
+        "days": "(CAST({0} AS DATE) - DATE '1970-01-01')",
+        "moments": "(EPOCH(CAST({0} AS TIMESTAMP)) / 86400)",
+        "date": "CAST(DATE '1970-01-01' + CAST({0} AS INTEGER) AS VARCHAR)",
     },
 )
 SPARK = Dialect(
@@ -85,5 +88,8 @@ SPARK = Dialect(
         "floored": "(({0} - ((({0} % {1}) + {1}) % {1})) DIV {1})",
         "log": "CASE WHEN {0} > 0 THEN LN({0}) WHEN {0} = 0 THEN DOUBLE('-inf') ELSE DOUBLE('nan') END",
         "text": "STRING",
+        "days": "CAST(DATEDIFF(CAST({0} AS DATE), DATE '1970-01-01') AS BIGINT)",
+        "moments": "(CAST(CAST({0} AS TIMESTAMP) AS DOUBLE) / 86400)",
+        "date": "CAST(DATE_ADD(DATE '1970-01-01', CAST({0} AS INT)) AS STRING)",
     },
 )

@@ -219,11 +219,31 @@ def _largest(values: Any) -> int:
 
 
 def too_large() -> HerbrandError:
-    return UnsupportedError("a count does not fit in 64 bits", hint="use the real algebra")
+    return UnsupportedError(
+        "a whole number does not fit in 64 bits",
+        hint="count in the real algebra; compute with fractions: 1.0 as a factor",
+    )
 
 
 def _text_of(values: Any) -> Array:
     return np.asarray(values).astype(np.dtypes.StringDType())
+
+
+MICROSECONDS = 86_400_000_000
+"""A day's."""
+
+
+def _instants(texts: Any, unit: str) -> Array:
+    """Dates or times in the form of ISO 8601 as whole numbers since 1970."""
+    try:
+        return np.asarray(texts).astype("U32").astype(f"datetime64[{unit}]").astype(np.int64)
+    except ValueError as error:
+        hint = "dates are text such as 2026-11-22; the type of numbers is declared: type amount = number"
+        raise UnsupportedError(f"text that is no date is not computed with: {error}", hint=hint) from None
+
+
+def _dates(days: Any) -> Array:
+    return np.asarray(days).astype("datetime64[D]").astype("U32").astype(DTYPES["text"])
 
 
 NUMBER = "int float"
@@ -238,6 +258,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "//": Operation(np.floor_divide, "{floored}", ("int", "int"), "int"),
     "%": Operation(np.mod, "((({0} % {1}) + {1}) % {1})", ("int", "int"), "int"),
     "abs": Operation(_exactly(np.abs, lambda a: a), "ABS({})", (NUMBER,), 0),
+    "floor": Operation(np.floor, "FLOOR({})", ("float",), "float"),
+    "days": Operation(lambda x: _instants(x, "D"), "{days}", ("text",), "int"),
+    "moments": Operation(lambda x: _instants(x, "us") / MICROSECONDS, "{moments}", ("text",), "float"),
+    "date": Operation(lambda x: _dates(x), "{date}", ("int",), "text"),
     "exp": Operation(np.exp, "EXP({})", ("float",), "float"),
     "log": Operation(np.log, "{log}", ("float",), "float"),
     "max": Operation(np.maximum, "GREATEST({}, {})", (NUMBER, "0"), 0),

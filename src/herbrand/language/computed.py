@@ -1,0 +1,431 @@
+"""Computed values taken out of a theory: what is left has atoms and comparisons of terms alone.
+
+Each rule or formula that computes gets one atom more, of a predicate that is made for it. A
+:class:`Definition` says of which constants this atom holds; :mod:`herbrand.program.computed_rows` lists
+them from the facts. So every engine evaluates arithmetic and aggregates as it evaluates any table.
+
+>>> from herbrand.language.parse import parse_theory
+>>> from herbrand.language.show import show_formula, show_statement
+>>> found = separated(parse_theory("price(x, p) :- net(x, n), p = n * 1.19"))
+>>> print(*(literal.predicate for literal in found.theory.rules[0].body))
+net `0`p = n * 1.19
+>>> found.definitions[0].head.arguments
+(Variable(name='n'), Variable(name='p'))
+>>> print(*show_statement(found.theory.rules[0]))
+price(x, p) :- net(x, n), p = n * 1.19
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from herbrand.errors import Mistake, Mistakes, Span
+from herbrand.language.formulas import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Exists,
+    Expression,
+    Forall,
+    Formula,
+    Implies,
+    Leaf,
+    Not,
+    Operator,
+    Truth,
+    ValueIn,
+    ValueIs,
+    Variable,
+    children,
+    leaf_terms,
+    walk,
+    with_children,
+)
+from herbrand.language.names import shown_name
+from herbrand.language.scope import Renaming, bound_variables, written
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import Bound, Choice, Learned, Rule, Statement, Theory, WeightedFormula
+
+OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
+Test = Computed | Comparison
+_ATOMS = (Atom, ValueIs, ValueIn)
+_TYPING = (*_ATOMS, Comparison)
+"""What tells the types of variables: the two sides of a comparison have one."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """``head`` holds where ``body`` does, whose ``tests`` are in an order in which each has its variables.
+
+    ``made``: variables whose values are computed. ``typed_by``: what tells the types of the variables.
+    """
+
+    head: Atom
+    body: tuple[Formula, ...]
+    tests: tuple[Test, ...]
+    made: frozenset[str]
+    typed_by: tuple[Formula, ...]
+    span: Span | None = field(default=None, compare=False)
+
+    @property
+    def typing(self) -> Rule:
+        """A rule over whose atoms each variable has its type."""
+        inside = [
+            part for test in self.tests for one in aggregates(test) for part in inner_parts(one, _TYPING)
+        ]
+        return Rule(self.head, (*self.typed_by, *inside), span=self.span)  # type: ignore[arg-type]
+
+    def called(self) -> Iterator[str]:
+        """The predicates whose rows it reads outside of aggregates."""
+        return (_predicate(atom) for literal in self.body for atom in _atoms(literal))
+
+    def aggregated(self) -> Iterator[tuple[str, Aggregate]]:
+        """The predicates that must be complete before, and what aggregates them."""
+        for test in self.tests:
+            for one in aggregates(test):
+                yield from ((_predicate(atom), one) for atom in inner_parts(one, _ATOMS))
+
+
+@dataclass(frozen=True)
+class Separated:
+    theory: Theory
+    definitions: tuple[Definition, ...]
+
+    @property
+    def typing(self) -> Theory:
+        """The theory with a rule for each definition, over which types are inferred."""
+        return self.theory + Theory(tuple(definition.typing for definition in self.definitions))
+
+
+def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
+    """The theory with atoms in place of what it computes, and what these stand for; what is wrong gathers in
+    ``mistakes``, or is raised."""
+    work = _Separation(Mistakes() if mistakes is None else mistakes)
+    statements = [work.statement(statement) for statement in theory.statements]
+    if mistakes is None:
+        work.mistakes.raise_any()
+    if not work.definitions and not len(work.mistakes):
+        return Separated(theory, ())
+    return Separated(Theory(tuple(statements), theory.queries, theory.spelled), tuple(work.definitions))
+
+
+def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
+    """The outermost aggregates of a test or a value."""
+    match part:
+        case Computed(left=left, right=right) | Comparison(left=left, right=right):
+            yield from aggregates(left)
+            yield from aggregates(right)
+        case Arithmetic(operands=operands):
+            for operand in operands:
+                yield from aggregates(operand)
+        case Aggregate():
+            yield part
+
+
+def inner_parts(one: Aggregate, kinds: tuple[type, ...]) -> Iterator[Formula]:
+    """The leaves of these kinds that an aggregate is over, those of aggregates in it too."""
+    for literal in one.body:
+        for part in walk(literal):
+            if isinstance(part, kinds):
+                yield part
+            elif isinstance(part, Computed):
+                for deeper in aggregates(part):
+                    yield from inner_parts(deeper, kinds)
+
+
+def variables_of(part: object) -> dict[str, Variable]:
+    """All variables in a value, a formula, or a sequence of these."""
+    match part:
+        case Variable(name=name):
+            return {name: part}
+        case Arithmetic(operands=operands):
+            return variables_of(operands)
+        case Aggregate(terms=terms, body=body):
+            return variables_of((*terms, *body))
+        case Computed(left=left, right=right):
+            return variables_of((left, right))
+        case list() | tuple():
+            return {name: found for each in part for name, found in variables_of(each).items()}
+    if isinstance(part, Formula) and not isinstance(part, Leaf):
+        own = part.variables if isinstance(part, Exists | Forall) else ()
+        return variables_of((*own, *children(part)))
+    return variables_of(leaf_terms(part)) if isinstance(part, Leaf) else {}
+
+
+def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
+    """The literals of a body that join tables, and those that compute: each comparison is one of these."""
+    plain: list[Formula] = []
+    found: list[Test] = []
+    for literal in body:
+        inner = literal.operand if isinstance(literal, Not) else literal
+        if isinstance(inner, Computed):
+            found.append(
+                replace(inner, operator=OPPOSITES[inner.operator]) if inner is not literal else inner
+            )
+        elif isinstance(inner, Comparison) and _orders_text(inner):
+            found.append(inner)
+        else:
+            plain.append(literal)
+    bound = bound_variables(plain)
+    if found:
+        moved = [x for x in plain if isinstance(x, Comparison) and not variables_of(x).keys() <= bound]
+        plain, found = [x for x in plain if x not in moved], [*found, *moved]
+    return plain, found
+
+
+def _orders_text(part: Comparison) -> bool:
+    sides = (part.left, part.right)
+    return part.operator not in ("=", "!=") and any(
+        isinstance(side, Constant) and isinstance(side.value, str) for side in sides
+    )
+
+
+def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:
+    """The variable that a test gives a value, if it is an equation with one that has none yet."""
+    if test.operator != "=":
+        return None
+    for name, value in ((test.left, test.right), (test.right, test.left)):
+        if isinstance(name, Variable) and name.name not in known:
+            return name.name, value
+    return None
+
+
+def fixed_in(part: object, outside: Collection[str]) -> set[str]:
+    """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
+    match part:
+        case Variable(name=name):
+            return {name}
+        case Arithmetic(operands=operands):
+            return {name for operand in operands for name in fixed_in(operand, outside)}
+        case Aggregate():
+            return variables_of(part).keys() & outside
+        case Computed(left=left, right=right) | Comparison(left=left, right=right):
+            return fixed_in(left, outside) | fixed_in(right, outside)
+    return set()
+
+
+def plain_variables(test: Test) -> dict[str, Variable]:
+    """The variables of a test that stand outside its aggregates."""
+
+    def plain(value: Expression) -> dict[str, Variable]:
+        if isinstance(value, Arithmetic):
+            return {name: found for x in value.operands for name, found in plain(x).items()}
+        return variables_of(value) if isinstance(value, Variable) else {}
+
+    return plain(test.left) | plain(test.right)
+
+
+def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]:
+    """The variables that stand outside aggregates, or in more than one: an aggregate cannot bind them."""
+    outside = set(variables_of(list(others)))
+    for test in tests:
+        outside |= plain_variables(test).keys()
+    return outside
+
+
+def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Test:
+    """The test with variables that only one aggregate has under names of their own."""
+
+    def apart(value: Expression) -> Expression:
+        match value:
+            case Arithmetic(sign=sign, operands=operands, span=span):
+                return Arithmetic(sign, tuple(map(apart, operands)), span)
+            case Aggregate():
+                names = {name: renaming.new(name) for name in variables_of(value) if name not in outside}
+                return renaming.expression(value, names)
+        return value
+
+    if isinstance(test, Comparison):
+        return test
+    return replace(test, left=apart(test.left), right=apart(test.right))
+
+
+class UnboundError(Exception):
+    """A variable that a test needs and nothing gives a value."""
+
+    def __init__(self, variable: Variable) -> None:
+        super().__init__(variable.name)
+        self.variable = variable
+
+
+def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[str]) -> list[Test]:
+    """The tests in an order in which each has its variables; what may fail last."""
+    have, waiting, found = set(known), list(tests), list[Test]()
+    while waiting:
+        ready = []
+        for test in waiting:
+            given = assigned(test, have)
+            needs = fixed_in(test if given is None else given[1], outside)
+            if needs <= have:
+                ready.append(test)
+        if not ready:
+            needed = (name for test in waiting for name in sorted(fixed_in(test, outside) - have))
+            missing = next(needed)
+            raise UnboundError(next(v[missing] for t in waiting if missing in (v := variables_of(t))))
+        test = min(ready, key=_divides)
+        if (given := assigned(test, have)) is not None:
+            have.add(given[0])
+        waiting.remove(test)
+        found.append(test)
+    return found
+
+
+def _divides(part: Test | Expression) -> bool:
+    match part:
+        case Computed(left=left, right=right):
+            return _divides(left) or _divides(right)
+        case Arithmetic(sign=sign, operands=operands):
+            return sign in ("/", "//", "%") or any(map(_divides, operands))
+    return False
+
+
+class _Separation:
+    """Goes through the statements once; each that computes adds a definition."""
+
+    def __init__(self, mistakes: Mistakes) -> None:
+        self.definitions: list[Definition] = []
+        self.mistakes = mistakes
+        self._renaming = Renaming(numbered=True)
+
+    def statement(self, statement: Statement) -> Statement:
+        match statement:
+            case Rule(head=head, body=body, weight=weight):
+                by = weight.by if isinstance(weight, Learned) else ()
+                return replace(statement, body=self._body(body, [head], by, statement))
+            case Choice(alternatives=alternatives, body=body):
+                by = [v for a in alternatives for v in _chance_variables(a.probability)]
+                return replace(
+                    statement, body=self._body(body, [a.head for a in alternatives], by, statement)
+                )
+            case WeightedFormula(formula=formula, where=where, weight=weight):
+                if any(map(_computes, walk(formula))):
+                    by = weight.by if isinstance(weight, Learned) else ()
+                    return replace(statement, formula=self._formula(formula, [*where, *by], statement))
+            case Bound(event=event, given=given):
+                if any(map(_computes, walk(event))):
+                    statement = replace(statement, event=self._formula(event, (), statement))
+                if given is not None and any(map(_computes, walk(given))):
+                    statement = replace(statement, given=self._formula(given, (), statement))
+        return statement
+
+    def _body(
+        self,
+        body: tuple[Any, ...],
+        heads: Sequence[Formula],
+        by: Iterable[Variable],
+        statement: Rule | Choice,
+    ) -> tuple[Any, ...]:
+        """The body with an atom in place of what it computes."""
+        plainly, stated = tests_of(body)
+        if not any(isinstance(x, Computed) or _orders_text(x) for x in stated):
+            return body
+        renaming = Renaming()
+        plain, tests = tests_of([renaming.formula(literal) for literal in body])
+        bound = bound_variables(plain)
+        others = [*heads, *plain, *by]
+        outside = outer_variables(others, tests)
+        tests = [locals_apart(test, outside, renaming) for test in tests]
+        try:
+            tests = in_order(tests, bound, outside)
+        except UnboundError as unbound:
+            self._refuse(unbound.variable)
+            return tuple(plainly)
+        used = {name for test in tests for name in fixed_in(test, outside)}
+        kept = [name for name in variables_of([*others, *tests]) if name in used]
+        kept = [name for name in kept if name in bound or name in variables_of(others)]
+        text = ", ".join(map(show_formula, stated))
+        typed = tuple(part for x in plain for part in walk(x) if isinstance(part, _TYPING))
+        atom = self._defined(text, kept, stated[0].span)
+        made = frozenset(used - bound)
+        self.definitions.append(Definition(atom, tuple(plain), tuple(tests), made, typed, statement.span))
+        return (*plainly, atom)
+
+    def _defined(self, text: str, names: Sequence[str], span: Span | None) -> Atom:
+        """The atom of the next definition."""
+        name = f"`{len(self.definitions)}`{text}"
+        return Atom(name, tuple(Variable(n, span) for n in names), span)
+
+    def _refuse(self, variable: Variable) -> None:
+        name = shown_name(written(variable.name))
+        message = f"{name} has no value here: no atom binds it, and no equation gives it one"
+        hint = f"bind it by an atom, or compute it: {name} = ..."
+        self.mistakes.add(Mistake(message, variable.span, hint))
+
+    def _formula(self, formula: Formula, named: Sequence[object], statement: Statement) -> Formula:
+        """The formula with atoms in place of leaves that compute. Definitions have their variables from a
+        twin in which quantified ones have names of their own."""
+        twin = Renaming().formula(formula)
+        typed = tuple(part for part in walk(twin) if isinstance(part, _TYPING) and not _computes(part))
+        bound = variables_of([x for x in typed if isinstance(x, _ATOMS)]).keys()
+        outside = {*bound, *variables_of(list(named))}
+
+        def changed(part: Formula, twin: Formula, context: tuple[Formula, ...]) -> Formula:
+            if isinstance(twin, Test) and _computes(twin):
+                return self._leaf(show_formula(part), twin, context, typed, bound, outside, statement)
+            parts, twins = children(part), children(twin)
+            if isinstance(twin, Implies):
+                contexts = [context, (*context, *_conjuncts(twin.premise))]
+            else:
+                own = _conjuncts(twin) if isinstance(twin, And) else ()
+                contexts = [(*context, *own)] * len(parts)
+            changed_parts = [changed(*each) for each in zip(parts, twins, contexts, strict=True)]
+            return with_children(part, changed_parts) if parts else part
+
+        return changed(formula, twin, ())
+
+    def _leaf(
+        self,
+        text: str,
+        test: Test,
+        context: tuple[Formula, ...],
+        typed: tuple[Formula, ...],
+        bound: Collection[str],
+        outside: Collection[str],
+        statement: Statement,
+    ) -> Formula:
+        """The atom in place of one comparison; ``context``: atoms without which its truth does not matter."""
+        outside = {*outside, *plain_variables(test)}
+        test = locals_apart(test, outside, self._renaming)
+        variables, needed = variables_of(test), fixed_in(test, outside)
+        for name in sorted(needed - set(bound)):
+            self._refuse(variables[name])
+            return Truth(True, test.span)
+        atom = self._defined(text, [name for name in variables if name in needed], test.span)
+        self.definitions.append(Definition(atom, context, (test,), frozenset(), typed, statement.span))
+        return replace(
+            atom,
+            arguments=tuple(
+                Variable(written(n.name), n.span) for n in atom.arguments if isinstance(n, Variable)
+            ),
+        )
+
+
+def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    """The atoms of a conjunction."""
+    parts = formula.operands if isinstance(formula, And) else (formula,)
+    return tuple(x for x in parts if isinstance(x, _ATOMS))
+
+
+def _computes(part: Formula) -> bool:
+    """Whether a leaf of a formula compares numbers, computed or not."""
+    return isinstance(part, Computed) or (isinstance(part, Comparison) and part.operator not in ("=", "!="))
+
+
+def _chance_variables(chance: object) -> tuple[Variable, ...]:
+    if isinstance(chance, Learned):
+        return chance.by
+    return (chance,) if isinstance(chance, Variable) else ()
+
+
+def _atoms(formula: Formula) -> Iterator[Formula]:
+    return (part for part in walk(formula) if isinstance(part, Atom | ValueIs | ValueIn))
+
+
+def _predicate(atom: Formula) -> str:
+    return atom.atom.predicate if isinstance(atom, ValueIs | ValueIn) else atom.predicate  # type: ignore[union-attr]
