@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from herbrand import nn
     from herbrand.induction.induce import induce
     from herbrand.language.drawing import drawn as draw
-    from herbrand.language.files import read, written, written_facts
+    from herbrand.language.files import formatted, formatted_file, read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
     from herbrand.language.show import show
     from herbrand.model import Model
@@ -35,6 +35,8 @@ __all__ = [
     "Model",
     "compare",
     "draw",
+    "formatted",
+    "formatted_file",
     "induce",
     "nn",
     "parse",
@@ -49,6 +51,8 @@ __all__ = [
 _HOMES = {
     "Model": ("herbrand.model", "Model"),
     "parse": ("herbrand.language.parse", "parse_theory"),
+    "formatted": ("herbrand.language.files", "formatted"),
+    "formatted_file": ("herbrand.language.files", "formatted_file"),
     "read": ("herbrand.language.files", "read"),
     "written_facts": ("herbrand.language.files", "written_facts"),
     "written": ("herbrand.language.files", "written"),

@@ -15,10 +15,11 @@ from os import PathLike
 from os.path import isdir
 from pathlib import Path
 
-from herbrand.errors import LanguageError
+from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check, check_all
 from herbrand.language.dialects import DIALECTS, read_source, read_theory_file, write, write_facts
-from herbrand.language.parse import Reading, read_theory
+from herbrand.language.formatting import spaced
+from herbrand.language.parse import Reading, parse_theory, read_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 
@@ -49,6 +50,33 @@ def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
     if name is None or not theory.facts:
         return None
     return DIALECTS[name].endings[0], write_facts(theory, check(theory), dialect)
+
+
+def formatted(text: str, name: str = "theory") -> str:
+    """The text of a theory in one style: blanks, indents and empty lines change, words and comments do not.
+
+    Raises where the text has mistakes.
+
+    >>> formatted("1.5:smokes( x )=>cancer(x)# why")
+    '1.5: smokes(x) => cancer(x)  # why\\n'
+    """
+    after = spaced(text)
+    if parse_theory(text, name) != parse_theory(after, name):
+        raise LanguageError(f"{name} would be another theory in the one style, so it stays as it is")
+    return after
+
+
+def formatted_file(path: str | PathLike[str]) -> str | None:
+    """What a theory file should hold in the one style, if that is not what it holds."""
+    place = Path(path)
+    if place.suffix.lower() not in (".hb", ""):
+        raise UnsupportedError(
+            f"only .hb files have a style here, and '{path}' is another",
+            hint=f"herbrand convert {path} -o {place.with_suffix('.hb')}",
+        )
+    before = read_source(place).text
+    after = formatted(before, place.name)
+    return after if after != before else None
 
 
 def _read_one(path: Path, dialect: str | None) -> Reading:

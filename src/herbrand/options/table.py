@@ -34,6 +34,8 @@ COMMANDS = (
     "score",
     "compare",
     "convert",
+    "fmt",
+    "init",
 )
 
 
@@ -211,6 +213,8 @@ TABLE = (
     _row("budget", "induce", Number(above=0), "How long training and search may take.", metavar="MINUTES",
          default="5"),
     _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr|bif", default="hb",
+         taken_by="command line"),
+    _row("check", "fmt", Flag(), "Change no file; name those that are written otherwise, with status 1.",
          taken_by="command line"),
     _row("format", "check infer query bound explain sample score compare",
          Name(("table", "json", "csv", "parquet"), usage=True), "How results are written.",
