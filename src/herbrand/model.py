@@ -19,7 +19,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.engines.choice import choose, readable_by, with_alternatives
+from herbrand.engines.choice import CHOICES, choose, readable_by, with_alternatives
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
@@ -149,6 +149,7 @@ class Model:
         given: Texts = (),
         engine: str = "auto",
         map: bool = False,
+        of: Texts = (),
         log_partition: bool = False,
         top: int | None = None,
         min: float | None = None,
@@ -157,13 +158,16 @@ class Model:
         **options: Unpack[InferOptions],
     ) -> Marginals:
         """Marginal probabilities of latent atoms, or of what
-        is queried here or by the theory's file; with ``map`` the most probable world.
+        is queried here or by the theory's file; with ``map`` the most probable world, or
+        the most probable values of some predicates and atoms, ``of``, with the rest summed out.
 
         ``resume``: on a database, go on from the last step of a run that was cut off. ``options``: how much
         the call may take and how the engine steps, as on the command line; one that the engine does not use
         is refused. Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would
         not fit.
         """
+        if texts(of):
+            return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options)
         queries = self.theory.queries
         if queries and not texts(query):
             asked = {show_formula(each.formula): each.text for each in queries}
@@ -191,6 +195,37 @@ class Model:
         except BudgetError as error:
             return _scratch().inferred_instead(self.stored_at, error, asked, note)
         return settled.engine.read(settled.state, settled.status).filtered(top, min)
+
+    def _best_of(
+        self,
+        of: tuple[str, ...],
+        query: tuple[str, ...],
+        given: tuple[str, ...],
+        engine: str,
+        map: bool,
+        note: Callable[[str], None] | None,
+        options: Mapping[str, Any],
+    ) -> Marginals:
+        """The most probable values of some atoms, the rest summed out."""
+        if not map or query:
+            raise UnsupportedError(
+                "--of names what --map is to be the best of, and takes no --query",
+                hint="infer --map --of PRED, repeatable",
+            )
+        if engine not in ("auto", CHOICES):
+            raise UnsupportedError(f"{engine} does not use --of", hint=f"--engine {CHOICES} does")
+        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
+        settings = settings_from(options)
+        refuse_unused("infer", CHOICES, settings)
+        program, question = self._asked(of, given, True)
+        if question.formulas:
+            raise UnsupportedError(
+                f"--of names predicates and atoms, and not formulas: {show_formula(question.formulas[0])}",
+                hint="define a predicate by a rule and name it",
+            )
+        asked = replace(question, summed_out=True)
+        settled = self._settled(program, asked, CHOICES, settings, note)
+        return settled.engine.read(settled.state, settled.status)
 
     @property
     def on(self) -> str | None:
@@ -418,7 +453,7 @@ class Model:
         chosen = settings_from(options)
         program, question = self._asked((), texts(given), False)
         engine = cast("CircuitEngine", engine_named("circuit", chosen))
-        return engine.sample(engine.start(program, question), worlds, chosen.seed)
+        return engine.sample(program, question, worlds, chosen.seed)
 
     def _rules(self, engine: Any, given: tuple[str, ...], apart: bool = False) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.

@@ -157,6 +157,8 @@ TABLE = (
     _row("top", "explain", Whole(0), "The K heaviest reasons.", metavar="K"),
     _row("min", "infer", Number(0, 1), "Rows of at least this probability.", metavar="P"),
     _row("map", "infer", Flag(), "The most probable world instead."),
+    _row("of", "infer", Texts(), "With --map: the best values of these, the rest summed out.", "circuit",
+         metavar="PRED"),
     _row("log_partition", "infer", Flag(), "Tell log Z in the table too."),
     _row("resume", "infer bound", Flag(), "With --on: go on from the last step of a run that was cut off."),
     _row("resume", "learn", Text(), "Go on from a state that was kept.",

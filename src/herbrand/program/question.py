@@ -48,6 +48,8 @@ class Question:
     formulas: tuple[Formula, ...] = ()
     most_probable: bool = False
     value: int = 1
+    summed_out: bool = False
+    """Under ``most_probable``: all that is not asked for is summed out, not fixed at its best."""
 
     @property
     def everything(self) -> bool:

@@ -38,10 +38,15 @@ class Stipulation:
 
 
 class ChoiceConstraints(WeightedConstraints):
-    """``normal``: variables whose two weights add up to 1; ``evidence``: literals that were required."""
+    """``normal``: variables whose two weights add up to 1; ``evidence``: literals that were required.
 
-    def __init__(self) -> None:
+    ``whole``: single worlds are looked at, so that what a choice does not come to has no weight in them; sums
+    over worlds need not care, and are cheaper without.
+    """
+
+    def __init__(self, whole: bool = False) -> None:
         super().__init__()
+        self.whole = whole
         self.normal: set[int] = set()
         self.evidence: list[Stipulation] = []
 
@@ -55,16 +60,22 @@ class ChoiceConstraints(WeightedConstraints):
             if chance <= 0.0:
                 found.append(FALSE)
                 continue
-            taken = TRUE if left - chance <= CERTAIN else self._drawn_once(chance / left)
+            taken = TRUE if left - chance <= CERTAIN else self._drawn_once(chance / left, later)
             found.append(self.net.every([later, taken]))
             later = self.net.every([later, negated(taken)])
         return found
 
-    def _drawn_once(self, chance: float) -> int:
+    def _drawn_once(self, chance: float, later: int) -> int:
+        """A two-way choice, to be drawn where ``later`` holds."""
         variable = self.net.variable()
-        self.normal.add(variable)
-        self.weigh(2 * variable, math.log(chance))
-        self.weigh(2 * variable + 1, math.log1p(-chance))
+        yes, no = 2 * variable, 2 * variable + 1
+        if self.whole and later != TRUE:
+            self.net.require([later, yes])
+            yes, no = self.net.every([later, yes]), self.net.every([later, no])
+        else:
+            self.normal.add(variable)
+        self.weigh(yes, math.log(chance))
+        self.weigh(no, math.log1p(-chance))
         return 2 * variable
 
     def stipulate(self, literal: int, text: str) -> None:
@@ -72,11 +83,15 @@ class ChoiceConstraints(WeightedConstraints):
         self.evidence.append(Stipulation(literal, text))
         self.net.require([literal])
 
-    def circuit(self, literals: Collection[int], budget: Budget, sums: bool = True) -> Circuit:
-        """The circuit that tells of these literals; without ``sums``, of every choice too."""
+    def circuit(
+        self, literals: Collection[int], budget: Budget, sums: bool = True, maximized: bool = False
+    ) -> Circuit:
+        """The circuit that tells of these literals; without ``sums``, of every choice too. ``maximized``:
+        the best values of these are wanted, and the rest is summed out."""
+        wanted = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
         told = {literal >> 1 for literal in literals if literal >= 0}
         told |= {literal >> 1 for literal in self.weights} - self.normal
-        return compiled(self.net, budget, told, self.normal - told if sums else ())
+        return compiled(self.net, budget, told, self.normal - told if sums else (), wanted)
 
     def shares(self, literals: Sequence[int], budget: Budget) -> list[float]:
         """The probability of each literal, given the evidence.

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.circuit.search import FALSE_NODE, PRODUCT
+from herbrand.engines.circuit.search import FALSE_NODE, MAXIMUM, PRODUCT
 from herbrand.loops import chosen, loop
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,8 @@ Walk = TypeVar("Walk", bound=Callable[..., None])
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """``starts`` and ``kids`` list each node's kids; ``told`` which variables are written."""
+    """``starts`` and ``kids`` list each node's kids; ``told`` which variables are written;
+    ``maximized``, whose best values are wanted, the rest summed out."""
 
     variables: int
     kinds: np.ndarray
@@ -31,6 +32,7 @@ class Circuit:
     kids: np.ndarray
     root: int
     told: np.ndarray
+    maximized: np.ndarray
 
     @classmethod
     def nothing(cls, variables: int) -> Circuit:
@@ -44,6 +46,7 @@ class Circuit:
             empty,
             FALSE_NODE,
             np.zeros(variables, np.int64),
+            np.zeros(variables, bool),
         )
 
     @property
@@ -62,8 +65,10 @@ class Circuit:
         values[:2] = -np.inf, 0.0
         base = 2 + 2 * self.variables
         values[2:base:2], values[3:base:2] = log_weights[:, 1], log_weights[:, 0]
-        both = np.max if largest else np.logaddexp.reduce
-        values[base : base + self.variables] = both(log_weights, axis=1) if self.variables else 0.0
+        both = np.logaddexp(log_weights[:, 0], log_weights[:, 1])
+        values[base : base + self.variables] = np.where(
+            self.maximized | largest, log_weights.max(axis=1, initial=-np.inf), both
+        )
         self._chosen(_upward)(self.kinds, self.starts, self.kids, base + self.variables, values, largest)
         return values
 
@@ -83,11 +88,12 @@ class Circuit:
         return flows[2:base:2] + free * np.where(free > 0, true, 0.0)
 
     def best(self, log_weights: Floats) -> tuple[NDArray[np.int8], float]:
-        """One assignment of the largest weight, and the logarithm of that; -1: not written."""
-        values = self.values(log_weights, largest=True)
+        """One assignment of the largest weight, and the logarithm of that; -1: not written, or summed out."""
+        values = self.values(log_weights, largest=not self.maximized.any())
         best = np.full(self.variables, -1, np.int8)
         descend = self._chosen(_descend)
-        descend(self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, best)
+        links = self.kinds, self.starts, self.kids
+        descend(*links, self.root, self.variables, values, log_weights, best, bool(self.maximized.any()))
         return best, float(values[self.root])
 
     def samples(self, log_weights: Floats, values: Floats, uniform: Floats) -> NDArray[np.int8]:
@@ -115,7 +121,8 @@ def _upward(
             continue
         one, two = values[kids[low]], values[kids[low + 1]]
         top, rest = (one, two) if one > two else (two, one)
-        values[node] = top if largest or rest == -np.inf else top + np.log1p(np.exp(rest - top))
+        best = largest or kinds[node] == MAXIMUM
+        values[node] = top if best or rest == -np.inf else top + np.log1p(np.exp(rest - top))
 
 
 @loop
@@ -144,8 +151,9 @@ def _descend(
     values: np.ndarray,
     log_weights: np.ndarray,
     chosen: np.ndarray,
+    sums_stay: bool,
 ) -> None:
-    """Follow the best kid of each sum and all kids of each product."""
+    """Follow the best kid of each sum and all kids of each product; where sums stay, of each maximum."""
     stack = np.empty(len(kids) + 1, np.int64)
     stack[0] = root
     height = 1
@@ -163,7 +171,7 @@ def _descend(
             for i in range(starts[node], starts[node + 1]):
                 stack[height] = kids[i]
                 height += 1
-        else:
+        elif not sums_stay or kinds[node] == MAXIMUM:
             one, two = kids[starts[node]], kids[starts[node] + 1]
             stack[height] = one if values[one] >= values[two] else two
             height += 1

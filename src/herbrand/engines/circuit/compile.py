@@ -57,16 +57,22 @@ SEED = 20261123
 
 
 def compiled(
-    net: Constraints, budget: Budget, told: Collection[int] = (), normal: Collection[int] = ()
+    net: Constraints,
+    budget: Budget,
+    told: Collection[int] = (),
+    normal: Collection[int] = (),
+    maximized: Collection[int] = (),
 ) -> Circuit:
     """The circuit of all assignments that fulfil the constraints.
 
     ``told``: gates whose literals are written; those of other gates are not, as their weights are 1.
-    ``normal``: variables whose two weights add up to 1 and that nobody asks about.
+    ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
+    whose best values are wanted while the others are summed out; they are decided before all others, so that
+    no sum stands above a maximum.
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
-    problem = _problem(net, told, normal)
+    problem = _problem(net, told, normal, maximized)
     state = _state(problem)
     begin(problem, state)
     run, limit = loops.ready(search), PLAIN_WORK
@@ -84,10 +90,13 @@ def compiled(
         state.store[: int(state.at[STORE])].copy(),
         int(state.at[ROOT]),
         problem.told,
+        problem.maximized,
     )
 
 
-def _problem(net: Constraints, told: Collection[int], normal: Collection[int]) -> Problem:
+def _problem(
+    net: Constraints, told: Collection[int], normal: Collection[int], maximized: Collection[int]
+) -> Problem:
     rows = [*net.clauses, *net.groups]
     starts = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=starts[1:])
@@ -101,6 +110,8 @@ def _problem(net: Constraints, told: Collection[int], normal: Collection[int]) -
     shown = np.where(gate, SILENT, FULL)
     shown[list(told)] = FULL
     shown[list(normal)] = NORMAL
+    first = np.zeros(len(net), bool)
+    first[list(maximized)] = True
     random = np.random.default_rng(SEED)
     return Problem(
         starts,
@@ -109,9 +120,10 @@ def _problem(net: Constraints, told: Collection[int], normal: Collection[int]) -
         np.array([*net.owners, *[-1] * len(net.groups)], np.int64),
         occurs_starts,
         constraint[by_literal],
-        _ranks(len(net), rows),
+        np.where(first, 0, len(net)) + _ranks(len(net), rows),
         gate,
         shown,
+        first,
         random.integers(0, 2**64, (len(net), 2), np.uint64),
         random.integers(0, 2**64, (len(rows), 2), np.uint64),
     )

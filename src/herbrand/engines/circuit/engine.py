@@ -20,7 +20,7 @@ from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.samples import Samples
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import impossible_evidence, share_of
+from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.network import WeightedConstraints
@@ -74,8 +74,13 @@ class CircuitEngine:
         return Support(False, reason)
 
     def start(self, program: Program, question: Question) -> State:
+        return self._started(program, question, question.most_probable and not question.summed_out)
+
+    def _started(self, program: Program, question: Question, whole: bool) -> State:
+        """``whole``: single worlds are wanted, not sums over them."""
         budget = Budget(self.memory, self.seconds)
-        worlds = Worlds(ground(program, budget.bytes, MOST_GROUNDINGS), budget)
+        made = ChoiceConstraints(whole)
+        worlds = Worlds(ground(program, budget.bytes, MOST_GROUNDINGS), budget, made)
         worlds.add_formulas()
         asked = _asked(worlds, question)
         formulas = tuple(
@@ -89,7 +94,8 @@ class CircuitEngine:
         worlds, likeliest = state.worlds, state.question.most_probable
         literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
         literals += [literal for _, literal in state.formulas]
-        circuit = worlds.made.circuit(literals, worlds.budget, sums=not likeliest)
+        summed = not likeliest or state.question.summed_out
+        circuit = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
         weights = worlds.made.log_weights()
         if likeliest:
             chosen, total = circuit.best(weights)
@@ -99,11 +105,15 @@ class CircuitEngine:
             total, shares = float(values[circuit.root]), circuit.shares(weights, values)
         if total == -math.inf:
             raise _contradiction(worlds)
-        return replace(state, shares=shares, total=total + worlds.made.constant + _left_out(state, likeliest))
+        return replace(
+            state, shares=shares, total=total + worlds.made.constant + _left_out(state, not summed)
+        )
 
-    def sample(self, state: State, count: int, seed: int) -> Samples:
+    def sample(self, program: Program, question: Question, count: int, seed: int) -> Samples:
         """Worlds drawn from the distribution that the marginals describe."""
-        began, worlds = time.perf_counter(), state.worlds
+        began = time.perf_counter()
+        state = self._started(program, question, whole=True)
+        worlds = state.worlds
         literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
         circuit = worlds.made.circuit(literals, worlds.budget, sums=False)
         if circuit.total(worlds.made.log_weights()) == -math.inf:

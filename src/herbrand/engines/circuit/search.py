@@ -29,7 +29,8 @@ SILENT, NORMAL, FULL = 0, 1, 2
 """Of a variable: no literal of it is written; only decided ones, since its two weights add up to 1; all."""
 
 FALSE_NODE, TRUE_NODE = 0, 1
-PRODUCT, SUM = 0, 1
+PRODUCT, SUM, MAXIMUM = 0, 1, 2
+"""Of a node; a maximum decides a variable too, of those whose best values are wanted."""
 
 DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
 """Places in :attr:`State.at`."""
@@ -49,6 +50,7 @@ class Problem(NamedTuple):
     rank: Array
     gate: Array
     told: Array
+    maximized: Array
     variable_keys: Array
     constraint_keys: Array
 
@@ -325,7 +327,8 @@ def _end_branch(p: Problem, s: State, frame: Any, holds: bool) -> None:
         first = s.frames[frame, FIRST]
         if first != FALSE_NODE and node != FALSE_NODE:
             s.kids[s.at[KIDS]], s.kids[s.at[KIDS] + 1] = first, node
-            node = _write(s, SUM, s.at[KIDS], s.at[KIDS] + 2)
+            kind = MAXIMUM if p.maximized[s.frames[frame, VARIABLE]] else SUM
+            node = _write(s, kind, s.at[KIDS], s.at[KIDS] + 2)
         elif node == FALSE_NODE:
             node = first
     remember(s.cache_keys, s.cache_values, s.frame_keys[frame, 0], s.frame_keys[frame, 1], node)
