@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz fault test-oldest test-scale clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz fault limits test-oldest test-scale clean
 
 setup: $(READY)
 
@@ -53,6 +53,10 @@ test-oldest:
 # Damaged theories, tables and options on all commands: make fuzz CASES=20000 FIRST=0
 fuzz: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(or $(CASES),20000) --first $(or $(FIRST),0)
+
+# Whether hostile theories and files keep --time-limit and --memory: make limits CASES=300 FIRST=0
+limits: $(READY)
+	$(BIN)/python -m tests.limits --cases $(or $(CASES),300) --first $(or $(FIRST),0)
 
 # A full disk, Ctrl-C, SIGTERM and SIGKILL at every write of every command that writes: make fault CASES="learn convert"
 fault: $(READY)

@@ -12,6 +12,7 @@ import numpy as np
 
 import herbrand as hb
 from benchmarks.measurement import Measurement, race
+from herbrand.budget import Budget
 from herbrand.program.ground import ground
 from herbrand.program.lower import lower
 
@@ -67,7 +68,7 @@ def _grounding(people: int, links: int) -> Measurement:
     return race(
         "ground the smokers rule",
         f"{people:,} people, {len(pairs):,} links",
-        lambda: ground(program, MEMORY),
+        lambda: ground(program, Budget(int(MEMORY))),
         "DuckDB's join of the same rows",
         lambda: connection.execute(join),
     )

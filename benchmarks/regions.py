@@ -31,6 +31,7 @@ import numpy as np
 import herbrand as hb
 from benchmarks.heat_map import heat_map
 from herbrand.answers.marginals import Marginals
+from herbrand.budget import Budget
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.engine import Engine, Settings
 from herbrand.engines.loop import Limits, run
@@ -197,7 +198,9 @@ def _of_model(family: str, number: int, size: int, deviation: float) -> dict[str
     written = {"clauses": clauses, "friends": friends}[family]
     program = hb.Model(hb.parse(written(number, size, deviation))).program
     try:
-        exact = run(engine_named("lifted", Settings(seconds=EXACT_SECONDS)), program, Question())
+        exact = run(
+            engine_named("lifted", Settings(budget=Budget(seconds=EXACT_SECONDS))), program, Question()
+        )
     except BudgetError:
         return {}
     found = {n: measured(program, exact, engine(size)) for n, engine in _structures(family).items()}
@@ -308,7 +311,8 @@ def _large_row(size: int, base: int) -> str:
     for number in range(LARGE_MODELS):
         program = hb.Model(hb.parse(hubs(number, size, base))).program
         began = time.process_time()
-        exact = run(engine_named("lifted", Settings()), program, Question())
+        settings = Settings()
+        exact = run(engine_named("lifted", settings), program, Question())
         took.append(time.process_time() - began)
         engines: tuple[Any, ...] = (BeliefPropagation(), Regions())
         loopy, regions = (measured(program, exact, engine) for engine in engines)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
@@ -19,12 +20,14 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.choice import CHOICES, choose, readable_by, with_alternatives
+from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Engine, Settings, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.registry import engine_named, query_engine, refuse_unused
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.drawing import drawn
@@ -139,8 +142,12 @@ class Model:
     @property
     def stated_program(self) -> Program:
         """The theory lowered over its facts as they are stated; rules are left out."""
+        return self.measured_program(UNLIMITED, derived=False)
+
+    def measured_program(self, budget: Budget, derived: bool = True) -> Program:
+        """The theory lowered within a budget, with what its rules derive or without."""
         self._refuse_on()
-        return self._knowledge.program(derived=False)
+        return self._knowledge.program(derived=derived, budget=budget)
 
     def infer(
         self,
@@ -155,30 +162,31 @@ class Model:
         min: float | None = None,
         resume: bool = False,
         note: Callable[[str], None] | None = None,
+        within: Budget | None = None,
         **options: Unpack[InferOptions],
     ) -> Marginals:
         """Marginal probabilities of latent atoms, or of what
         is queried here or by the theory's file; with ``map`` the most probable world, or
         the most probable values of some predicates and atoms, ``of``, with the rest summed out.
 
-        ``resume``: on a database, go on from the last step of a run that was cut off. ``options``: how much
-        the call may take and how the engine steps, as on the command line; one that the engine does not use
-        is refused. Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would
-        not fit.
+        ``resume``: on a database, go on from the last step of a run that was cut off. ``within``: time and
+        memory of which a part is used already; else the clock starts now. ``options``: how much the call may
+        take and how the engine steps, as on the command line; one that the engine does not use is refused.
+        Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
         if texts(of):
-            return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options)
+            return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options, within)
         queries = self.theory.queries
         if queries and not texts(query):
             asked = {show_formula(each.formula): each.text for each in queries}
             found = self.infer(
                 tuple(asked), given=given, engine=engine, map=map, log_partition=log_partition, top=top,
-                min=min, resume=resume, note=note, **options,
+                min=min, resume=resume, note=note, within=within, **options,
             )  # fmt: skip
             return found.respelled(self.theory.spelled, asked)
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         check("infer", {"map": map, "log_partition": log_partition, "top": top, "min": min, "resume": resume})
-        chosen = settings_from(options)
+        chosen = settings_from(options, within)
         if self._on is not None:
             stored, asked = self.stored, (texts(query), texts(given))
             return stored.infer(*asked, engine, chosen, map, top, min, resume, note)
@@ -186,12 +194,14 @@ class Model:
             raise _nothing_to_resume()
         refuse_unused("infer", engine, chosen)
         asked = (texts(query), texts(given), engine, chosen, map, top, min)
-        too_large = facts_too_large(self._knowledge.sources, chosen.memory)
+        too_large = facts_too_large(self._knowledge.sources, chosen.budget)
         if too_large is not None:
             return _scratch().inferred(self.stored_at, too_large, asked, note)
         try:
-            program, question = self._asked(texts(query), texts(given), map)
+            program, question = self._asked(texts(query), texts(given), map, chosen.budget)
             settled = self._settled(program, question, engine, chosen, note)
+        except OutOfTimeError:
+            raise
         except BudgetError as error:
             return _scratch().inferred_instead(self.stored_at, error, asked, note)
         return settled.engine.read(settled.state, settled.status).filtered(top, min)
@@ -205,6 +215,7 @@ class Model:
         map: bool,
         note: Callable[[str], None] | None,
         options: Mapping[str, Any],
+        within: Budget | None,
     ) -> Marginals:
         """The most probable values of some atoms, the rest summed out."""
         if not map or query:
@@ -215,9 +226,9 @@ class Model:
         if engine not in ("auto", CHOICES):
             raise UnsupportedError(f"{engine} does not use --of", hint=f"--engine {CHOICES} does")
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
-        settings = settings_from(options)
+        settings = settings_from(options, within)
         refuse_unused("infer", CHOICES, settings)
-        program, question = self._asked(of, given, True)
+        program, question = self._asked(of, given, True, settings.budget)
         if question.formulas:
             raise UnsupportedError(
                 f"--of names predicates and atoms, and not formulas: {show_formula(question.formulas[0])}",
@@ -268,6 +279,7 @@ class Model:
         resume: bool = False,
         note: Callable[[str], None] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        within: Budget | None = None,
         **options: Unpack[BoundOptions],
     ) -> Bounds:
         """Lower and upper probabilities of ``P(q | e)`` for every grounding, or of every atom.
@@ -278,18 +290,18 @@ class Model:
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
         check("bound", {"resume": resume})
-        queries, chosen = texts(query), asking.bound_settings(options)
+        queries, chosen = texts(query), asking.bound_settings(options, within)
         refuse_unused("bound", engine, chosen)
         if self._on is not None:
             return self.stored.bound(queries, texts(given), engine, chosen, resume, note, progress)
         if resume:
             raise _nothing_to_resume()
-        too_large = facts_too_large(self._knowledge.sources, chosen.memory)
+        too_large = facts_too_large(self._knowledge.sources, chosen.budget)
         if too_large is not None:
             asked = (queries, texts(given), engine, chosen, progress)
             return _scratch().bounded(self.stored_at, too_large, asked, note)
         named = asking.queried_predicates(queries, self.signature)
-        program = self._program(texts(given), named)
+        program = self._program(texts(given), named, chosen.budget)
         resting = self._knowledge.resting_on_weights(texts(given), named)
         refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
         return asking.bounded(program, queries, engine, chosen, note, progress)
@@ -302,6 +314,7 @@ class Model:
         engine: str = "auto",
         top: int | None = None,
         note: Callable[[str], None] | None = None,
+        within: Budget | None = None,
         **options: Unpack[ExplainOptions],
     ) -> Explanation | IntervalExplanation:
         """Why an answer is what it is: the statements and groundings that moved it, heaviest first.
@@ -313,8 +326,9 @@ class Model:
         refuse_unknown("explain", options)
         check("explain", {**options, "top": top})
         chosen = {name: value for name, value in options.items() if value is not None}
+        limits = budget_of(chosen) if within is None else within
         self._refuse_on()
-        too_large = facts_too_large(self._knowledge.sources, options.get("memory"))
+        too_large = facts_too_large(self._knowledge.sources, limits)
         if too_large is not None:
             raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
@@ -322,12 +336,12 @@ class Model:
         self._knowledge.refuse_unusable("explain", "weights", "bounds", "rules")
         if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
-                chosen | {"top": top}
+                chosen | {"top": top}, limits
             )
-            return self._rules(query_engine(engine), texts(given)).explain(asked, request)
+            return self._rules(query_engine(engine), texts(given), limits).explain(asked, request)
         bounds_only = self._knowledge.states("bounds") and not self._knowledge.states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
-        found = explained(asked, texts(given), engine, note, chosen)
+        found = explained(asked, texts(given), engine, note, chosen, limits)
         return found if top is None else found.top(top)
 
     def _explained_atom(
@@ -337,11 +351,12 @@ class Model:
         engine: str,
         note: Callable[[str], None] | None,
         options: Mapping[str, Any],
+        budget: Budget,
     ) -> Explanation:
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
-        chosen = settings_from(options)
+        chosen = settings_from(options, budget)
         refuse_unused("infer", engine, chosen)
-        program = self._program(given, queried_predicates((query,), self.signature))
+        program = self._program(given, queried_predicates((query,), self.signature), budget)
         question = read_explained(query, program.signature, program.facts)
         asked = Asked.of(question, Evidence(program))
         if asked.known is not None:
@@ -356,11 +371,12 @@ class Model:
         engine: str,
         note: Callable[[str], None] | None,
         options: Mapping[str, Any],
+        budget: Budget,
     ) -> IntervalExplanation:
         asking = importlib.import_module("herbrand.engines.credal.bounding")
-        chosen = asking.bound_settings(options)
+        chosen = asking.bound_settings(options, budget)
         refuse_unused("bound", engine, chosen)
-        program = self._program(given, asking.queried_predicates((query,), self.signature))
+        program = self._program(given, asking.queried_predicates((query,), self.signature), budget)
         ends = asking.explained_bounds(program, query, engine, chosen, note, self._progress)
         return IntervalExplanation(*ends)
 
@@ -372,6 +388,7 @@ class Model:
         bindings: Mapping[str, Sequence[Value]] | None = None,
         given: Texts = (),
         engine: str = "auto",
+        within: Budget | None = None,
         **options: Unpack[QueryOptions],
     ) -> Bindings: ...
 
@@ -383,6 +400,7 @@ class Model:
         bindings: None = None,
         given: Texts = (),
         engine: str = "auto",
+        within: Budget | None = None,
         **options: Unpack[QueryOptions],
     ) -> tuple[Bindings, ...]: ...
 
@@ -393,6 +411,7 @@ class Model:
         bindings: Mapping[str, Sequence[Value]] | None = None,
         given: Texts = (),
         engine: str = "auto",
+        within: Budget | None = None,
         **options: Unpack[QueryOptions],
     ) -> Bindings | tuple[Bindings, ...]:
         """The answers of a goal by the rules, heaviest first: constants for its variables, and a weight.
@@ -401,17 +420,17 @@ class Model:
         each. ``options``: as on the command line.
         """
         if self._knowledge.states("choices"):
-            return self._chosen(goal, bindings, given, engine, options)
+            return self._chosen(goal, bindings, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")
-        request = importlib.import_module("herbrand.engines.proof.request").Request.of(options)
+        request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         planner = query_engine(engine)
         if self._on is not None:
             return self.stored.query(goal, bindings, texts(given), request)
-        too_large = facts_too_large(self._knowledge.sources, request.memory)
+        too_large = facts_too_large(self._knowledge.sources, request.budget)
         if too_large is not None:
             return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), request))
         apart = request.algebra == "probability"
-        return self._rules(planner, texts(given), apart).answered(goal, bindings, request)
+        return self._rules(planner, texts(given), request.budget, apart).answered(goal, bindings, request)
 
     def _chosen(
         self,
@@ -420,6 +439,7 @@ class Model:
         given: Texts,
         engine: str,
         options: Mapping[str, Any],
+        within: Budget | None,
     ) -> Any:
         """The answers under choices: what ``infer`` gives for the goal's atoms, as a table of bindings."""
         drawn = importlib.import_module("herbrand.engines.circuit.answers")
@@ -429,9 +449,9 @@ class Model:
             )
         request, kept = drawn.request_of(options)
         if not isinstance(goal, str):
-            return tuple(self._chosen(one, None, given, engine, options) for one in goal)
+            return tuple(self._chosen(one, None, given, engine, options, within) for one in goal)
         atom = drawn.goal_atom(goal, self.signature)
-        found = self.infer(goal, given=given, engine=engine, **kept)
+        found = self.infer(goal, given=given, engine=engine, within=within, **kept)
         return drawn.answers(atom, found, request)
 
     def sample(
@@ -439,6 +459,7 @@ class Model:
         worlds: int = 1,
         *,
         given: Texts = (),
+        within: Budget | None = None,
         **options: Unpack[SampleOptions],
     ) -> Samples:
         """Independent worlds from the distribution whose marginals ``infer`` gives, drawn exactly.
@@ -450,18 +471,18 @@ class Model:
         check("sample", {**options, "worlds": worlds})
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         self._refuse_on()
-        chosen = settings_from(options)
-        program, question = self._asked((), texts(given), False)
+        chosen = settings_from(options, within)
+        program, question = self._asked((), texts(given), False, chosen.budget)
         engine = cast("CircuitEngine", engine_named("circuit", chosen))
         return engine.sample(program, question, worlds, chosen.seed)
 
-    def _rules(self, engine: Any, given: tuple[str, ...], apart: bool = False) -> Any:
+    def _rules(self, engine: Any, given: tuple[str, ...], budget: Budget, apart: bool = False) -> Any:
         """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.
         ``apart``: what is given conditions, and is not among the facts."""
         key = (engine, given, apart and bool(given))
         if key not in self._queried:
             knowledge = self._knowledge
-            facts = knowledge.facts_apart(given) if key[-1] else knowledge.facts(given)
+            facts = knowledge.facts_apart(given, budget) if key[-1] else knowledge.facts(given, budget)
             self._queried[key] = engine.of(knowledge.rules, *facts, knowledge.evidence(given))
         return self._queried[key]
 
@@ -474,6 +495,7 @@ class Model:
         worlds: Any = (),
         watch: Callable[[Any], None] | None = None,
         note: Callable[[str], None] | None = None,
+        within: Budget | None = None,
         **options: Unpack[LearnOptions],
     ) -> Learning:
         """The theory with weights in place of its ``?``, learned from the facts.
@@ -485,16 +507,17 @@ class Model:
         methods = imported("herbrand.learning.methods")
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
-        chosen = replace(methods.settings_from(options), watch=watch)
+        chosen = replace(methods.settings_from(options, within), watch=watch)
         methods.refuse_unused(method, chosen)
         if self._on is not None:
             return self.stored.learn(method, *aim, worlds, chosen)
         separate = [fact_sources(facts) for facts in methods.separate_facts(worlds) or [()]]
         every = [source for own in separate for source in (*self._knowledge.sources, *own)]
-        too_large = facts_too_large(every, chosen.memory)
+        too_large = facts_too_large(every, chosen.budget)
         if too_large is not None:
             return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, chosen), note)
-        stated = map(self._knowledge.open_facts, separate)  # read once all options are known to be good
+        opened = partial(self._knowledge.open_facts, budget=chosen.budget)
+        stated = map(opened, separate)  # read once all options are known to be good
         return methods.learned(method, self._knowledge.used, stated, *aim, chosen)
 
     def _settled(
@@ -521,6 +544,8 @@ class Model:
         try:
             readable = readable_by(engine, program)
             found = settle(engine, readable, question, limits, self._watch(limits), chosen.support.state)
+        except OutOfTimeError:
+            raise
         except BudgetError as error:
             raise with_alternatives(error, engine, settings, program, question) from None
         return _Settled(engine, *found)
@@ -544,9 +569,11 @@ class Model:
             f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0)
         )
 
-    def _asked(self, query: Sequence[str], given: Sequence[str], map: bool) -> tuple[Program, Question]:
+    def _asked(
+        self, query: Sequence[str], given: Sequence[str], map: bool, budget: Budget
+    ) -> tuple[Program, Question]:
         named = queried_predicates(query, self.signature)
-        program = self._program(given, named, whole_tables=True)
+        program = self._program(given, named, budget, whole_tables=True)
         question = read_question(query, program.signature, program.facts, map)
         asked = {atom.predicate for atom in question.atoms} | named_predicates(question.formulas)
         refuse_weighted("infer", asked, self._knowledge.resting_on_weights(given, named))
@@ -565,10 +592,15 @@ class Model:
             )
 
     def _program(
-        self, given: Sequence[str] = (), queried: Collection[str] = (), whole_tables: bool = False
+        self,
+        given: Sequence[str] = (),
+        queried: Collection[str] = (),
+        budget: Budget = UNLIMITED,
+        *,
+        whole_tables: bool = False,
     ) -> Program:
         self._refuse_on()
-        return self._knowledge.program(given, queried, whole_tables=whole_tables)
+        return self._knowledge.program(given, queried, whole_tables=whole_tables, budget=budget)
 
 
 def _theory_of(theory: Theory | Paths) -> Theory:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand.budget import UNLIMITED
 from herbrand.contraction import Contraction, Statistics, order, plan
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.order import Join, contraction_order, elimination_order
@@ -106,7 +107,7 @@ class TestEliminationOrder:
     @FEW
     @given(operands, sizes)
     def test_its_cost_is_the_tables_it_visits(self, given_axes: list[Axes], extents: dict[str, int]) -> None:
-        graph = order._Graph(given_axes, (), extents)
+        graph = order._Graph(given_axes, (), extents, UNLIMITED)
         for score in (graph.weight, graph.fill, graph.sweep()):
             cost, found = graph.eliminate(score)
             assert cost == pytest.approx(_visited(given_axes, found, extents))
@@ -118,7 +119,7 @@ class TestEliminationOrder:
         self, cheap: float, given_axes: list[Axes], extents: dict[str, int]
     ) -> None:
         """Layered orders and ties broken at random are tried where the first order is dear."""
-        graph = order._Graph(given_axes, (), extents)
+        graph = order._Graph(given_axes, (), extents, UNLIMITED)
         first = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))[0]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(order, "WORTH_A_SWEEP", cheap)

@@ -12,7 +12,7 @@ from herbrand.engines.exact import Exact, State
 class Restless(Exact):
     @classmethod
     def with_settings(cls, settings: Settings) -> Restless:
-        return cls(settings.memory)
+        return cls(settings.budget)
 
     def residual(self, state: State) -> float:
         return 1.0

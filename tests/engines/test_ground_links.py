@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.exact import Exact
 from herbrand.engines.ground_network import Network, links, network_of
 from herbrand.errors import BudgetError, ContradictionError
@@ -23,7 +24,7 @@ NO_LIMIT = float("inf")
 
 
 def grounded(theory: Theory, facts: object = None) -> Ground:
-    return ground(hb.Model(theory, facts).program, NO_LIMIT)  # type: ignore[arg-type]
+    return ground(hb.Model(theory, facts).program, UNLIMITED)  # type: ignore[arg-type]
 
 
 def told(found: Ground) -> set[tuple[int, ...]]:

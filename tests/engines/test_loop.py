@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from herbrand.answers.status import out_of_iterations
+from herbrand.budget import Budget
 from herbrand.engines import registry
 from herbrand.engines.loop import Limits, run
 from tests.conftest import Outcome
@@ -54,7 +55,7 @@ def test_an_iteration_limit_is_told() -> None:
 
 
 def test_a_time_limit_is_told() -> None:
-    _, status = ran(Limits(tolerance=0.0, seconds=0.0))
+    _, status = ran(Limits(tolerance=0.0, budget=Budget(seconds=0.0)))
     assert not status.converged and status.advice.endswith("allow more by --time-limit")
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
+from herbrand.budget import Budget
 from herbrand.learning import climbing
 from herbrand.learning.climbing import Patience, Penalty, Slope, climb
 from herbrand.learning.conditionals import Conditionals
@@ -61,7 +62,7 @@ def test_limits_are_told() -> None:
     stopped = climb(slope, 5, Penalty(0.1), Patience(0.0, 2, watch=lambda step, value: seen.append(step)))
     assert (stopped.converged, stopped.iterations, seen) == (False, 2, [1, 2])
     assert "--iterations" in stopped.advice
-    assert "--time-limit" in climb(slope, 5, Penalty(0.1), Patience(0.0, seconds=0.0)).advice
+    assert "--time-limit" in climb(slope, 5, Penalty(0.1), Patience(0.0, budget=Budget(seconds=0.0))).advice
 
 
 def test_like_atoms_are_kept_once_and_others_apart() -> None:

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.learning.example import Aim, World, example
 from herbrand.learning.expected_counts import GroundSide, LiftedSide
 from herbrand.learning.likelihood import Likelihood, likelihood
 from herbrand.learning.parameters import Parameters
-from herbrand.memory import allowed_bytes
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, declarations, facts, lessons
 from tests.oracles.likelihood import Likelihood as Loops
 from tests.oracles.likelihood import highest
@@ -74,7 +74,7 @@ def tasks(draw: st.DrawFn, hard: bool = False) -> Task:
 def objective_of(task: Task) -> Likelihood:
     model = hb.Model(task.theory)
     world = World(model.signature, model._knowledge.open_facts(())[1])
-    return likelihood(task.theory, [example(task.theory, world, task.aim, opinions=True)], allowed_bytes())
+    return likelihood(task.theory, [example(task.theory, world, task.aim, opinions=True)], UNLIMITED)
 
 
 def assert_value(task: Task, seed: int) -> None:
@@ -277,8 +277,8 @@ def test_counting_without_grounding_gives_the_same() -> None:
     world = World(model.signature, model._knowledge.open_facts(())[1])
     one = example(theory, world, Aim())
     parameters = Parameters.of(one.program)
-    ground = GroundSide.of(one.program, parameters, allowed_bytes(), 1e12)
-    lifted = LiftedSide.of(one.program, parameters, allowed_bytes(), 1e12)
+    ground = GroundSide.of(one.program, parameters, UNLIMITED, 1e12)
+    lifted = LiftedSide.of(one.program, parameters, UNLIMITED, 1e12)
     for seed in range(5):
         weights = np.random.default_rng(seed).normal(size=2)
         here, there = ground.at(weights), lifted.at(weights)

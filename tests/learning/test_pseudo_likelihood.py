@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
 from herbrand.learning.ties import ties
-from herbrand.memory import allowed_bytes
 from herbrand.program.ground import LatentAtoms
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, lessons
 from tests.oracles.pseudo_likelihood import log_pseudo_likelihood
@@ -37,7 +37,7 @@ def examples_of(lesson: Lesson) -> Example:
 
 def blocks_of(world: Example) -> list[list[GroundAtom]]:
     """The targets' atoms, those that change together in one list."""
-    found, atoms = ties(world, allowed_bytes()), LatentAtoms(world.hidden, allowed_bytes())
+    found, atoms = ties(world, UNLIMITED), LatentAtoms(world.hidden, UNLIMITED)
     blocks: dict[int, list[GroundAtom]] = {}
     for number in range(atoms.count):
         name, code = atoms.atom(number)
@@ -78,7 +78,7 @@ def test_the_value_at_length(lesson: Lesson, seed: int) -> None:
 def assert_value(lesson: Lesson, seed: int) -> None:
     world = examples_of(lesson)
     try:
-        objective = pseudo_likelihood([world], allowed_bytes())
+        objective = pseudo_likelihood([world], UNLIMITED)
     except ContradictionError:
         value = log_pseudo_likelihood(
             lesson.universe, lesson.theory.formulas, {}, lesson.world, lesson.targets
@@ -96,7 +96,7 @@ def assert_value(lesson: Lesson, seed: int) -> None:
 @settings(slow_to_draw, max_examples=20)
 @given(lessons(), st.integers(0, 1000))
 def test_gradient_and_curvature_are_those_of_the_value(lesson: Lesson, seed: int) -> None:
-    objective = pseudo_likelihood([examples_of(lesson)], allowed_bytes())
+    objective = pseudo_likelihood([examples_of(lesson)], UNLIMITED)
     weights, _ = weights_for(objective, lesson, seed)
     _, gradient = objective.value_and_gradient(weights)
     hessian, step = objective.hessian(weights), 1e-5
@@ -147,7 +147,7 @@ def test_learning_stands_at_the_top_of_the_oracle() -> None:
 def test_several_worlds_add_up() -> None:
     theory = hb.parse(SMOKERS)
     together = hb.Model(theory).learn(worlds=[ANNA, BERT], l2=0.3)
-    parts = [pseudo_likelihood([world_of(theory, facts)], allowed_bytes()) for facts in (ANNA, BERT)]
+    parts = [pseudo_likelihood([world_of(theory, facts)], UNLIMITED) for facts in (ANNA, BERT)]
     weights = np.array([w.weight for w in together.weights])
     assert together.metrics["log_pseudo_likelihood"] == pytest.approx(sum(p.value(weights) for p in parts))
     slope = sum(p.value_and_gradient(weights)[1] for p in parts) - 0.3 * weights

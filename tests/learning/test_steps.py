@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from herbrand.budget import Budget
 from herbrand.errors import FactsError, UnsupportedError
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
 from herbrand.learning.steps import SAVED_EVERY, run_steps
@@ -53,7 +54,9 @@ def test_a_run_that_is_saved_and_gone_on_with_is_an_unbroken_one() -> None:
 
 def test_a_time_limit_ends_it_after_the_step_that_is_under_way_and_keeps_the_state() -> None:
     kept: list[str] = []
-    status = run_steps(Halving(), LearningSettings(seconds=0.0, save="here"), 1000, kept.append)
+    status = run_steps(
+        Halving(), LearningSettings(budget=Budget(seconds=0.0), save="here"), 1000, kept.append
+    )
     assert (status.converged, status.iterations, kept) == (False, 1, ["here"])
     assert status.advice == "stopped after 0.0 s; allow more by --time-limit"
 

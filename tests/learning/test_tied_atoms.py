@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, example
 from herbrand.learning.example import World as Known
 from herbrand.learning.pseudo_likelihood import pseudo_likelihood
-from herbrand.memory import allowed_bytes
 from tests.learning.worlds_to_learn_from import all_keys, facts
 from tests.oracles.pseudo_likelihood import log_pseudo_likelihood, tied_blocks
 from tests.oracles.worlds import Universe, World
@@ -195,7 +195,7 @@ def assert_blocks(hard: list[str], soft: list[str], targets: list[str], seed: in
     theory = Theory((*stated.statements, *facts(world)))
     model = hb.Model(theory)
     one = example(theory, Known(model.signature, model.program.facts), Aim(tuple(targets)))
-    objective = pseudo_likelihood([one], allowed_bytes())
+    objective = pseudo_likelihood([one], UNLIMITED)
     drawn = {key: dice.gauss(0, 1) for key in all_keys(UNIVERSE, theory)}
     weights = np.array([drawn[key] for key in objective.parameters.keys])
     blocks = tied_blocks(UNIVERSE, theory.formulas, world, targets)

@@ -15,7 +15,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal.engine import BoundSettings
-from herbrand.engines.described import FIELDS, options_in
+from herbrand.engines.described import LIMITS, options_in
 from herbrand.engines.engine import Settings
 from herbrand.engines.proof.request import ALGEBRAS, Request
 from herbrand.engines.regions.engine import STRUCTURES
@@ -74,7 +74,12 @@ def example(option: Option, folder: Path) -> Any:
 def of_settings(command: str) -> list[Option]:
     """Options that settings hold, in the table's order."""
     known = {field.name for field in fields(SETTINGS[command])}
-    return [one for one in options_of(command).values() if FIELDS.get(one.name, one.name) in known]
+    return [one for one in options_of(command).values() if field_of(one) in known]
+
+
+def field_of(option: Option) -> str:
+    """The field of settings that holds it."""
+    return "budget" if option.name in LIMITS else option.name
 
 
 def ask(command: str, runner: str, **options: Any) -> Any:
@@ -204,8 +209,8 @@ class Watched:
         return getattr(self._settings, name)
 
 
-BY_THE_LOOP = {"tolerance", "iterations", "seconds"}
-BY_ALL = {"memory", "seed", "seconds"}
+BY_THE_LOOP = {"tolerance", "iterations"}
+BY_ALL = {"budget", "seed"}
 """Every engine keeps these: what draws nothing by chance gives the same for every seed."""
 
 
@@ -215,7 +220,7 @@ def test_engines_read_what_the_table_says(command: str) -> None:
     for runner in RUNNERS[command]:
         read: set[str] = set()
         named(runner, Watched(SETTINGS[command](), read))  # type: ignore[arg-type]
-        told = {FIELDS.get(o.name, o.name) for o in of_settings(command) if uses(command, runner, o.name)}
+        told = {field_of(o) for o in of_settings(command) if uses(command, runner, o.name)}
         assert read <= told
         assert told - read <= BY_ALL | (BY_THE_LOOP if command == "infer" else set()), runner
 
@@ -233,7 +238,7 @@ def test_methods_read_what_the_table_says(
     )
     for options in ({}, {"batch": 1} if uses("learn", method, "batch") else {"l2": 0.1}):
         ask("learn", method, **options)
-    told = {FIELDS.get(o.name, o.name) for o in of_settings("learn") if uses("learn", method, o.name)}
+    told = {field_of(o) for o in of_settings("learn") if uses("learn", method, o.name)}
     assert told - read <= BY_ALL
     assert read - told <= {"watch"}
 
@@ -258,9 +263,9 @@ def test_settings_begin_at_the_defaults_of_the_table(command: str) -> None:
     begun = SETTINGS[command]()
     assert options_in(command, begun) == {}
     for option in of_settings(command):
-        if option.name in ("memory", "asked", "depth", "loss"):
+        if option.name in (*LIMITS, "asked", "depth", "loss"):
             continue  # what they are if not given is decided later
-        found = getattr(begun, FIELDS.get(option.name, option.name))
+        found = getattr(begun, option.name)
         assert option.default in ("", str(found)) or float(option.default) == found
 
 
@@ -303,6 +308,7 @@ def test_keywords_are_the_options(command: str) -> None:
 
 def test_what_is_written_out_is_an_option_too() -> None:
     python_only = {"self", "model", "goal", "note", "progress", "watch", "bindings", "options", "engines"}
+    python_only |= {"within"}
     for command, (method, _) in METHODS_OF.items():
         assert set(inspect.signature(method).parameters) <= python_only | set(options_of(command))
     induce = set(inspect.signature(hb.induce).parameters) - {"theory", "watch", "note"}

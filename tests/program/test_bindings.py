@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence
@@ -89,7 +90,7 @@ def by_loops(conjunction: Conjunction, evidence: Evidence) -> set[tuple[int, ...
 @laws
 @given(evidences(), conjunctions())
 def test_every_assignment_that_is_possible_once(evidence: Evidence, conjunction: Conjunction) -> None:
-    rows = enumerate_bindings(conjunction, Bindings.nothing(), evidence, Limit(1e9))
+    rows = enumerate_bindings(conjunction, Bindings.nothing(), evidence, Limit(UNLIMITED))
     names = [name for name, _ in conjunction.variables]
     columns = [rows.columns[name].tolist() for name in names]
     found = list(zip(*columns, strict=True)) if names else [()] * len(rows)
@@ -108,7 +109,7 @@ def test_each_row_begun_with_is_gone_on_from(
         return
     name = conjunction.variables[0][0]
     start = Bindings({name: np.array(begun)}, np.arange(len(begun)))
-    rows = enumerate_bindings(conjunction, start, evidence, Limit(1e9))
+    rows = enumerate_bindings(conjunction, start, evidence, Limit(UNLIMITED))
     everywhere = by_loops(conjunction, evidence)
     for place, constant in enumerate(begun):
         own = rows.origin == place
@@ -128,13 +129,15 @@ def test_limits_are_kept_before_rows_are_made() -> None:
     program = hb.Model(hb.parse(text)).program
     everything = Conjunction((("x", "t"), ("y", "t"), ("z", "t")))
     with pytest.raises(BudgetError) as caught:
-        enumerate_bindings(everything, Bindings.nothing(), Evidence(program), Limit(1e6))
+        enumerate_bindings(everything, Bindings.nothing(), Evidence(program), Limit(Budget(10**6)))
     assert str(caught.value) == (
         "grounding needs 100,000 rows, about 4.6 MB, and 976.6 kB are allowed\n"
         "  allow more by --memory, or use an engine that does not ground"
     )
     with pytest.raises(BudgetError) as caught:
-        enumerate_bindings(everything, Bindings.nothing(), Evidence(program), Limit(1e15, rows=10**9))
+        enumerate_bindings(
+            everything, Bindings.nothing(), Evidence(program), Limit(Budget(10**15), rows=10**9)
+        )
     assert str(caught.value) == (
         "grounding needs 10,000,000,000 rows, and at most 1,000,000,000 are taken by this engine\n"
         "  use an engine that does not ground"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import herbrand as hb
+from herbrand.budget import Budget
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.program import derive
 
@@ -166,7 +167,7 @@ def test_a_derivation_too_wide_for_memory_is_refused() -> None:
     with pytest.raises(
         BudgetError, match=r"a join of 8,997,000 rows needs about 205\.9 MB, and 976\.6 kB are"
     ):
-        derive.derived(model.theory.rules, model.signature, model.stated_program.facts, 1e6)
+        derive.derived(model.theory.rules, model.signature, model.stated_program.facts, Budget(10**6))
 
 
 @pytest.mark.parametrize("engine", ["auto", "exact", "lifted", "bp", "mean-field", "gibbs"])

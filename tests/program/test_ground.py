@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError, ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.program.evidence import Evidence
@@ -81,7 +82,7 @@ def worth(template: GroundTemplate, values: list[int], found: Ground) -> float:
 def test_every_world_weighs_the_same(model: tuple[Theory, Universe]) -> None:
     theory, universe = model
     try:
-        found = ground(hb.Model(theory).program, memory=1e9)
+        found = ground(hb.Model(theory).program, UNLIMITED)
     except ContradictionError:
         weights = (universe.log_weight(world, theory.formulas) for world in universe.worlds())
         assert all(weight == -math.inf for weight in weights)
@@ -98,7 +99,7 @@ def test_every_world_weighs_the_same(model: tuple[Theory, Universe]) -> None:
 @given(models())
 def test_latent_atoms_are_those_that_may_be_either(model: tuple[Theory, Universe]) -> None:
     theory, universe = model
-    found = ground(hb.Model(theory).program, memory=1e9)
+    found = ground(hb.Model(theory).program, UNLIMITED)
     atoms = latent(found)
     assert len(set(atoms)) == len(atoms) == found.atoms.count
     expected = {
@@ -115,9 +116,9 @@ def test_latent_atoms_are_those_that_may_be_either(model: tuple[Theory, Universe
 def test_only_some_predicates_may_be_numbered() -> None:
     text = "type t = 1..3\npredicate p(t)\npredicate q(t)\n1.0: p(x)"
     evidence = Evidence(hb.Model(hb.parse(text)).program)
-    assert LatentAtoms(evidence, 1e9).count == 6
-    assert LatentAtoms(evidence, 1e9, only={"q"}).count == 3
-    assert list(LatentAtoms(evidence, 1e9, only=set()).codes) == []
+    assert LatentAtoms(evidence, UNLIMITED).count == 6
+    assert LatentAtoms(evidence, UNLIMITED, only={"q"}).count == 3
+    assert list(LatentAtoms(evidence, UNLIMITED, only=set()).codes) == []
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_variables_that_nothing_names_are_counted_not_written(formula: str, rows
     vacuous = " and (f(x, y) or not f(x, y))" if where else ""
     body = formula.partition(" where ")[0]
     text = f"{declared}1.0: {body}{vacuous}{' where ' + where if where else ''}"
-    found = ground(hb.Model(hb.parse(text)).program, memory=1e9)
+    found = ground(hb.Model(hb.parse(text)).program, UNLIMITED)
     everything = [1] * found.atoms.count
     assert sum(worth(template, everything, found) for template in found.templates) == rows
 
@@ -146,23 +147,23 @@ class TestRefusals:
         declared = 'predicate p(t)\npredicate m(t) in {"u", "v"}\n'
         text = declared + 'hard: p(x) => not m(x) = "u"\np("k")\nm("k") = "u"'
         with pytest.raises(ContradictionError) as error:
-            ground(hb.Model(hb.parse(text)).program, memory=1e9)
+            ground(hb.Model(hb.parse(text)).program, UNLIMITED)
         (mistake,) = error.value.mistakes
         assert mistake.message == 'the facts contradict this hard statement: p("k"), m("k") = \'u\''
         assert mistake.span is not None and mistake.span.line == 3
 
     def test_a_statement_that_never_holds_is_named(self) -> None:
         with pytest.raises(ContradictionError, match="contradict this hard statement: it never holds"):
-            ground(hb.Model(hb.parse("predicate p(t)\nhard: p(x) and not p(x)\np(1)")).program, memory=1e9)
+            ground(hb.Model(hb.parse("predicate p(t)\nhard: p(x) and not p(x)\np(1)")).program, UNLIMITED)
 
     def test_it_is_no_contradiction_over_no_constants(self) -> None:
-        found = ground(hb.Model(hb.parse("predicate p(t)\nhard: p(x) and not p(x)")).program, memory=1e9)
+        found = ground(hb.Model(hb.parse("predicate p(t)\nhard: p(x) and not p(x)")).program, UNLIMITED)
         assert found.atoms.count == 0
 
     def test_more_atoms_than_memory(self) -> None:
         text = "type t = 1..1000\npredicate p(t)\npredicate f(t, t)\n1.0: p(x)"
         with pytest.raises(BudgetError) as error:
-            ground(hb.Model(hb.parse(text)).program, memory=10_000_000)
+            ground(hb.Model(hb.parse(text)).program, Budget(10_000_000))
         (mistake,) = error.value.mistakes
         assert mistake.message == (
             "there are 1,001,000 latent ground atoms, 1,000,000 of them of f: about 61.1 MB, and 9.5 MB are "
@@ -173,6 +174,6 @@ class TestRefusals:
     def test_more_rows_than_an_engine_takes(self) -> None:
         text = "type t = 1..100\npredicate p(t)\npredicate q(t)\n1.0: p(x) and q(y)"
         program = hb.Model(hb.parse(text)).program
-        assert len(ground(program, memory=1e9, most_rows=10_000).templates) == 1
+        assert len(ground(program, UNLIMITED, most_rows=10_000).templates) == 1
         with pytest.raises(BudgetError, match="grounding needs 10,000 rows, and at most 9,999 are taken"):
-            ground(program, memory=1e9, most_rows=9_999)
+            ground(program, UNLIMITED, most_rows=9_999)

@@ -21,7 +21,8 @@ from typing import IO, Any, NoReturn
 import typer
 
 import herbrand
-from herbrand.cli.compiling import tell_of_compiling
+from herbrand.cli.compiling import advice_out_of_time, tell_of_compiling
+from herbrand.cli.guards import GUARDS
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
 from herbrand.options.table import COMMANDS
@@ -30,7 +31,7 @@ from herbrand.visible import visible_lines
 INTERRUPTED = 130
 ENDING = {
     getattr(signal, name): word
-    for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"))
+    for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGALRM", "out of time"))
     if hasattr(signal, name)
 }
 """Signals that end a command as Ctrl-C does, what is temporary removed, and the word for it."""
@@ -98,6 +99,7 @@ def run() -> None:
 
     atexit.register(end)
     stop_on_signals()
+    GUARDS.own_process = True
     tell_of_compiling()
     try:
         main()
@@ -240,6 +242,8 @@ def _lacks_memory(error: Exception) -> bool:
 
 
 def _interrupted() -> NoReturn:
+    if GUARDS.seconds is not None and signal.SIGALRM in _stopped_by:
+        _told(f"not done after {GUARDS.seconds:g} s\n  {advice_out_of_time()}")
     word = ENDING[_stopped_by[0]] if _stopped_by else "interrupted"
     print(f"{word}; no file is left half-written", file=sys.stderr)
     sys.exit(128 + (_stopped_by[0] if _stopped_by else signal.SIGINT))

@@ -10,6 +10,7 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import Bar, leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
+from herbrand.engines.described import budget_of
 
 
 @takes("bound")
@@ -19,7 +20,8 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
     Uses probability bounds. Facts of open predicates condition; those of observed ones select groundings.
     """
     bar = Bar("bounding", began=time.monotonic())
-    answer = open_model(opened).bound(note=note, progress=bar.show, **options)
+    budget = budget_of(options)
+    answer = open_model(opened, budget).bound(note=note, progress=bar.show, within=budget, **options)
     write_result(
         written,
         answer.to_dict,

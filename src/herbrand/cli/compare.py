@@ -10,12 +10,14 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table
+from herbrand.engines.described import budget_of
 
 
 @takes("compare")
 def command(opened: Opened, written: Written, engine: list[str] | None = None, **options: Any) -> None:
     """Several engines on one theory, with time and the largest difference from the exact answer."""
-    found = hb.compare(open_model(opened), engine or (), **options)
+    budget = budget_of(options)
+    found = hb.compare(open_model(opened, budget), engine or (), within=budget, **options)
 
     def tables() -> list[Table]:
         heads = ("engine", "guarantee", "seconds", "log partition", "largest difference")

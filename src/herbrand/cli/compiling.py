@@ -12,6 +12,13 @@ from herbrand.cli.output import note
 EVENTS = "numba.core.event"
 OFTEN = 0.1
 COMPILING = "compiling loops for this machine, which happens once and takes up to half a minute"
+COMPILED = "a part of the time went into compiling loops for this machine, which happens once: try again, or "
+_told = threading.Event()
+
+
+def advice_out_of_time() -> str:
+    """What to do when a command has not ended in time."""
+    return (COMPILED if _told.is_set() else "") + "allow more by --time-limit"
 
 
 def tell_of_compiling() -> None:
@@ -28,11 +35,9 @@ def _watch() -> None:
     events: Any = sys.modules[EVENTS]
 
     class Compiling(events.Listener):
-        told = False
-
         def on_start(self, event: object) -> None:
-            if not self.told:
-                self.told = True
+            if not _told.is_set():
+                _told.set()
                 note(COMPILING)
 
         def on_end(self, event: object) -> None:

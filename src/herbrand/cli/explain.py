@@ -9,6 +9,7 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
+from herbrand.engines.described import budget_of
 
 
 @takes("explain")
@@ -18,7 +19,8 @@ def command(opened: Opened, written: Written, query: str | None = None, **option
     What to explain is the last argument: herbrand explain smokers.hb --facts facts 'smokes("anna")'
     """
     opened, query = (opened, query) if query else last_argument(opened, "what to explain")
-    why = open_model(opened).explain(query, note=note, **options)
+    budget = budget_of(options)
+    why = open_model(opened, budget).explain(query, note=note, within=budget, **options)
     write_result(
         written,
         why.to_dict,

@@ -9,6 +9,7 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
+from herbrand.engines.described import budget_of
 
 
 @takes("infer")
@@ -17,7 +18,8 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
 
     Uses weighted and hard formulas.
     """
-    answer = open_model(opened).infer(note=note, **options)
+    budget = budget_of(options)
+    answer = open_model(opened, budget).infer(note=note, within=budget, **options)
     title = answer.title
     if options.get("log_partition") and answer.log_partition is not None:
         title += f"\nlog partition {answer.log_partition:.6f} ({answer.log_partition_guarantee})"

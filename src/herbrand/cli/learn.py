@@ -10,6 +10,7 @@ from herbrand.cli.options import Format, Opened, Written
 from herbrand.cli.output import Bar, leave_unconverged, note, write_result, write_text
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
+from herbrand.engines.described import budget_of
 
 if TYPE_CHECKING:
     from herbrand.learning.settings import Progress
@@ -28,7 +29,8 @@ def command(opened: Opened, format: str = Format.table, output: str | None = Non
         done = progress.step / max(progress.steps, 1)
         bar.show(f"{progress.metric} {progress.value:.4f}", min(done, 1.0))
 
-    found = open_model(opened).learn(watch=watch, note=note, **options)
+    budget = budget_of(options)
+    found = open_model(opened, budget).learn(watch=watch, note=note, within=budget, **options)
     bar.show("learned", 1.0)
     if output is not None:
         write_text(found.text, output)

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 import typer
 
 import herbrand as hb
+from herbrand.cli.guards import GUARDS
 from herbrand.cli.options import Opened
 from herbrand.cli.output import Bar, note
 
 if TYPE_CHECKING:
+    from herbrand.budget import Budget
     from herbrand.model import Model
 
 
-def open_model(opened: Opened) -> Model:
-    """The model that a command's options describe."""
+def open_model(opened: Opened, budget: Budget) -> Model:
+    """The model that a command's options describe, read within its budget."""
+    GUARDS.keep(budget, elsewhere=(opened.on or "").startswith("spark"))
     return hb.Model(
-        hb.read(opened.theory, opened.dialect),
+        hb.read(opened.theory, opened.dialect, budget),
         list(opened.facts) if opened.facts else None,
         open=opened.open or (),
         closed=opened.closed or (),

@@ -9,6 +9,7 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
+from herbrand.engines.described import budget_of
 
 
 @takes("query")
@@ -18,7 +19,8 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
     The weight of an answer is the number of its proofs, or the sum of the products of the weights they use.
     """
     opened, goal = last_argument(opened, "the goal")
-    answer = open_model(opened).query(goal, **options)
+    budget = budget_of(options)
+    answer = open_model(opened, budget).query(goal, within=budget, **options)
     write_result(
         written,
         answer.to_dict,

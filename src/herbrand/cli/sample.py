@@ -9,13 +9,15 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
+from herbrand.engines.described import budget_of
 
 
 @takes("sample")
 def command(opened: Opened, written: Written, **options: Any) -> None:
     """Worlds drawn at random, as probable as the theory says: herbrand sample alarm.hb --worlds 10"""
+    budget = budget_of(options)
     known = {name: value for name, value in options.items() if value is not None}
-    drawn = open_model(opened).sample(**known)
+    drawn = open_model(opened, budget).sample(within=budget, **known)
     write_result(
         written,
         drawn.to_dict,

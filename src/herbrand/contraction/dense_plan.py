@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra
 from herbrand.contraction.distinct import Term
 from herbrand.contraction.expression import Axes
@@ -28,14 +29,14 @@ LARGEST_TABLE = 2**62
 Turn = Mapping[str, tuple[int, int]]
 
 
-def dense_route(term: Term, algebra: Algebra, itemsize: int) -> Route:
+def dense_route(term: Term, algebra: Algebra, itemsize: int, budget: Budget = UNLIMITED) -> Route:
     """The steps for one term whose operands are all dense."""
     sizes = term.contraction.sizes
     operands = [proper_axes(axes, sizes) for axes in (*term.contraction.operands, *term.unequal)]
     relations, repeats = tuple(range(len(term.contraction.operands))), unbound_repeats(term, operands)
     if 0 in sizes.values() or not operands:
         return Route(term, relations, tuple(operands), (), repeats)
-    joins = contraction_order(operands, term.contraction.output, sizes)
+    joins = contraction_order(operands, term.contraction.output, sizes, budget)
     slots = [*operands, *(join.axes for join in joins)]
     turn = _turns(joins, slots, term.contraction.output)
     slots = [tuple(sorted(axes, key=turn.__getitem__)) for axes in slots]

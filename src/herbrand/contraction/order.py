@@ -31,6 +31,7 @@ from typing import Any
 
 from opt_einsum import paths
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.expression import Axes
 
 FEW_OPERANDS = 10
@@ -62,7 +63,9 @@ class Join:
     axes: Axes
 
 
-def contraction_order(operands: Sequence[Axes], output: Axes, sizes: Mapping[str, int]) -> tuple[Join, ...]:
+def contraction_order(
+    operands: Sequence[Axes], output: Axes, sizes: Mapping[str, int], budget: Budget = UNLIMITED
+) -> tuple[Join, ...]:
     """Joins that leave one slot, whose axes are those of the output that some operand has.
 
     ``operands`` name no axis twice; there is at least one. No join is made where there is nothing to do.
@@ -74,16 +77,19 @@ def contraction_order(operands: Sequence[Axes], output: Axes, sizes: Mapping[str
     if len(live) <= FEW_OPERANDS:
         rest = _pairwise(inputs, output, sizes)
     else:
-        rest = _by_elimination(inputs, output, elimination_order(inputs, output, sizes))
+        rest = _by_elimination(inputs, output, elimination_order(inputs, output, sizes, budget))
     joins += _renumbered(rest, live, len(axes_of))
     return tuple(_depth_first(joins, operands, sizes))
 
 
 def elimination_order(
-    operands: Sequence[Axes], output: Collection[str], sizes: Mapping[str, int]
+    operands: Sequence[Axes],
+    output: Collection[str],
+    sizes: Mapping[str, int],
+    budget: Budget = UNLIMITED,
 ) -> list[str]:
     """All axes but the output's, in the cheapest greedy order found."""
-    graph = _Graph(operands, output, sizes)
+    graph = _Graph(operands, output, sizes, budget)
     cost, order = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))
     if math.isinf(cost):
         return order
@@ -100,7 +106,9 @@ _Score = Callable[[int, list[set[int]]], tuple[float, ...]]
 class _Graph:
     """Axes that meet in an operand, as adjacency sets over integers."""
 
-    def __init__(self, operands: Iterable[Axes], output: Collection[str], sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, operands: Iterable[Axes], output: Collection[str], sizes: Mapping[str, int], budget: Budget
+    ) -> None:
         self.names = list(dict.fromkeys(chain.from_iterable(operands)))
         number = {name: index for index, name in enumerate(self.names)}
         self.kept = {number[axis] for axis in output if axis in number}
@@ -111,6 +119,7 @@ class _Graph:
             members = {number[axis] for axis in axes}
             for axis in members:
                 self.edges[axis] |= members
+        self.budget = budget
         for axis, neighbours in enumerate(self.edges):
             neighbours.discard(axis)
 
@@ -177,13 +186,14 @@ class _Graph:
         if ties is not None:
             ties.shuffle(rank)
         scores: dict[int, tuple[float, ...]] = {
-            axis: score(axis, edges) for axis in range(len(edges)) if axis not in self.kept
+            axis: score(axis, edges) for axis in self.budget.each(range(len(edges))) if axis not in self.kept
         }
         heap = [(value, rank[axis], axis) for axis, value in scores.items()]
         heapq.heapify(heap)
         stale: set[int] = set()
         cost, order = 0.0, []
         while heap:
+            self.budget.check()
             value, _, axis = heapq.heappop(heap)
             if scores.get(axis) != value:
                 continue

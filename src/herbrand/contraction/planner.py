@@ -23,6 +23,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense_plan import dense_route
 from herbrand.contraction.distinct import expand
@@ -142,18 +143,20 @@ def plan(
     memory: int | None = None,
     gradient: bool = False,
     executor: str | None = None,
+    budget: Budget = UNLIMITED,
 ) -> Plan:
     """The cheapest plan found for ``contraction``; equal questions get the very same plan.
 
     ``operands`` tells which relations are sparse (dense float64 if None), ``memory`` is the budget in bytes
     (default: 70 % of the machine's), ``gradient`` whether results must be kept for a backward pass,
-    ``executor`` ("dense" or "sparse") overrules the choice by estimated time. Raises ``BudgetError`` when the
+    ``executor`` ("dense" or "sparse") overrules the choice by estimated time; ``budget`` is asked for the
+    time that the search for a good order takes. Raises ``BudgetError`` when the
     plan needs more.
     """
     statistics = tuple(operands) if operands is not None else (Statistics(),) * len(contraction.operands)
     if len(statistics) != len(contraction.operands):
         raise ValueError(f"{len(contraction.operands)} operands, but statistics for {len(statistics)}")
-    found = _planned(contraction, statistics, allowed_bytes(memory), gradient, executor)
+    found = _planned(contraction, statistics, allowed_bytes(memory), gradient, executor, budget)
     if found.bytes > found.budget:
         raise _refusal(found)
     return found
@@ -171,20 +174,21 @@ def _planned(
     allowed: int,
     gradient: bool,
     executor: str | None,
+    budget: Budget,
 ) -> Plan:
     fitting = list(_EXECUTORS) if any(one.listed is not None for one in known) else ["dense"]
     names = fitting if executor is None else [executor]
-    plans = [_EXECUTORS[name](contraction, known, allowed, gradient) for name in names]
+    plans = [_EXECUTORS[name](contraction, known, allowed, gradient, budget) for name in names]
     return min(plans, key=lambda one: (one.bytes > allowed, one.seconds))
 
 
 def _dense_plan(
-    contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool
+    contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool, budget: Budget
 ) -> Plan:
     algebra = algebra_named(contraction.algebra)
     terms = expand(contraction, algebra.has_subtraction)
     itemsize = _itemsize(known, len(terms))
-    routes = tuple(dense_route(term, algebra, itemsize) for term in terms)
+    routes = tuple(dense_route(term, algebra, itemsize, budget) for term in terms)
     spread = sum(
         entries(axes, contraction.sizes) * one.itemsize
         for axes, one in zip(contraction.operands, known, strict=True)
@@ -195,7 +199,7 @@ def _dense_plan(
 
 
 def _sparse_plan(
-    contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool
+    contraction: Contraction, known: tuple[Statistics, ...], allowed: int, gradient: bool, budget: Budget
 ) -> Plan:
     algebra = algebra_named(contraction.algebra)
     open_world = [operand for operand, one in enumerate(known) if one.background and one.listed is not None]

@@ -8,10 +8,11 @@ whatever exact engine can. The estimate often had to prepare what a run needs; a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.budget import Budget
 from herbrand.engines.engine import Engine, Settings, Support
 from herbrand.engines.registry import INFERENCE, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
@@ -26,6 +27,12 @@ CHOICES = "circuit"
 """The one engine that draws choices (``::``)."""
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""
+
+
+PLANNING_SHARE = 0.25
+"""Of the time left, what one engine's estimate may take, so that others can still be asked, and run."""
+PLANNING_SECONDS = 10.0
+"""The same where there is no limit: an engine whose plan is not made by then is not the one to wait for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +122,21 @@ def choices(settings: Settings, program: Program, question: Question) -> Iterato
     """
     told: dict[str, Support] = {}
     for name in INFERENCE:
+        settings.budget.check()
         own = used_settings("infer", name, settings)
-        engine = installed(name, own)
-        support = told.get(engine.name) or engine.supports(readable_by(engine, program), question)
+        asked = installed(name, replace(own, budget=_for_planning(own.budget)))
+        support = told.get(asked.name) or asked.supports(readable_by(asked, program), question)
         if support.instead:
             told.update([support.instead])
-        choice = Choice(engine, support, own)
+        choice = Choice(installed(name, own), support, own)
         yield choice
         if program.tables and choice.exact and support.possible and choice.cost <= AFFORDABLE:
             return  # all others would read the tables cell by cell
+
+
+def _for_planning(budget: Budget) -> Budget:
+    """A part of the time that is left: an estimate that takes longer is a refusal."""
+    return budget.share(PLANNING_SHARE) if budget.seconds is not None else budget.at_most(PLANNING_SECONDS)
 
 
 def with_alternatives(

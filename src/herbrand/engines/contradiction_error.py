@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from herbrand.budget import Budget
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.elimination import planned
 from herbrand.engines.ground_network import Network
@@ -23,10 +24,10 @@ MOST_ROWS = 20_000
 MOST_OPERATIONS = 1e9
 
 
-def proved_contradiction(program: Program, memory: int) -> ContradictionError:
+def proved_contradiction(program: Program, budget: Budget) -> ContradictionError:
     """For statements that propagation or counting has refuted: names a smallest contradictory set where that
     is affordable, else every hard statement."""
-    return _by_elimination(program, memory) or every_hard_statement(program)
+    return _by_elimination(program, budget) or every_hard_statement(program)
 
 
 def no_weight() -> UnsupportedError:
@@ -37,28 +38,28 @@ def no_weight() -> UnsupportedError:
     )
 
 
-def contradiction(program: Program, memory: int, engine: str) -> HerbrandError:
+def contradiction(program: Program, budget: Budget, engine: str) -> HerbrandError:
     """For statements that an engine found nothing possible for: the contradiction, if elimination proves it;
     else a refusal, which claims nothing."""
-    return _by_elimination(program, memory) or UnsupportedError(
+    return _by_elimination(program, budget) or UnsupportedError(
         f"{engine} has lost every world: either no world satisfies the hard statements, which could not be "
         "proved, or its numbers have run away",
         hint="use --engine exact, or bp, whose propagation decides what is impossible without numbers",
     )
 
 
-def _by_elimination(program: Program, memory: int) -> ContradictionError | None:
+def _by_elimination(program: Program, budget: Budget) -> ContradictionError | None:
     """Names a smallest set of which elimination proves that no world satisfies it; ``None`` where that is too
     dear, or there is a world."""
 
     def satisfiable(network: Network) -> bool:
         plan = planned(network, "maximum", gradient=False)
-        if plan.operations > MOST_OPERATIONS or plan.bytes > memory:
+        if plan.operations > MOST_OPERATIONS or plan.bytes > budget.bytes:
             raise BudgetError("too large to look for a smallest contradiction")
         return plan.run().total > -math.inf
 
     try:
-        return smallest_contradiction(ground(program, memory, MOST_ROWS), satisfiable)
+        return smallest_contradiction(ground(program, budget, MOST_ROWS), satisfiable)
     except ContradictionError as error:
         return error
     except BudgetError:

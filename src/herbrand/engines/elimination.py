@@ -15,11 +15,12 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.ground_network import Network, Scope, links
 from herbrand.engines.width import least_width, least_width_of
-from herbrand.errors import BudgetError
+from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.memory import ANY_MACHINE
 from herbrand.program.ground import Ground
 
@@ -142,7 +143,7 @@ def refuse_hopeless(ground: Ground) -> None:
         raise _hopeless(ground.atoms.count)
 
 
-def planned(network: Network, algebra: str, gradient: bool = True) -> Elimination:
+def planned(network: Network, algebra: str, gradient: bool = True, budget: Budget = UNLIMITED) -> Elimination:
     """How the network would be eliminated; nothing is computed yet.
 
     Raises ``BudgetError`` where no machine could: told by a quick bound, so that hopeless networks are not
@@ -152,11 +153,11 @@ def planned(network: Network, algebra: str, gradient: bool = True) -> Eliminatio
         raise _hopeless(network.atom_count)
     labels = component_labels(network)
     pieces = batches(network, labels)
-    plans = tuple(_plan(network, piece, algebra, gradient) for piece in pieces)
+    plans = tuple(_plan(network, piece, algebra, gradient, budget) for piece in pieces)
     return Elimination(network, algebra, gradient, labels, pieces, plans)
 
 
-def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:
+def _plan(network: Network, batch: Batch, algebra: str, gradient: bool, budget: Budget) -> Plan:
     """One contraction for all components of a batch: a unary operand for each atom, then the tables."""
     names = [f"a{i}" for i in range(len(batch.sizes))]
     unary = [("batch", names[i]) for i in _atoms(network, batch)]
@@ -165,7 +166,9 @@ def _plan(network: Network, batch: Batch, algebra: str, gradient: bool) -> Plan:
     contraction = Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
     known = [Statistics()] * len(contraction.operands)
     try:
-        return plan(contraction, known, ANY_MACHINE, gradient)
+        return plan(contraction, known, ANY_MACHINE, gradient, budget=budget)
+    except OutOfTimeError:
+        raise
     except BudgetError:
         raise _hopeless(network.atom_count) from None
 

@@ -15,6 +15,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.described import check_settings, described
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -52,8 +53,7 @@ class Settings:
     another model, which no engine takes in silence).
     """
 
-    memory: int | None = None
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     seed: int = 0
     tolerance: float | None = None
     iterations: int | None = None
@@ -69,9 +69,9 @@ class Settings:
         check_settings("infer", self)
 
 
-def settings_from(given: Mapping[str, Any]) -> Settings:
+def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> Settings:
     """The settings that keywords of ``infer`` describe."""
-    return described(Settings, "infer", given)
+    return described(Settings, "infer", given, budget)
 
 
 class Engine(Protocol[State]):

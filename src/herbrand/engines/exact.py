@@ -18,6 +18,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.attribution import attributed
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.contradiction_error import no_weight
@@ -30,7 +31,7 @@ from herbrand.engines.truth_in_world import ChosenWorld
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.ground import Ground, ground, ground_template
 from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
@@ -69,14 +70,14 @@ class State:
 class Exact:
     """Variable elimination over ground templates, within ``memory`` bytes and ``most_operations``."""
 
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     most_operations: float = 1e12
     name: str = field(default="exact", init=False)
     whole_tables: bool = field(default=True, init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Exact:
-        return cls(settings.memory, operations_in(settings.seconds, cls.most_operations))
+        return cls(settings.budget, operations_in(settings.budget.seconds, cls.most_operations))
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
@@ -88,10 +89,10 @@ class Exact:
         return Support(True, "", elimination.operations, elimination.bytes, state, Guarantee.EXACT)
 
     def start(self, program: Program, question: Question) -> State:
-        grounded = ground(program, allowed_bytes(self.memory), MOST_GROUNDINGS)
+        grounded = ground(program, self.budget, MOST_GROUNDINGS)
         refuse_hopeless(grounded)
         algebra = "maximum" if question.most_probable else "log"
-        return State(grounded, question, planned(network_of(grounded), algebra))
+        return State(grounded, question, planned(network_of(grounded), algebra, budget=self.budget))
 
     def step(self, state: State) -> State:
         self.refuse_too_much(state.elimination)
@@ -99,7 +100,7 @@ class Exact:
         if found.total == -math.inf:
             celled = state.ground
             if celled.program.tables:  # statements are looked for among templates
-                celled = ground(in_cells(celled.program), allowed_bytes(self.memory), MOST_GROUNDINGS)
+                celled = ground(in_cells(celled.program), self.budget, MOST_GROUNDINGS)
             raise smallest_contradiction(celled, self._satisfiable) or no_weight()
         return replace(state, found=found, formulas=self._formula_rows(state, found))
 
@@ -152,7 +153,7 @@ class Exact:
 
     def refuse_too_much(self, elimination: Elimination) -> None:
         """Raise before anything is allocated where the plan is above the limits."""
-        allowed = allowed_bytes(self.memory)
+        allowed = self.budget.bytes
         atoms = f"with {elimination.network.atom_count:,} latent atoms"
         if elimination.bytes > allowed:
             raise BudgetError(
@@ -175,7 +176,7 @@ class Exact:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
         if state.question.most_probable:
             look_up = by_number(state.ground, found.shares)
-            probability = ChosenWorld(state.ground.evidence, look_up, allowed_bytes(self.memory)).holds
+            probability = ChosenWorld(state.ground.evidence, look_up, self.budget).holds
         else:
             parts = _Parts(state.network, state.elimination.labels)
             probability = partial(self._probability, state, found, parts)
@@ -189,14 +190,12 @@ class Exact:
         """The share of the partition that worlds with the formula have."""
         extra = Network(list(state.network.sizes), state.network.atom_count)
         for template in forbidding(state.ground.program, formula):
-            rows = ground_template(
-                template, state.ground.evidence, state.ground.atoms, allowed_bytes(self.memory)
-            )
+            rows = ground_template(template, state.ground.evidence, state.ground.atoms, self.budget)
             add_template(extra, rows, ())
         if extra.constant == -math.inf:
             return 0.0
         touched = parts.touched(extra)
-        elimination = planned(parts.joined(extra, touched), state.elimination.algebra, gradient=False)
+        elimination = planned(parts.joined(extra, touched), state.elimination.algebra, False, self.budget)
         self.refuse_too_much(elimination)
         with_formula = elimination.run().total
         without = sum(found.component_totals[label] for label in touched)

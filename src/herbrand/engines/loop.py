@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from herbrand.answers.status import Status, out_of_iterations, out_of_time
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Engine, Settings
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -32,7 +33,7 @@ class Limits:
 
     tolerance: float = 1e-6
     iterations: int = 1000
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
@@ -40,7 +41,7 @@ class Limits:
         return cls(
             cls.tolerance if settings.tolerance is None else settings.tolerance,
             cls.iterations if settings.iterations is None else settings.iterations,
-            settings.seconds,
+            settings.budget,
         )
 
 
@@ -77,16 +78,16 @@ def settle(
             watch(len(trace), trace[-1])
         if trace[-1] <= limits.tolerance:
             break
-        advice = _limit_met(limits, len(trace), time.perf_counter() - began)
+        advice = _limit_met(limits, len(trace))
         if advice:
             break
     seconds = time.perf_counter() - began
     return state, Status(not advice, len(trace), seconds, advice, tuple(trace))
 
 
-def _limit_met(limits: Limits, steps: int, seconds: float) -> str:
+def _limit_met(limits: Limits, steps: int) -> str:
     if steps >= limits.iterations:
         return out_of_iterations(steps)
-    if limits.seconds is not None and seconds >= limits.seconds:
-        return out_of_time(seconds)
+    if limits.budget.ended:
+        return out_of_time(limits.budget.elapsed)
     return ""

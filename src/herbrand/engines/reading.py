@@ -14,6 +14,7 @@ from typing import overload
 import numpy as np
 
 from herbrand.answers.marginals import AtomTable
+from herbrand.budget import Budget
 from herbrand.facts.domain import Domain
 from herbrand.language.syntax import Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
@@ -93,7 +94,7 @@ def _codes(evidence: Evidence, pattern: AtomPattern) -> np.ndarray:
     types = evidence.program.signature.predicates[pattern.predicate].types
     typed = {a: t for a, t in zip(pattern.arguments, types, strict=True) if isinstance(a, str)}
     free = Conjunction(tuple(typed.items()))
-    rows = enumerate_bindings(free, Bindings.nothing(), evidence, Limit(MOST_BYTES))
+    rows = enumerate_bindings(free, Bindings.nothing(), evidence, Limit(Budget(int(MOST_BYTES))))
     return np.sort(rows.codes(pattern.arguments, evidence.sizes(pattern.predicate)))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.reading import LookUp
 from herbrand.language.syntax import Formula
 from herbrand.program.evidence import Evidence
@@ -19,11 +20,11 @@ from herbrand.program.template import literals_of
 
 @dataclass(frozen=True, eq=False)
 class ChosenWorld:
-    """``look_up`` gives 1 for the value of each latent atom; ``memory``: what grounding may take."""
+    """``look_up`` gives 1 for the value of each latent atom; ``budget``: what grounding may take."""
 
     evidence: Evidence
     look_up: LookUp
-    memory: int
+    budget: Budget
     _known: dict[frozenset[str], tuple[LatentAtoms, np.ndarray]] = field(default_factory=dict)
 
     def holds(self, formula: Formula) -> bool:
@@ -32,13 +33,13 @@ class ChosenWorld:
         atoms, values = self._atoms(
             frozenset(x.predicate for t in templates for x in literals_of(t.conjunction))
         )
-        grounded = (ground_template(t, self.evidence, atoms, self.memory) for t in templates)
+        grounded = (ground_template(t, self.evidence, atoms, self.budget) for t in templates)
         return not any(g.multiplicity and _rows_that_hold(g.conjunction, values).any() for g in grounded)
 
     def _atoms(self, predicates: frozenset[str]) -> tuple[LatentAtoms, np.ndarray]:
         """The latent atoms of these predicates and their values."""
         if predicates not in self._known:
-            atoms = LatentAtoms(self.evidence, self.memory, predicates)
+            atoms = LatentAtoms(self.evidence, self.budget, predicates)
             values = [self.look_up(name, codes).argmax(1) for name, codes in atoms.codes.items()]
             self._known[predicates] = atoms, np.concatenate([np.empty(0, np.int64), *values])
         return self._known[predicates]

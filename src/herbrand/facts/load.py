@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import FactsError, HerbrandError, Mistake, Mistakes, nearest
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.column_names import doubtful_headers
@@ -58,6 +59,7 @@ def load_facts(
     closed: Collection[str] = (),
     header: bool | None = None,
     progress: Report | None = None,
+    budget: Budget = UNLIMITED,
 ) -> tuple[Signature, Facts]:
     """The facts of a theory and of the sources, and the signature with what they add to it.
 

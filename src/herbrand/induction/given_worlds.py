@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, FactsError, Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
@@ -22,7 +23,6 @@ from herbrand.induction.machine import WIDEST
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory, Value
-from herbrand.memory import allowed_bytes
 from herbrand.program.choices import refuse_choices
 from herbrand.program.derive import derived
 
@@ -121,7 +121,7 @@ def _loaded(
         theory.facts, signature, sources, rule_heads=heads, closed=closed, header=header
     )
     rules = [rule for rule in theory.rules if rule.head.predicate != target]
-    return known, derived(rules, known, facts, allowed_bytes()) if rules else facts
+    return known, derived(rules, known, facts, UNLIMITED) if rules else facts
 
 
 def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -> GivenWorld:

@@ -15,6 +15,7 @@ from os import PathLike
 from os.path import isdir
 from pathlib import Path
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check, check_all
 from herbrand.language.dialects import DIALECTS, read_source, read_theory_file, write, write_facts
@@ -27,7 +28,7 @@ Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 OWN = "hb"
 
 
-def read(paths: Paths, dialect: str | None = None) -> Theory:
+def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -> Theory:
     """The theory that one or several files state together; the dialect is told by a file's ending.
 
     Where one of them cannot be read, everything wrong with all of them is told in one ``LanguageError``.

@@ -13,7 +13,6 @@ exactly 0.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from herbrand.answers.status import out_of_iterations, out_of_time
+from herbrand.budget import UNLIMITED, Budget
 
 MOST_NEWTON = 500
 """A step of Newton's solves a system over the weights; above this many L-BFGS is faster."""
@@ -61,7 +61,7 @@ class Patience:
 
     tolerance: float = 1e-9
     iterations: int = 1000
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     watch: Callable[[int, float], None] | None = None
     taken: int = 0
     keep: Callable[[int, float, np.ndarray], None] | None = None
@@ -108,7 +108,7 @@ class _Clock:
 
     def __init__(self, patience: Patience, penalty: Penalty) -> None:
         self.patience, self.penalty = patience, penalty
-        self.began, self.steps = time.perf_counter(), patience.taken
+        self.steps = patience.taken
 
     def step(self, value: float, weights: np.ndarray) -> str:
         """The limit that is met, in words, if one is."""
@@ -119,8 +119,8 @@ class _Clock:
             self.patience.watch(self.steps, value - self.penalty.of(weights))
         if self.steps >= self.patience.iterations:
             return out_of_iterations(self.steps)
-        if self.patience.seconds is not None and time.perf_counter() - self.began > self.patience.seconds:
-            return out_of_time(self.patience.seconds)
+        if self.patience.budget.ended:
+            return out_of_time(self.patience.budget.elapsed)
         return ""
 
 

@@ -156,7 +156,7 @@ def training(program: Program, settings: LearningSettings) -> Training:
 
 def _lessons(program: Program, evidence: Evidence, settings: LearningSettings) -> Lessons:
     if settings.batch is None:
-        return WholeLessons.of(program, settings.layers or LAYERS, settings.memory, settings.clip)
+        return WholeLessons.of(program, settings.layers or LAYERS, settings.budget.memory, settings.clip)
     if settings.clip is not None:
         raise UnsupportedError(
             "--clip bounds what all groundings of a statement say together, and a batch has a few of them",
@@ -178,7 +178,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     began = time.perf_counter()
     _refuse(theory, worlds, aim)
     (world,) = worlds
-    program = lower(theory, world.signature, told_facts(theory, world, aim, settings.memory))
+    program = lower(theory, world.signature, told_facts(theory, world, aim, settings.budget))
     state = training(program, settings)
     done, before = state.groundings, state.steps
     status = train(state, settings)

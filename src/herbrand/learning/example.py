@@ -22,13 +22,13 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
-from herbrand.memory import allowed_bytes
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
@@ -88,11 +88,11 @@ class Example:
 
 
 def example(
-    theory: Theory, world: World, aim: Aim, memory: int | None = None, opinions: bool = False
+    theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> Example:
     """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
     evidence is taken, and what it is about is not known."""
-    found = lowered(theory, World(world.signature, told_facts(theory, world, aim, memory, opinions)), aim)
+    found = lowered(theory, World(world.signature, told_facts(theory, world, aim, budget, opinions)), aim)
     refuse_unlabelled(found)
     return found
 
@@ -108,7 +108,7 @@ def lowered(theory: Theory, told: World, aim: Aim) -> Example:
 
 
 def told_facts(
-    theory: Theory, world: World, aim: Aim, memory: int | None = None, opinions: bool = False
+    theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> Facts:
     """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
     signature, facts = world.signature, world.facts
@@ -116,7 +116,7 @@ def told_facts(
     told = {name: _told(signature, facts, name, aim.latent, opinions) for name in facts.tables}
     facts = Facts(facts.domains, told)
     _refuse_valueless(signature, facts)
-    return derived(theory.rules, signature, facts, allowed_bytes(memory)) if theory.rules else facts
+    return derived(theory.rules, signature, facts, budget) if theory.rules else facts
 
 
 def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] = ()) -> tuple[str, ...]:

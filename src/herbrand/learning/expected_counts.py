@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.budget import Budget
 from herbrand.engines.contradiction_error import contradiction, no_weight
 from herbrand.engines.elimination import Elimination, planned, refuse_hopeless
 from herbrand.engines.exact import MOST_GROUNDINGS, Exact
@@ -34,7 +35,7 @@ from herbrand.engines.ground_network import (
 from herbrand.engines.lifted.engine import TOTAL_ONLY
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.learning.parameters import Parameters
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, GroundTemplate, ground
@@ -69,16 +70,18 @@ class Side(Protocol):
     def at(self, weights: np.ndarray) -> Counts: ...
 
 
-def side_of(program: Program, parameters: Parameters, memory: int, most_operations: float) -> Side:
+def side_of(program: Program, parameters: Parameters, budget: Budget, most_operations: float) -> Side:
     """The cheapest exact way to count; raises ``BudgetError`` with each way's reason where there is none."""
     try:
-        grounded: GroundSide | BudgetError = GroundSide.of(program, parameters, memory, most_operations)
+        grounded: GroundSide | BudgetError = GroundSide.of(program, parameters, budget, most_operations)
+    except OutOfTimeError:
+        raise
     except BudgetError as error:
         grounded = error
     if isinstance(grounded, GroundSide) and grounded.operations <= AT_ONCE:
         return grounded
     try:
-        counting = LiftedSide.of(program, parameters, memory, most_operations)
+        counting = LiftedSide.of(program, parameters, budget, most_operations)
     except (NotLiftableError, UnsupportedError) as error:
         if isinstance(grounded, GroundSide):
             return grounded
@@ -112,8 +115,10 @@ class GroundSide:
     guarantee: Guarantee = Guarantee.EXACT
 
     @classmethod
-    def of(cls, program: Program, parameters: Parameters, memory: int, most_operations: float) -> GroundSide:
-        grounded = ground(program, memory, MOST_GROUNDINGS)
+    def of(
+        cls, program: Program, parameters: Parameters, budget: Budget, most_operations: float
+    ) -> GroundSide:
+        grounded = ground(program, budget, MOST_GROUNDINGS)
         noticed = tuple(replace(w, value=1.0) if w.learned else w for w in program.weights)
         refuse_hopeless(replace(grounded, program=replace(program, weights=noticed)))
         network = network_of(grounded)
@@ -122,14 +127,14 @@ class GroundSide:
             number = template.template.weight
             if number is not None and program.weights[number].learned:
                 gathered.add(template, number)
-        elimination = planned(network, "log")
-        Exact(memory, most_operations).refuse_too_much(elimination)
+        elimination = planned(network, "log", budget=budget)
+        Exact(budget, most_operations).refuse_too_much(elimination)
         starts = {scope: own.start for scope, own, _ in elimination.entries()}
         tables = [table.reshape(-1) for batch in elimination.batches for table in batch.tables]
         base = np.concatenate(tables) if tables else np.empty(0)
         found = elimination.run()
         if found.total == -math.inf:
-            raise contradiction(program, memory, cls.engine)
+            raise contradiction(program, budget, cls.engine)
         isolated = elimination.with_isolated(found).total - found.total
         return cls(
             elimination,
@@ -292,20 +297,22 @@ class LiftedSide:
 
     program: Program
     places: dict[int, int]
-    memory: int
+    budget: Budget
     operations: float
     engine: str = "lifted"
     guarantee: Guarantee = Guarantee.EXACT
 
     @classmethod
-    def of(cls, program: Program, parameters: Parameters, memory: int, most_operations: float) -> LiftedSide:
+    def of(
+        cls, program: Program, parameters: Parameters, budget: Budget, most_operations: float
+    ) -> LiftedSide:
         """Raises ``NotLiftableError``, also for weights by constant."""
         learned = {n: w for n, w in enumerate(program.weights) if w.learned}
         if any(weight.by for weight in learned.values()):
             raise NotLiftableError("weights that are learned for each constant need the groundings")
-        side = cls(program, {n: parameters.column(n) for n in learned}, memory, 0.0)
+        side = cls(program, {n: parameters.column(n) for n in learned}, budget, 0.0)
         cost = side.problem(np.ones(len(parameters))).cost(TOTAL_ONLY)
-        if cost.operations > most_operations or cost.bytes > memory:
+        if cost.operations > most_operations or cost.bytes > budget.bytes:
             raise NotLiftableError(f"counting would take about {cost.operations:.0e} operations")
         return replace(side, operations=2 * cost.operations)
 
@@ -320,7 +327,7 @@ class LiftedSide:
     def at(self, weights: np.ndarray) -> Counts:
         problem = self.problem(weights)
         if problem.total == -math.inf:
-            raise contradiction(self.program, self.memory, self.engine)
+            raise contradiction(self.program, self.budget, self.engine)
         slopes, expected = problem.slopes(), np.zeros(len(weights))
         for number, column in self.places.items():
             expected[column] = slopes[number]

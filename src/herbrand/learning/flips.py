@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from herbrand.budget import Budget
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse
@@ -46,22 +47,22 @@ class Flips:
     counts: np.ndarray
 
 
-def flips(example: Example, memory: int, ties: Ties) -> Iterator[Flips]:
+def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
     """The flips of all templates; atoms and values that no grounding depends on are not listed."""
     indicators = Indicators(example.evidence)
     for template in example.program.templates:
         if template.conjunction.blocks or ties.touch(template):
-            found = quantified_flips(template, example, memory, ties.leaders)
+            found = quantified_flips(template, example, budget, ties.leaders)
             for predicate, value, codes, weight_rows, counts in found:
                 yield Flips(template, predicate, (value,), codes, weight_rows, counts)
             continue
         for literal in template.conjunction.literals:
             if literal.predicate in example.targets:
-                yield _contracted(template, literal, example, indicators, memory)
+                yield _contracted(template, literal, example, indicators, budget)
 
 
 def _contracted(
-    template: Template, literal: Literal, example: Example, indicators: Indicators, memory: int
+    template: Template, literal: Literal, example: Example, indicators: Indicators, budget: Budget
 ) -> Flips:
     """The flips of one literal's atoms."""
     conjunction = template.conjunction
@@ -73,9 +74,9 @@ def _contracted(
     pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
     if not set(output) <= {axis for axes, _ in operands for axis in axes}:
-        _refuse_large([sizes[name] for name in output], memory)
-    result = contract(contraction, [relation for _, relation in operands], memory)
-    rows, counts = _nonzero(result, memory)
+        _refuse_large([sizes[name] for name in output], budget)
+    result = contract(contraction, [relation for _, relation in operands], budget.bytes)
+    rows, counts = _nonzero(result, budget)
     bindings = Bindings({name: rows[:, i] for i, name in enumerate(output)}, np.arange(len(rows)))
     codes = bindings.codes(literal.arguments, indicators.evidence.sizes(literal.predicate))
     weight_rows = weight_row_codes(template, bindings, example.program)
@@ -100,12 +101,12 @@ def _unequal_constants(conjunction: Conjunction, sizes: dict[str, int]) -> Itera
             yield (name,), Dense(other)
 
 
-def _nonzero(result: Relation, memory: int) -> tuple[np.ndarray, np.ndarray]:
+def _nonzero(result: Relation, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
     """Index rows and values of the entries that are not zero."""
     if isinstance(result, Sparse) and result.default == 0.0:
         kept = np.flatnonzero(result.values.numpy())
         return result.indices[kept], np.rint(result.values.numpy()[kept])
-    _refuse_large(result.shape, memory)
+    _refuse_large(result.shape, budget)
     values = result.to_dense().numpy().reshape(-1)
     kept = np.flatnonzero(values)
     rows = (
@@ -114,11 +115,11 @@ def _nonzero(result: Relation, memory: int) -> tuple[np.ndarray, np.ndarray]:
     return rows.astype(np.int64), np.rint(values[kept])
 
 
-def _refuse_large(shape: Sequence[int], memory: int) -> None:
+def _refuse_large(shape: Sequence[int], budget: Budget) -> None:
     entries = math.prod(shape)
-    if entries * BYTES_AN_ENTRY > memory:
+    if entries * BYTES_AN_ENTRY > budget.bytes:
         raise BudgetError(
             f"counting groundings needs a table of {entries:,} entries, about "
-            f"{readable(entries * BYTES_AN_ENTRY)}, and {readable(memory)} are allowed",
+            f"{readable(entries * BYTES_AN_ENTRY)}, and {readable(budget.bytes)} are allowed",
             hint="train on fewer predicates (--target PRED), or allow more by --memory",
         )

@@ -180,14 +180,14 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     """The theory with the weights under which the layers foretell the labels best."""
     began = time.perf_counter()
     parameters = Parameters()
-    examples = [example(theory, world, aim, settings.memory) for world in worlds]
+    examples = [example(theory, world, aim, settings.budget) for world in worlds]
     if not any(weight.learned for weight in examples[0].program.weights):
         raise UnsupportedError(
             "no statement has a weight to be learned",
             hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x)",
         )
     layers = settings.layers or LAYERS
-    unrolled = tuple(Unrolled.of(one, parameters, layers, settings.memory) for one in examples)
+    unrolled = tuple(Unrolled.of(one, parameters, layers, settings.budget.memory) for one in examples)
     objective, size = LayersObjective(parameters, unrolled), len(parameters)
     start = np.random.default_rng(settings.seed).normal(0, NUDGE, size) if aim.latent else np.zeros(size)
     penalty, method = penalty_of(settings), replace(METHOD, more={"layers": layers})

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.budget import Budget
 from herbrand.engines.choice import AFFORDABLE
 from herbrand.engines.exact import operations_in
 from herbrand.language.syntax import Theory
@@ -36,7 +37,6 @@ from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.writing import relearned
-from herbrand.memory import allowed_bytes
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 
@@ -103,7 +103,7 @@ class Likelihood:
 
 
 def likelihood(
-    theory: Theory, examples: Sequence[Example], memory: int, most_operations: float = AFFORDABLE
+    theory: Theory, examples: Sequence[Example], budget: Budget, most_operations: float = AFFORDABLE
 ) -> Likelihood:
     """The objective of these worlds; raises where counting is not affordable or labels cannot hold."""
     parameters = Parameters.of(examples[0].program)
@@ -112,7 +112,7 @@ def likelihood(
     def prepared(program: Program) -> Side:
         key = _fingerprint(program)
         if key not in made:
-            made[key] = side_of(program, parameters, memory, most_operations)
+            made[key] = side_of(program, parameters, budget, most_operations)
         return made[key]
 
     told = [lower(theory, one.known.signature, one.known.facts) for one in examples]
@@ -152,9 +152,9 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     starts: dict[Key, float] = {}
     if settings.relearn:
         theory, starts = relearned(theory)
-    examples = [example(theory, world, aim, settings.memory, opinions=True) for world in worlds]
-    most = operations_in(settings.seconds, LOOKS * AFFORDABLE) / LOOKS
-    objective = likelihood(theory, examples, allowed_bytes(settings.memory), most)
+    examples = [example(theory, world, aim, settings.budget, opinions=True) for world in worlds]
+    most = operations_in(settings.budget.seconds, LOOKS * AFFORDABLE) / LOOKS
+    objective = likelihood(theory, examples, settings.budget, most)
     first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
     penalty = penalty_of(settings)
     top = _highest(objective, first, _hidden(examples), penalty, settings)
@@ -181,12 +181,10 @@ def _highest(
         first = dice.normal(0, 0.1, size)  # at 0 what is hidden is often symmetric, and nothing moves first
     points = [first, *(first + dice.normal(0, 1, (count - 1, size)))]
     patience, slope = METHOD.patience(settings), slope_of(objective, newton=False)
-    best, height, began = None, -math.inf, time.perf_counter()
+    best, height = None, -math.inf
     for point in points:
-        if best is not None and settings.seconds is not None:
-            patience = replace(patience, seconds=settings.seconds - (time.perf_counter() - began))
-            if patience.seconds is not None and patience.seconds <= 0:
-                break
+        if best is not None and settings.budget.ended:
+            break
         top = climb(slope, size, penalty, _never_below(patience, height), point)
         reached = top.value - penalty.of(top.weights)
         if best is None or reached > height:

@@ -70,7 +70,7 @@ class Method:
             if settings.watch is not None:
                 settings.watch(Progress(step, most, self.metric, value))
 
-        return Patience(settings.tolerance or self.tolerance, most, settings.seconds, watch)
+        return Patience(settings.tolerance or self.tolerance, most, settings.budget, watch)
 
 
 def slope_of(objective: Objective, newton: bool) -> Slope:

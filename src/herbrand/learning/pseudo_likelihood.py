@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from herbrand.budget import Budget
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import climb
@@ -38,7 +39,6 @@ from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import Ties, ties
 from herbrand.learning.writing import weight_statements
-from herbrand.memory import allowed_bytes
 from herbrand.program.evidence import LATENT
 
 _Counted = tuple[Flips, np.ndarray | None]
@@ -99,10 +99,10 @@ class PseudoLikelihood:
         return bears, possible
 
 
-def pseudo_likelihood(examples: Sequence[Example], memory: int) -> PseudoLikelihood:
+def pseudo_likelihood(examples: Sequence[Example], budget: Budget) -> PseudoLikelihood:
     """The objective of these worlds; raises where their facts contradict a hard statement."""
     parameters = Parameters.of(examples[0].program)
-    counted = [_counted(one, memory, parameters) for one in examples]
+    counted = [_counted(one, budget, parameters) for one in examples]
     parts = [
         part
         for one, (tied, found) in zip(examples, counted, strict=True)
@@ -112,19 +112,19 @@ def pseudo_likelihood(examples: Sequence[Example], memory: int) -> PseudoLikelih
     return PseudoLikelihood(parameters, tuple(parts))
 
 
-def _counted(one: Example, memory: int, parameters: Parameters) -> tuple[Ties, list[_Counted]]:
+def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties, list[_Counted]]:
     """What every change of an atom changes in one world, with the column of each entry."""
-    tied = ties(one, memory)
-    return tied, [(flip, _columns(one, flip, parameters)) for flip in flips(one, memory, tied)]
+    tied = ties(one, budget)
+    return tied, [(flip, _columns(one, flip, parameters)) for flip in flips(one, budget, tied)]
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """The theory with the weights that foretell the worlds best."""
     began = time.perf_counter()
-    examples = [example(theory, world, aim, settings.memory) for world in worlds]
+    examples = [example(theory, world, aim, settings.budget) for world in worlds]
     for one in examples:
         refuse_latent(one, "pseudo-likelihood")
-    return at_the_top(theory, pseudo_likelihood(examples, allowed_bytes(settings.memory)), settings, began)
+    return at_the_top(theory, pseudo_likelihood(examples, settings.budget), settings, began)
 
 
 def at_the_top(

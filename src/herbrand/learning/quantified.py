@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.errors import UnsupportedError
 from herbrand.learning.example import Example
@@ -24,14 +25,14 @@ Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
 
 
 def quantified_flips(
-    template: Template, example: Example, memory: int, leaders: Leaders | None = None
+    template: Template, example: Example, budget: Budget, leaders: Leaders | None = None
 ) -> Iterator[Found]:
     """How many rows of the template hold if an atom has a value, for every atom and value that matter.
 
     Atoms with a leader change with it.
     """
-    atoms = LatentAtoms(example.hidden, memory)
-    ground = ground_template(template, example.hidden, atoms, memory)
+    atoms = LatentAtoms(example.hidden, budget)
+    ground = ground_template(template, example.hidden, atoms, budget)
     labels = _labels(template, example, atoms)
     leaders = Leaders.nobody(atoms.count) if leaders is None else leaders
     truths = _Evaluation(labels, atoms.value_counts, leaders).conjunction(ground.conjunction)

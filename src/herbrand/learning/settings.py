@@ -1,6 +1,6 @@
 """What a learning method is told; it takes what it understands, and ``None`` leaves the choice to it.
 
->>> LearningSettings(l2=0.5).l2, settings_from({"time_limit": 2.0}).seconds
+>>> LearningSettings(l2=0.5).l2, settings_from({"time_limit": 2.0}).budget.seconds
 (0.5, 2.0)
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.described import check_settings, described
 
 Watch = Callable[["Progress"], None]
@@ -42,8 +43,7 @@ class LearningSettings:
     l1: float = 0.0
     iterations: int | None = None
     tolerance: float | None = None
-    memory: int | None = None
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     seed: int = 0
     layers: int | None = None
     rate: float | None = None
@@ -65,6 +65,6 @@ class LearningSettings:
         check_settings("learn", self)
 
 
-def settings_from(given: Mapping[str, Any]) -> LearningSettings:
+def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> LearningSettings:
     """The settings that keywords of ``learn`` describe."""
-    return described(LearningSettings, "learn", given)
+    return described(LearningSettings, "learn", given, budget)

@@ -36,8 +36,8 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int, save: Cal
         state.stopping = state.stopping.after(loss)
         if settings.watch is not None:
             settings.watch(Progress(state.steps, most, "loss", state.stopping.mean))
-        if settings.seconds is not None and time.perf_counter() - began > settings.seconds:
-            advice = out_of_time(settings.seconds)
+        if settings.budget.ended:
+            advice = out_of_time(settings.budget.elapsed)
             break
         if settings.save is not None and state.steps % SAVED_EVERY == 0:
             save(settings.save)

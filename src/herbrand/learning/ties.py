@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.engines.mean_field.hard import leaders_of
 from herbrand.errors import UnsupportedError
@@ -46,7 +47,7 @@ class Ties:
 NONE = Ties(None, {}, ())
 
 
-def ties(example: Example, memory: int) -> Ties:
+def ties(example: Example, budget: Budget) -> Ties:
     """The atoms that hard statements of two open literals make one.
 
     Raises where the facts break these statements, or do not tell of every atom that is tied.
@@ -54,8 +55,8 @@ def ties(example: Example, memory: int) -> Ties:
     templates = binding(example.program, example.targets)
     if not templates:
         return NONE
-    atoms = LatentAtoms(example.hidden, memory)
-    ground = [ground_template(template, example.hidden, atoms, memory) for template in templates]
+    atoms = LatentAtoms(example.hidden, budget)
+    ground = [ground_template(template, example.hidden, atoms, budget) for template in templates]
     leaders = leaders_of(example.program, atoms, ground)
     follows = leaders.leader != np.arange(atoms.count)
     tied = follows.copy()

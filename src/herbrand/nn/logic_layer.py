@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.clipping import clipped
 from herbrand.engines.mean_field.message_plan import MessagePlan, Prepared
 from herbrand.engines.mean_field.moves import slope_of
@@ -78,7 +79,7 @@ class LogicLayer(nn.Module):
         self.program = program
         if clauses == "independent":
             program = with_independent_clauses(program)
-        self.problem = prepared(program, memory, listing=False, clip=clip)
+        self.problem = prepared(program, Budget(memory), listing=False, clip=clip)
         self.weights = nn.ParameterList(
             nn.Parameter(
                 torch.zeros([len(self.program.domain(name)) for name in weight.by])

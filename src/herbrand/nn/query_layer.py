@@ -36,6 +36,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from herbrand.budget import Budget
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal
 from herbrand.engines.proof.horn_program import HornProgram
@@ -184,7 +185,7 @@ class QueryLayer(nn.Module):
             facts,
             self.weights.rules(),
             depth=self.depth,
-            memory=allowed_bytes(self.memory),
+            budget=Budget(self.memory),
         )
 
     def _scored(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:

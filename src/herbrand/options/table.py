@@ -125,7 +125,7 @@ TABLE = (
     _row("engine", "induce", Text(), "Which engine runs it.", metavar="NAME", default="nlm"),
     _row("memory", f"check {RUNNING}", Amount(), "At most this much, such as 4GB.", metavar="AMOUNT",
          default="70 %"),
-    _row("time_limit", RUNNING, Number(0), "At most this long.", metavar="SECONDS"),
+    _row("time_limit", f"check {RUNNING}", Number(0), "At most this long.", metavar="SECONDS"),
     _row("seed", f"{RUNNING} induce", Whole(0, usage=False), "Equal seeds give equal results.", metavar="N",
          default="0"),
     _row("tolerance", STEPPING, Number(0, below=1), "Stop when a step moves less.",

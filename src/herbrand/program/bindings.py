@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.errors import BudgetError, Span
 from herbrand.memory import readable
 from herbrand.program.evidence import LATENT, Evidence, codes_of
@@ -66,12 +67,13 @@ class Test(Protocol):
 class Limit:
     """How many rows a table of bindings may have, and whose it is."""
 
-    bytes: float
+    budget: Budget
     rows: float = math.inf
     span: Span | None = None
 
     def check(self, rows: int, columns: int) -> None:
         """Raise before more rows are made than are allowed."""
+        self.budget.check()
         if rows > self.rows:
             raise BudgetError(
                 f"grounding needs {rows:,} rows, and at most {int(self.rows):,} are taken by this engine",
@@ -79,10 +81,10 @@ class Limit:
                 hint="use an engine that does not ground",
             )
         needed = 8.0 * rows * (columns + 2) * 2
-        if needed > self.bytes:
+        if needed > self.budget.bytes:
             raise BudgetError(
-                f"grounding needs {rows:,} rows, about {readable(needed)}, and {readable(self.bytes)} are "
-                "allowed",
+                f"grounding needs {rows:,} rows, about {readable(needed)}, and "
+                f"{readable(self.budget.bytes)} are allowed",
                 span=self.span,
                 hint="allow more by --memory, or use an engine that does not ground",
             )

@@ -69,10 +69,10 @@ def with_computed(
     statements: Sequence[Rule | Choice],
     signature: Signature,
     facts: Facts,
-    memory: float,
+    budget: Budget,
 ) -> Facts:
     """The facts with a table for each definition, and the numbers that these make among the constants."""
-    source = _Growing(signature, facts, Budget(memory=int(memory)))
+    source = _Growing(signature, facts, budget)
     found = Computation(definitions, statements, signature, facts, source).rows()
     return source.grown(found)
 

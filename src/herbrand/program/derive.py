@@ -45,9 +45,9 @@ from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
 
-def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, memory: float) -> Facts:
+def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> Facts:
     """The facts and all that follows from them."""
-    source = FactRelations(signature, facts, Budget(memory=int(memory)))
+    source = FactRelations(signature, facts, budget)
     found = derived_rows(rules, signature, facts, source, source.refuse_false)
     return replace(
         facts, tables={**facts.tables, **{name: source.closed(name, r) for name, r in found.items()}}

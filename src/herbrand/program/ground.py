@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Constant
@@ -72,11 +73,11 @@ class LatentAtoms:
     ``only``: of these predicates; all if None.
     """
 
-    def __init__(self, evidence: Evidence, memory: float, only: Collection[str] | None = None) -> None:
+    def __init__(self, evidence: Evidence, budget: Budget, only: Collection[str] | None = None) -> None:
         self.evidence = evidence
         predicates = [p for p in evidence.program.signature.predicates if only is None or p in only]
         counts = {name: evidence.known(name).latent_count() for name in predicates}
-        _refuse_too_many(counts, memory)
+        _refuse_too_many(counts, budget)
         self.codes = {name: evidence.known(name).latent_codes() for name, count in counts.items() if count}
         starts = np.cumsum([0, *(len(codes) for codes in self.codes.values())])
         self.start = dict(zip(self.codes, map(int, starts[:-1]), strict=True))
@@ -107,20 +108,20 @@ class Ground:
     templates: tuple[GroundTemplate, ...]
 
 
-def ground(program: Program, memory: float, most_rows: float = math.inf) -> Ground:
-    """The program over its latent ground atoms, within ``memory`` bytes and ``most_rows`` a template."""
+def ground(program: Program, budget: Budget, most_rows: float = math.inf) -> Ground:
+    """The program over its latent ground atoms, within the budget and ``most_rows`` a template."""
     evidence = Evidence(program)
-    atoms = LatentAtoms(evidence, memory)
-    templates = tuple(ground_template(t, evidence, atoms, memory, most_rows) for t in program.templates)
+    atoms = LatentAtoms(evidence, budget)
+    templates = tuple(ground_template(t, evidence, atoms, budget, most_rows) for t in program.templates)
     for template in templates:
         _refuse_contradiction(template, evidence)
     return Ground(program, evidence, atoms, templates)
 
 
 def ground_template(
-    template: Template, evidence: Evidence, atoms: LatentAtoms, memory: float, most_rows: float = math.inf
+    template: Template, evidence: Evidence, atoms: LatentAtoms, budget: Budget, most_rows: float = math.inf
 ) -> GroundTemplate:
-    limit = Limit(memory, most_rows, evidence.program.span_of(template))
+    limit = Limit(budget, most_rows, evidence.program.span_of(template))
     named, multiplicity = without_idle(template, evidence.program)
     rows = enumerate_bindings(named, Bindings.nothing(), evidence, limit)
     conjunction = _grounded(named, rows, evidence, atoms, limit)
@@ -218,12 +219,12 @@ def _shown_literal(evidence: Evidence, predicate: str, row: Bindings, arguments:
     return f"{text} = {evidence.program.domain(value_type).value(value)!r}"
 
 
-def _refuse_too_many(counts: dict[str, int], memory: float) -> None:
+def _refuse_too_many(counts: dict[str, int], budget: Budget) -> None:
     total = sum(counts.values())
-    if total * BYTES_AN_ATOM > memory:
+    if total * BYTES_AN_ATOM > budget.bytes:
         largest = max(counts, key=lambda name: counts[name])
         raise BudgetError(
             f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
-            f"{readable(total * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
+            f"{readable(total * BYTES_AN_ATOM)}, and {readable(budget.bytes)} are allowed",
             hint=f"declare {largest} as observed if what is not listed is false, or allow more by --memory",
         )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
@@ -42,7 +43,6 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
 )
-from herbrand.memory import allowed_bytes
 from herbrand.options.kinds import texts
 from herbrand.program.choices import heads_of, resting_on_choices
 from herbrand.program.computed_rows import with_computed
@@ -163,12 +163,13 @@ class Knowledge:
         *,
         derived: bool = True,
         whole_tables: bool = False,
+        budget: Budget = UNLIMITED,
     ) -> Program:
         """The theory lowered over its facts and what is ``given``, with what its rules derive, or without.
 
         ``whole_tables``: tables of networks are kept whole; else each cell is a template.
         """
-        program = self._known(given, queried, derived).program
+        program = self._known(given, queried, derived, budget).program
         return program if whole_tables else in_cells(program)
 
     def resting_on_weights(
@@ -177,39 +178,45 @@ class Knowledge:
         """Why predicates of the same program rest on weights of proofs."""
         return self._known(given, queried, True).resting
 
-    def _known(self, given: Sequence[str], queried: Collection[str], derived: bool) -> _Lowered:
+    def _known(
+        self, given: Sequence[str], queried: Collection[str], derived: bool, budget: Budget = UNLIMITED
+    ) -> _Lowered:
         told = all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict
         world = _World(tuple(given), frozenset() if told else frozenset(queried), derived)
         if world not in self._programs:
-            self._programs[world] = self._lowered(world)
+            self._programs[world] = self._lowered(world, budget)
         return self._programs[world]
 
-    def facts(self, given: Sequence[str] = ()) -> tuple[Signature, Facts]:
+    def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The vocabulary and the facts, before rules derive more."""
         rows, signature = self._with(given)
-        return self._loaded(rows, signature, open=self.open, closed=self.closed)
+        return self._loaded(rows, signature, open=self.open, closed=self.closed, budget=budget)
 
-    def facts_apart(self, given: Sequence[str]) -> tuple[Signature, Facts]:
+    def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The same without what is ``given`` as true or false, over domains that have its constants."""
         rows, signature = self._with(given)
         evidence = self.evidence(given)
         others = [row for row in rows if row not in evidence]
         mentioned = _mentioned(signature, evidence)
-        return self._loaded(others, signature, open=self.open, closed=self.closed, mentioned=mentioned)
+        return self._loaded(
+            others, signature, open=self.open, closed=self.closed, mentioned=mentioned, budget=budget
+        )
 
     @staticmethod
     def evidence(given: Sequence[str]) -> tuple[FactRows, ...]:
         """What is given as true or false."""
         return tuple(row for row in map(parse_literal, given) if row.kind in ("true", "false"))
 
-    def open_facts(self, more: Sequence[FactSource] = ()) -> tuple[Signature, Facts]:
+    def open_facts(
+        self, more: Sequence[FactSource] = (), budget: Budget = UNLIMITED
+    ) -> tuple[Signature, Facts]:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
-        return self._loaded((), self.signature, more, open=self.signature.predicates)
+        return self._loaded((), self.signature, more, open=self.signature.predicates, budget=budget)
 
-    def _lowered(self, world: _World) -> _Lowered:
+    def _lowered(self, world: _World, budget: Budget) -> _Lowered:
         rows, signature = self._with(world.given)
         uncertain = resting_on_choices(self.used.choices, self.rules) if world.derived else ()
-        signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain)
+        signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, budget)
         if uncertain:
             # Facts of what rules derive are evidence beside choices, and so not for :func:`derived`.
             unknown = {
@@ -219,12 +226,12 @@ class Knowledge:
             }
             if (more := resting_on_choices(self.used.choices, self.rules, unknown)) != uncertain:
                 uncertain = more
-                signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain)
+                signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, budget)
         rules = [rule for rule in self.rules if rule not in uncertain] if world.derived else []
         resting = resting_on_weights(self.rules, weighted_predicates(facts))
         if rules:
             refuse_weighted("this command", [row.predicate for row in on_derived], resting)
-            facts = self._derived(rules, signature, facts, resting)
+            facts = self._derived(rules, signature, facts, resting, budget)
             for row in on_derived:
                 _check_derived(row, signature, facts)
         chosen = {name for statement in uncertain for name in heads_of(statement)}
@@ -239,6 +246,7 @@ class Knowledge:
         rows: Sequence[FactRows],
         signature: Signature,
         uncertain: Sequence[Choice | Rule],
+        budget: Budget,
     ) -> tuple[Signature, Facts, list[FactRows]]:
         """The facts without evidence on what is derived for certain, and that evidence."""
         heads = {r.head.predicate for r in self.rules if r not in uncertain} if world.derived else set[str]()
@@ -251,14 +259,20 @@ class Knowledge:
             queried=world.queried | self._open_without(rows),
             open=self.open,
             closed=self.closed,
+            budget=budget,
         )
         return signature, facts, on_derived
 
     def _derived(
-        self, rules: Sequence[Rule], signature: Signature, facts: Facts, resting: Mapping[str, str]
+        self,
+        rules: Sequence[Rule],
+        signature: Signature,
+        facts: Facts,
+        resting: Mapping[str, str],
+        budget: Budget,
     ) -> Facts:
         try:
-            return derived(rules, signature, facts, allowed_bytes())
+            return derived(rules, signature, facts, budget)
         except ContradictionError:
             # What has a proof with a weight may be false: that is evidence, and no contradiction.
             heads = {rule.head.predicate for rule in self.rules}
@@ -282,6 +296,7 @@ class Knowledge:
         rule_heads: Collection[str] = (),
         queried: Collection[str] = (),
         mentioned: Mapping[str, Sequence[Value]] | None = None,
+        budget: Budget = UNLIMITED,
     ) -> tuple[Signature, Facts]:
         signature, facts = load_facts(
             (*self.theory.facts, *rows),
@@ -294,15 +309,16 @@ class Knowledge:
             closed=closed,
             header=self.header,
             progress=self.progress,
+            budget=budget,
         )
         if self.separated.definitions:
             statements = (*self.used.rules, *self.used.choices)
-            facts = with_computed(self.separated.definitions, statements, signature, facts, allowed_bytes())
+            facts = with_computed(self.separated.definitions, statements, signature, facts, budget)
         self.tell(facts.notes)
         if not more:  # what one world lacks another one may have
             self.tell(remarks(self.theory, signature, facts))
         if rows and self._note is not None and may_be_new(rows, facts, signature):
-            _, before = self._loaded((), self.signature, open=self.open, closed=self.closed)
+            _, before = self._loaded((), self.signature, open=self.open, closed=self.closed, budget=budget)
             self.tell(new_constants(rows, before, signature))
         return signature, facts
 

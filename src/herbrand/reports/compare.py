@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.sheet import Sheet
+from herbrand.budget import Budget
 from herbrand.engines.described import options_in
 from herbrand.engines.engine import settings_from
 from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings
@@ -103,23 +104,26 @@ def compare(
     *,
     query: str | Iterable[str] = (),
     given: str | Iterable[str] = (),
+    within: Budget | None = None,
     **options: Unpack[InferOptions],
 ) -> Comparison:
     """Run the named engines, or all, on one model; an engine that cannot run it is told, not raised.
 
-    An engine is given the options that it uses; one that none of them uses is refused.
+    An engine is given the options that it uses; one that none of them uses is refused. They share the time
+    that is left.
     """
     names = tuple(engines or INFERENCE)
     refuse_unknown("compare", options)
-    settings = settings_from(options)
+    settings = settings_from(options, within)
     refuse_unused_by_all("infer", names, settings)
     asked, facts = texts(query), texts(given)
     answers: dict[str, Marginals] = {}
     failures: dict[str, str] = {}
-    for name in names:
+    for number, name in enumerate(names):
+        part = settings.budget.share(1 / (len(names) - number))
         try:
             own = options_in("infer", used_settings("infer", name, settings))
-            answer = model.infer(asked, given=facts, engine=name, **own)
+            answer = model.infer(asked, given=facts, engine=name, within=part, **own)
         except HerbrandError as error:
             failures[name] = str(error)
         else:

@@ -69,7 +69,7 @@ class NetworkSize:
 def network_size(program: Program, settings: BoundSettings) -> NetworkSize:
     """The size of what ``bound`` would look at, for the intervals of all atoms; nothing is solved."""
     try:
-        network = credal_network(program, settings.memory)
+        network = credal_network(program, settings.budget)
     except HerbrandError as error:
         refusal = Support(False, error.mistakes[0].message)
         return NetworkSize(0, 0, 0, 0, 0, dict.fromkeys(BOUND, refusal), refusal.reason)

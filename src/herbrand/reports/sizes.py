@@ -9,15 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
+from herbrand.budget import Budget
 from herbrand.engines.choice import Choice, best, choices
 from herbrand.engines.credal.engine import BoundSettings
+from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Bound, BoundRows, Theory
-from herbrand.memory import bytes_of, readable
+from herbrand.memory import readable
 from herbrand.model import Model
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence
@@ -143,15 +145,25 @@ def _predicate_row(alike: Sequence[PredicateSize]) -> tuple[str, str, str]:
     return f"predicates {first.predicate} to {alike[-1].predicate}", f"{atoms:,}", f"{told}, one each"
 
 
-def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
-    """Sizes and engines of a model; nothing is inferred."""
-    allowed = None if memory is None else bytes_of(memory)
+def size_report(
+    model: Model,
+    memory: int | str | None = None,
+    time_limit: float | None = None,
+    *,
+    within: Budget | None = None,
+) -> SizeReport:
+    """Sizes and engines of a model; nothing is inferred.
+
+    ``within``: time and memory of which a part is used already; else the clock starts now.
+    """
+    budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
+    allowed = budget.memory
     on_database = model.on is not None
-    too_large = None if on_database else facts_too_large(model.sources, allowed)
+    too_large = None if on_database else facts_too_large(model.sources, budget)
     if model.on is None and too_large is None:
-        program = _measured_program(model)
+        program = _measured_program(model, budget)
         evidence: Evidence = Evidence(program)
-        engines = _inference(program, Settings(allowed))
+        engines = _inference(program, Settings(budget))
         if not _states_bounds(program):
             engines, on_database = measured_instead(model.stored_at, engines, allowed)
     else:
@@ -175,8 +187,8 @@ def size_report(model: Model, memory: int | str | None = None) -> SizeReport:
             for s in model.theory.formulas
         ),
         engines,
-        _preferred(preferred(engines) if on_database else engines, Settings(allowed)),
-        network_size(program, BoundSettings(allowed)) if _states_bounds(program) and not too_large else None,
+        _preferred(preferred(engines) if on_database else engines, Settings(budget)),
+        network_size(program, BoundSettings(budget)) if _states_bounds(program) and not too_large else None,
         f"a scratch database: {too_large.why}" if too_large else model.on,
     )
 
@@ -234,12 +246,12 @@ def _told(engines: dict[str, Support]) -> list[dict[str, Any]]:
     ]
 
 
-def _measured_program(model: Model) -> Program:
+def _measured_program(model: Model, budget: Budget) -> Program:
     """With all that rules derive, where they derive from what is known; else as stated."""
     try:
-        return model.program
+        return model.measured_program(budget)
     except UnsupportedError:
-        return model.stated_program
+        return model.measured_program(budget, derived=False)
 
 
 def _cost(support: Support) -> str:

@@ -113,7 +113,7 @@ class StoredModel:
                 f"{engine} does not run on a database", hint=f"one of {', '.join(ENGINES)}"
             )
         refuse_unused("infer", engine, settings, ENGINES)
-        with opened(self.place, settings.memory) as database:
+        with opened(self.place, settings.budget.memory) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
             asked = [parse_formula(text, "<query>", self.signature.valued_names) for text in queries]
@@ -123,7 +123,7 @@ class StoredModel:
             resume = resume and database.has(RUN)
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, most_probable)
-            refuse_unanswerable(evidence, question, top, settings.memory)
+            refuse_unanswerable(evidence, question, top, settings.budget.memory)
             name = next(iter(ENGINES)) if engine == "auto" else engine
             fingerprint = self._fingerprint(evidence, given, name, settings.damping)
             own = ENGINES[name].of(Run(database, fingerprint, resume, self._room, top, least), settings)
@@ -154,7 +154,7 @@ class StoredModel:
         """Answers of goals by the rules."""
         if bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
-        with opened(self.place, request.memory) as database:
+        with opened(self.place, request.budget.memory) as database:
             signature, facts = self._facts(database, frozenset(), given, False)
             rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
             return rules.ask(goal, request) if isinstance(goal, str) else rules.ask_all(list(goal), request)
@@ -171,7 +171,7 @@ class StoredModel:
     ) -> Bounds:
         """Lower and upper probabilities of atoms."""
         refuse_unbounded(engine, settings)
-        with opened(self.place, database_memory(self.place.kind, settings.memory)) as database:
+        with opened(self.place, database_memory(self.place.kind, settings.budget.memory)) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
             used = Used("bound", named_in(queries, self.signature))
@@ -200,7 +200,7 @@ class StoredModel:
     ) -> Learning:
         """The theory with weights that the facts there support."""
         _learning().refuse_unserved(method, worlds, settings)
-        with opened(self.place, settings.memory) as database:
+        with opened(self.place, settings.budget.memory) as database:
             stated = Worlds(open=self.signature.predicates)
             signature, facts = self._facts(database, frozenset(), (), settings.resume is not None, stated)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))

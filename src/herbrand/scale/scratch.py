@@ -98,7 +98,7 @@ def inferred_instead(
     """What ``infer`` answers where memory did not do; raises what was wrong there, if a database will not do
     either."""
     settings = asked[3]
-    if asked[2] not in ("auto", *ENGINES) or not is_enough(allowed_bytes(settings.memory)):
+    if asked[2] not in ("auto", *ENGINES) or not is_enough(allowed_bytes(settings.budget.memory)):
         raise error
 
     def bounded(place: Place) -> StoredModel:

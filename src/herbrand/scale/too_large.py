@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from herbrand.budget import Budget
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.duckdb_tables import DuckDBFile
 from herbrand.facts.sources.parquet import ParquetFile
 from herbrand.facts.sources.stored import literal
 from herbrand.facts.store import Store
-from herbrand.memory import allowed_bytes, bytes_of, readable
+from herbrand.memory import readable
 from herbrand.scale.database_memory import is_enough
 
 BYTES_A_CELL = 45
@@ -35,9 +36,9 @@ class TooLarge:
     disk: float = 0.0
 
 
-def facts_too_large(sources: Sequence[FactSource], memory: int | str | None) -> TooLarge | None:
+def facts_too_large(sources: Sequence[FactSource], budget: Budget) -> TooLarge | None:
     """Whether the facts are more than memory holds; never where a database could not be opened either."""
-    allowed = allowed_bytes(None if memory is None else bytes_of(memory))
+    allowed = budget.bytes
     if not is_enough(allowed):
         return None
     cells = float(sum(map(_cells, sources)))

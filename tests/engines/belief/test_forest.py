@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.belief.class_graph import class_graph
 from herbrand.engines.belief.constants import interchangeable
 from herbrand.engines.belief.forest import _peeled, forest_order
@@ -114,7 +115,7 @@ def test_classes_tell_of_a_forest_what_the_ground_does(facts: str) -> None:
     for sentences in stated:
         lines = [*declarations(constants), facts, *(f"0.5: {sentence}" for sentence in sentences)]
         program = hb.Model(hb.parse("\n".join(lines))).program
-        whole = ground_graph(ground(program, 1e9)).graph
+        whole = ground_graph(ground(program, UNLIMITED)).graph
         classes = class_graph(program, Evidence(program), interchangeable(program)).graph
         expected = forest_order(whole) is not None
         assert (forest_order(classes) is not None) == expected, sentences

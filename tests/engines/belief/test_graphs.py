@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.belief.class_graph import class_graph
 from herbrand.engines.belief.constants import interchangeable
 from herbrand.engines.belief.forest import forest_order
@@ -36,7 +37,7 @@ quick = settings(
 
 
 def grounded_program(theory: Theory) -> Ground:
-    return ground(hb.Model(theory).program, 1e9)
+    return ground(hb.Model(theory).program, UNLIMITED)
 
 
 def atom(ground: Ground, number: int) -> tuple[str, tuple[object, ...]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.belief import pieces
 from herbrand.engines.belief.class_graph import ClassGraph, class_graph
 from herbrand.engines.belief.constants import interchangeable
@@ -45,7 +46,7 @@ def assert_weighs_worlds(text: str, universe: Universe, dice: random.Random, wor
     """Some random worlds; how many were possible."""
     parsed = hb.parse(text)
     try:
-        program = ground(hb.Model(parsed).program, 1e9)
+        program = ground(hb.Model(parsed).program, UNLIMITED)
     except (ContradictionError, FactsError):
         return 0
     graph = ground_graph(program).graph
@@ -204,7 +205,7 @@ def test_messages_of_classes_are_those_of_the_ground_with_tables_that_never_fit(
     text = 'type t = {"c0", "c1", "c2", "c3"}\npredicate p(t)\npredicate f(t, t)\npredicate g(t, t)\n'
     text += f'p("c3")\n0.3: p(x)\n{sentence}'
     built, evidence, _ = classes_of(text)
-    program = ground(evidence.program, 1e9)
+    program = ground(evidence.program, UNLIMITED)
     whole = ground_graph(program).graph
     assert (whole.table_starts == SOME).any(), "some piece is a helper"
     expected, found = rounds(whole, 3), rounds(built.graph, 3)

@@ -12,6 +12,7 @@ import random
 import pytest
 
 import herbrand as hb
+from herbrand.budget import Budget
 from herbrand.engines import contradiction
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief.engine import BeliefPropagation
@@ -128,7 +129,7 @@ def test_each_gentler_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_satisfiable_statements_are_never_named() -> None:
     """Whatever asks for a smallest contradiction proves first that there is one."""
     program = hb.Model(hb.parse(exactly_one(4))).program
-    grounded = ground(program, 1 << 30)
+    grounded = ground(program, Budget(1 << 30))
     assert contradiction.contradicting(grounded, lambda network: True) is None
     assert contradiction.smallest_contradiction(grounded, lambda network: True) is None
     error = claimed(program, 1 << 30, "regions")

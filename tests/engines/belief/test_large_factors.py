@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief import pieces
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.belief.model import compiled
@@ -94,7 +95,7 @@ def test_a_large_table_for_each_constant(lift: bool) -> None:
     made = tables(7)
     text = 'type t = {"a", "b", "c"}\n' + declared(types="(t)") + statements(made, "(x)")
     program = hb.Model(hb.parse(text)).program
-    found = compiled(program, 1e9, lift)
+    found = compiled(program, UNLIMITED, lift)
     assert found.graph.factor_count == (3 if lift else 9)
     answer = run(BeliefPropagation(lift=lift), program, Question(), Limits(1e-12))
     assert answer.log_partition == pytest.approx(0.0, abs=1e-9)
@@ -131,4 +132,4 @@ def test_tables_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     program = hb.Model(hb.parse(declared() + statements(tables(3)))).program
     for lift in (True, False):
         with pytest.raises(BudgetError, match="tables of"):
-            BeliefPropagation(memory=500 * 2**20, lift=lift).start(program, Question())
+            BeliefPropagation(budget=Budget(500 * 2**20), lift=lift).start(program, Question())

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.belief import refinement
 from herbrand.engines.belief.graph import SOME, Assembly, FactorGraph, Somes, Tables
 from herbrand.engines.belief.ground_graph import ground_graph
@@ -29,7 +30,7 @@ seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 def graph_of(text: str) -> FactorGraph | None:
     try:
-        return ground_graph(ground(hb.Model(hb.parse(text)).program, 1e9)).graph
+        return ground_graph(ground(hb.Model(hb.parse(text)).program, UNLIMITED)).graph
     except HerbrandError:
         return None
 

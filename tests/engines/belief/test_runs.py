@@ -10,6 +10,7 @@ import pytest
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief import model as roads
 from herbrand.engines.belief.class_graph import ClassGraph, class_graph, patterns
@@ -181,14 +182,14 @@ def test_classes_where_constants_are_alike_and_the_ground_where_they_are_not() -
         program_of(text),
         program_of(text + "".join(f'p("{name}") ~ 0.{i + 11}\n' for i, name in enumerate(names))),
     )
-    assert isinstance(compiled(alike, 1e9).built, ClassGraph)
-    assert isinstance(compiled(different, 1e9).built, GroundGraph)
-    assert isinstance(compiled(alike, 1e9, lift=False).built, GroundGraph)
+    assert isinstance(compiled(alike, UNLIMITED).built, ClassGraph)
+    assert isinstance(compiled(different, UNLIMITED).built, GroundGraph)
+    assert isinstance(compiled(alike, UNLIMITED, lift=False).built, GroundGraph)
 
 
 @pytest.mark.parametrize("road", ["by classes", "collapsed", "ground"])
 def test_every_road_gives_the_same_beliefs(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cost = {"by classes": 0.0, "collapsed": 1e9, "ground": 1e9}[road]
+    cost = {"by classes": 0.0, "collapsed": UNLIMITED, "ground": 1e9}[road]
     monkeypatch.setattr(roads, "COST_OF_A_PATTERN", cost)
     for seed in (900, 902, 903, 906, 908, 911):
         text, _ = theory(seed)
@@ -254,7 +255,7 @@ def test_groundings_beyond_the_budget_are_refused() -> None:
         + opinions
         + "0.4: p(x) and f(x, y) => p(y)\n0.3: f(x, y) or f(y, x)"
     )
-    engine = BeliefPropagation(memory=1_000_000)
+    engine = BeliefPropagation(budget=Budget(1_000_000))
     told = engine.supports(program_of(text), Question((AtomPattern("p", ("x",)),)))
     assert not told.possible and told.reason
     with pytest.raises(BudgetError):
@@ -263,8 +264,10 @@ def test_groundings_beyond_the_budget_are_refused() -> None:
 
 def test_settings_of_the_command_line() -> None:
     assert BeliefPropagation.with_settings(Settings()) == BeliefPropagation()
-    made = BeliefPropagation.with_settings(Settings(schedule="sequential", damping=0.25, memory=10**7))
-    assert (made.schedule, made.damping, made.memory) == ("sequential", 0.25, 10**7)
+    made = BeliefPropagation.with_settings(
+        Settings(schedule="sequential", damping=0.25, budget=Budget(10**7))
+    )
+    assert (made.schedule, made.damping, made.budget.memory) == ("sequential", 0.25, 10**7)
 
 
 def test_what_a_run_would_cost() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.budget import Budget
 from herbrand.engines.credal.bounding import bound_settings, queried_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import Lowering
@@ -225,7 +226,7 @@ def test_the_predicates_that_queries_ask_for_outright() -> None:
 def test_settings_are_those_named_and_defaults_for_the_rest() -> None:
     assert bound_settings({}) == BoundSettings()
     found = bound_settings({"memory": "2MB", "time_limit": 3, "seed": 7, "tolerance": None, "mode": "paper"})
-    assert found == BoundSettings(memory=2 << 20, seconds=3, seed=7, mode="paper")
+    assert found == BoundSettings(budget=Budget(2 << 20, 3), seed=7, mode="paper")
     with pytest.raises(UnsupportedError) as raised:
         bound_settings({"seconds": 3})
     assert str(raised.value).startswith("bound has no option 'seconds'")

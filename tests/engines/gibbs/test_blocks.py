@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.belief import pieces
 from herbrand.engines.belief.graph import FactorGraph
 from herbrand.engines.belief.ground_graph import ground_graph
@@ -24,7 +25,7 @@ State = tuple[tuple[int, ...], ...]
 
 
 def blocks_in(text: str) -> tuple[Blocks, Ground, FactorGraph]:
-    program = ground(hb.Model(hb.parse(text)).program, 1e9)
+    program = ground(hb.Model(hb.parse(text)).program, UNLIMITED)
     graph = freed(ground_graph(program).graph)
     return blocks_of(graph, program.atoms.count), program, graph
 

@@ -11,6 +11,7 @@ import pytest
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
+from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
 from herbrand.engines.gibbs import engine as module
 from herbrand.engines.gibbs.engine import BATCHES, WARM_BATCHES, Gibbs, State
@@ -181,8 +182,8 @@ def test_weights_of_any_size(weight: str, expected: float) -> None:
 
 def test_settings_of_the_command_line() -> None:
     assert Gibbs.with_settings(Settings()) == Gibbs()
-    made = Gibbs.with_settings(Settings(seed=3, starts=6, samples=77, memory=10**8))
-    assert (made.seed, made.chains, made.samples, made.memory) == (3, 6, 77, 10**8)
+    made = Gibbs.with_settings(Settings(seed=3, starts=6, samples=77, budget=Budget(10**8)))
+    assert (made.seed, made.chains, made.samples, made.budget.memory) == (3, 6, 77, 10**8)
 
 
 def test_what_it_would_cost() -> None:

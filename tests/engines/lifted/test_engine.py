@@ -9,6 +9,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.explanation import Explanation
+from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
 from herbrand.engines.lifted.engine import Lifted
 from herbrand.errors import BudgetError, ContradictionError
@@ -77,8 +78,8 @@ def test_what_can_be_neither_lifted_nor_grounded_gives_both_reasons() -> None:
 
 
 def test_limits_are_kept() -> None:
-    assert not Lifted(memory=1000).supports(smokers(300).program, Question()).possible
-    assert Lifted.with_settings(Settings(seconds=2.0)).most_operations == 2e8
+    assert not Lifted(budget=Budget(1000)).supports(smokers(300).program, Question()).possible
+    assert Lifted.with_settings(Settings(budget=Budget(seconds=2.0))).most_operations == 2e8
 
 
 def test_many_atoms_are_not_listed_beyond_the_budget() -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 import herbrand as hb
 from herbrand.answers.marginals import Marginals
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.colouring import colouring
 from herbrand.engines.mean_field.engine import MeanField, bound
 from herbrand.engines.mean_field.problem import Problem, prepared
@@ -104,7 +105,7 @@ def test_the_bound_never_falls_class_by_class(drawn: Drawn, seed: int) -> None:
     if both is None:
         return
     run = random_run(both.problem, seed)
-    for one in colouring(both.problem, 2**30):
+    for one in colouring(both.problem, Budget(2**30)):
         after = in_turn(both.problem, run, [one])
         assert bound(both.problem, after) >= bound(both.problem, run) - 1e-9
         both.told(after.marginals)

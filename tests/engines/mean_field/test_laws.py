@@ -13,6 +13,7 @@ import torch
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
+from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
 from herbrand.engines.mean_field.engine import MeanField
 from herbrand.engines.mean_field.problem import prepared
@@ -229,16 +230,16 @@ def test_memory_is_refused_before_it_is_used() -> None:
     text = "type t = 1..120\npredicate f(t, t)\npredicate s(t)\n0.5: s(x) and f(x, y) => s(y)\n"
     model = hb.Model(hb.parse(text))
     with pytest.raises(BudgetError) as error:
-        prepared(model.program, 500 * 1024)
+        prepared(model.program, Budget(500 * 1024))
     mistake = error.value.mistakes[0]
     assert mistake.message == (
         "mean field keeps a number for 14,520 latent atoms, 14,400 of them of f: about 680.6 kB, and 500.0 "
         "kB are allowed"
     )
     assert mistake.hint.startswith("declare f as observed if what is not listed is false")
-    support = MeanField.with_settings(Settings(memory=500 * 1024)).supports(model.program, Question())
+    support = MeanField.with_settings(Settings(budget=Budget(500 * 1024))).supports(model.program, Question())
     assert not support.possible and support.reason == mistake.message
-    enough = MeanField.with_settings(Settings(memory=2**24)).supports(model.program, Question())
+    enough = MeanField.with_settings(Settings(budget=Budget(2**24))).supports(model.program, Question())
     assert enough.possible and enough.bytes is not None and enough.bytes < 2**24
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.status import Status
+from herbrand.budget import Budget
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.engine import MeanField, State, bound
@@ -31,7 +32,7 @@ few = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-MEMORY = 2**30
+MEMORY = Budget(2**30)
 
 
 def random_run(problem: Problem, seed: int) -> Run:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import Budget
 from herbrand.engines.proof import arithmetic
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
 from herbrand.engines.proof.relation import Relation
@@ -171,7 +172,7 @@ def test_a_weight_beyond_floats_is_told(algebra: str) -> None:
         ({"depth": "4"}, Request(depth=4)),
         ({"depth": " 4 "}, Request(depth=4)),
         ({"depth": "fixpoint"}, Request(depth="fixpoint")),
-        ({"time_limit": 2, "memory": "2 kB"}, Request(seconds=2, memory=2048)),
+        ({"time_limit": 2, "memory": "2 kB"}, Request(budget=Budget(2048, 2))),
         ({"top": None, "algebra": "max"}, Request(algebra="max")),
     ],
 )

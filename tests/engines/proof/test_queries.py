@@ -255,7 +255,7 @@ def test_memory_is_refused_before_it_is_taken() -> None:
 
 def test_time_is_kept() -> None:
     model = hb.Model(hb.parse(PATHS), {"edge": [("a", "b"), ("b", "a")]})
-    with pytest.raises(BudgetError, match="not done after 0 s"):
+    with pytest.raises(BudgetError, match=r"not done after 0\.0 s"):
         model.query('path("a", y)', depth=100, time_limit=0)
 
 

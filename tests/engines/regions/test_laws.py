@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
+from herbrand.budget import Budget
 from herbrand.engines.regions.engine import STRUCTURES, Regions
 from herbrand.engines.regions.parts import Construction, TooLargeError, size_of
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
@@ -141,7 +142,7 @@ def test_what_is_too_much_is_told_and_left_to_messages() -> None:
     for engine, told in (
         (Regions(cost=3.0), too_large),
         (Regions(cost=3.0, merge=False), too_large),
-        (Regions(memory=100_000), ""),
+        (Regions(budget=Budget(100_000)), ""),
     ):
         found = engine.start(program, Question())
         assert (found.ground is not None) == bool(told) and found.reason == told
@@ -155,7 +156,7 @@ def test_what_is_too_much_is_told_and_left_to_messages() -> None:
 def test_an_answer_too_long_for_memory_is_refused() -> None:
     text = "type a = 1..2000\npredicate r(a)\npredicate s(a)\n0.00001: r(x)\n0.2: s(x)\n"
     program = hb.Model(hb.parse(text)).program
-    engine = Regions(memory=200_000)
+    engine = Regions(budget=Budget(200_000))
     with pytest.raises(BudgetError) as error:
         engine.start(program, Question())
     (mistake,) = error.value.mistakes

@@ -15,6 +15,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Array
@@ -29,7 +30,7 @@ from herbrand.engines.reading import looked_up
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_statement
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -60,7 +61,7 @@ class BeliefPropagation:
     run away. ``damping`` keeps a share of the old log-message, and is raised by itself where rounds do not
     help unless it is given."""
 
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     schedule: str | None = None
     damping: float | None = None
     lift: bool = True
@@ -68,7 +69,7 @@ class BeliefPropagation:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> BeliefPropagation:
-        return cls(settings.memory, settings.schedule, settings.damping)
+        return cls(settings.budget, settings.schedule, settings.damping)
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
@@ -86,8 +87,8 @@ class BeliefPropagation:
 
     def start(self, program: Program, question: Question) -> State:
         refuse_what_is_no_marginal(question, self.name)
-        memory = allowed_bytes(self.memory)
-        found = compiled(program, memory, self.lift)
+        memory = self.budget.bytes
+        found = compiled(program, self.budget, self.lift)
         if question.everything and found.atom_count * BYTES_AN_ATOM > memory:
             raise BudgetError(
                 f"the probabilities of all {found.atom_count:,} latent atoms need about "
@@ -95,7 +96,7 @@ class BeliefPropagation:
                 hint="ask for some of them by --query, or allow more by --memory",
             )
         if possible_values(found.graph) is None:
-            raise proved_contradiction(found.program, memory)
+            raise proved_contradiction(found.program, self.budget)
         return State(
             question, found, forest_order(found.graph), no_messages(found.graph), Pace(self.damping or 0.0)
         )

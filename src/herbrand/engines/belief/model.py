@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.belief.class_graph import ClassGraph, class_graph, patterns
 from herbrand.engines.belief.constants import Classes, interchangeable
 from herbrand.engines.belief.graph import Array, FactorGraph
@@ -78,8 +79,9 @@ class Compiled:
         return self.ground.atoms.numbers(predicate, codes)
 
 
-def compiled(program: Program, memory: float, lift: bool = True) -> Compiled:
+def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
     """The cheapest graph that messages can run on; with ``lift`` false the ground one, as it is."""
+    memory = budget.bytes
     evidence = Evidence(program)
     if lift:
         classes = interchangeable(program)
@@ -87,7 +89,7 @@ def compiled(program: Program, memory: float, lift: bool = True) -> Compiled:
             made = class_graph(program, evidence, classes, memory)
             return _collapsed(program, evidence, made, None, True)
     most_rows = memory / BYTES_A_ROW
-    grounded = ground(program, memory, most_rows)
+    grounded = ground(program, budget, most_rows)
     rows = sum(len(template.conjunction) for template in grounded.templates)
     if rows > most_rows:
         raise BudgetError(

@@ -19,7 +19,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.samples import Samples
 from herbrand.answers.status import Status
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.grounding import ANY
@@ -57,15 +57,14 @@ class State:
 
 @dataclass(frozen=True)
 class CircuitEngine:
-    """Knowledge compilation within ``memory`` bytes and ``seconds``."""
+    """Knowledge compilation within a budget."""
 
-    memory: int | None = None
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     name: str = field(default="circuit", init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> CircuitEngine:
-        return cls(settings.memory, settings.seconds)
+        return cls(settings.budget)
 
     def supports(self, program: Program, question: Question) -> Support:
         if program.uncertain:
@@ -78,9 +77,8 @@ class CircuitEngine:
 
     def _started(self, program: Program, question: Question, whole: bool) -> State:
         """``whole``: single worlds are wanted, not sums over them."""
-        budget = Budget(self.memory, self.seconds)
         made = ChoiceConstraints(whole)
-        worlds = Worlds(ground(program, budget.bytes, MOST_GROUNDINGS), budget, made)
+        worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
         worlds.add_formulas()
         asked = _asked(worlds, question)
         formulas = tuple(

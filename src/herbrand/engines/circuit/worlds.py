@@ -267,9 +267,7 @@ class Worlds:
         network = self._network()
         pieces: list[Piece] = []
         for template in forbidding(self.program, formula):
-            rows = ground_template(
-                template, self.ground.evidence, self.ground.atoms, self.budget.bytes
-            ).conjunction
+            rows = ground_template(template, self.ground.evidence, self.ground.atoms, self.budget).conjunction
             pieces += _pieces(network, rows)
         axes = {axis for piece in pieces for axis, _ in piece} | {
             a for scope in network.tables for a in scope

@@ -11,11 +11,13 @@ b      0.2000  0.3500
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
+from herbrand.budget import Budget
 from herbrand.engines.credal.choice import chosen
 from herbrand.engines.credal.engine import BoundEngine, BoundSettings, Progress
 from herbrand.engines.credal.lowering import Lowering
@@ -75,29 +77,34 @@ def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
     return named_predicates(formula for part in parts for formula in part if formula is not None)
 
 
-def bound_settings(given: Mapping[str, Any]) -> BoundSettings:
+def bound_settings(given: Mapping[str, Any], budget: Budget | None = None) -> BoundSettings:
     """The settings that keywords of ``bound`` describe.
 
-    >>> bound_settings({"time_limit": 5.0, "mode": "paper"}).seconds
+    >>> bound_settings({"time_limit": 5.0, "mode": "paper"}).budget.seconds
     5.0
     """
-    return described(BoundSettings, "bound", given)
+    return described(BoundSettings, "bound", given, budget)
 
 
 def _prepared(
     program: Program, queries: Sequence[str], engine: str, settings: BoundSettings, note: Note
 ) -> tuple[BoundEngine, Network, BoundQuestion]:
-    lowering = _lowering(program, settings.memory)
+    lowering = _lowering(program, settings.budget)
     question = read_bound_question(queries, lowering)
-    network = _network(lowering)
+    network = _network(program, settings.budget)
     return chosen(engine, settings, network, question, note), network, question
 
 
-@lru_cache(maxsize=4)
-def _lowering(program: Program, memory: int | None) -> Lowering:
-    return Lowering.over(program, memory)
+def _lowering(program: Program, budget: Budget) -> Lowering:
+    """The kept lowering, under the clock of this call."""
+    return replace(_first_lowering(program, budget), budget=budget)
 
 
 @lru_cache(maxsize=4)
-def _network(lowering: Lowering) -> Network:
-    return lowering.network()
+def _first_lowering(program: Program, budget: Budget) -> Lowering:
+    return Lowering.over(program, budget)
+
+
+@lru_cache(maxsize=4)
+def _network(program: Program, budget: Budget) -> Network:
+    return _lowering(program, budget).network()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from herbrand.engines.credal.engine import BoundEngine, BoundSettings
 from herbrand.engines.credal.network import Network
@@ -14,6 +15,8 @@ from herbrand.engines.registry import BOUND, bound_engine_named
 
 AFFORDABLE = 1.2e10
 """Operations: some two minutes of work."""
+PLANNING_SHARE = 0.25
+"""Of the time left, what the estimate of one engine may take."""
 
 
 def chosen(
@@ -30,7 +33,9 @@ def chosen(
     why = ""
     for candidate in preferred:
         engine = bound_engine_named(candidate, settings)
-        support = engine.supports(network, question)
+        # an estimate that takes longer than this is a refusal: the last engine is to have time to run
+        asked = replace(settings, budget=settings.budget.share(PLANNING_SHARE))
+        support = bound_engine_named(candidate, asked).supports(network, question)
         if support.possible and (support.operations or 0.0) <= AFFORDABLE:
             _tell(note, f"engine {candidate}: about {support.operations or 0.0:.1e} operations")
             return engine

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
 from herbrand.engines.described import check_settings
@@ -31,8 +32,7 @@ class BoundSettings:
     narrow. ``tolerance`` is how far a search may stop from the optimum.
     """
 
-    memory: int | None = None
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     seed: int = 0
     tolerance: float | None = None
     iterations: int | None = None

@@ -22,6 +22,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.conflict import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import (
@@ -46,7 +47,7 @@ from herbrand.engines.credal.question import (
 from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
-from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Watch
+from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch
 from herbrand.engines.engine import Support
 from herbrand.errors import BudgetError
 
@@ -63,14 +64,15 @@ SHARE_OF_SEEDS = 0.2
 AT_FIRST = 1.0
 """Seconds for which an end is searched for before messages are asked."""
 OPERATIONS_A_SECOND = 1e8
+UNKNOWN = Ends(Optimum(0.0, None, 0, proved=False), Optimum(1.0, None, 0, proved=False))
+"""The ends of a query that no time was left for."""
 
 
 @dataclass(frozen=True)
 class Exact:
     """``tolerance``: how far from an end a search may stop, relative to it; ``seconds``: for all queries."""
 
-    memory: int | None = None
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     tolerance: float = TOLERANCE
     markov: bool = True
     name: str = field(default="exact", init=False)
@@ -78,7 +80,7 @@ class Exact:
     @classmethod
     def with_settings(cls, settings: BoundSettings) -> Exact:
         tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
-        return cls(settings.memory, settings.seconds, tolerance, settings.independence == "markov")
+        return cls(settings.budget, tolerance, settings.independence == "markov")
 
     def supports(self, network: Network, question: BoundQuestion) -> Support:
         """Whether every query's program is small enough, and can be solved with what is installed."""
@@ -89,6 +91,7 @@ class Exact:
         seconds, largest, width = 0.0, 0, 0
         try:
             for query in _all_of(asked):
+                self.budget.check()
                 if asked.closed_form(query) is not None:
                     seconds += SECONDS_IN_CLOSED_FORM
                     continue
@@ -98,7 +101,7 @@ class Exact:
                     seconds, width = seconds + masses.seconds, max(width, masses.width)
                     continue
                 size = size_of(part, local)
-                size.check(self.memory, query.text)
+                size.check(self.budget.memory, query.text)
                 seconds += size.seconds
                 largest, width = max(largest, size.entries), max(width, size.width)
                 if seconds > MOST_SECONDS:
@@ -130,7 +133,7 @@ class Exact:
         began = time.monotonic()
         asked = Asked(network, question, self.markov)
         queries = list(asked.queries())
-        clock = self._clock(began)
+        clock = self._clock()
         seeds = self._seeds(network)
 
         def answer(number: int, query: Query) -> Ends:
@@ -138,7 +141,7 @@ class Exact:
             ends_left = 2 * (len(queries) - number)
             return self._ends(asked, seeds, query, replace(clock, watch=told), ends_left)
 
-        found, refusals = each_answered(queries, answer)
+        found, refusals = each_answered(queries, answer, UNKNOWN, self.budget.for_answering())
         self._search_on(asked, queries, found, clock)
         if not question.everything:
             self._check_others(asked, queries, clock)
@@ -153,18 +156,22 @@ class Exact:
         (query,) = question.queries
         asked = Asked(network, question, self.markov)
         part, local = asked.part_of(query)
-        ends = self._ends(asked, self._seeds(network), query, self._clock(time.monotonic()), 2)
-        return explained(network, part, local, query.text, ends, self._clock(time.monotonic()), progress)
+        ends = self._ends(asked, self._seeds(network), query, self._clock(), 2)
+        return explained(network, part, local, query.text, ends, self._clock(), progress)
 
     def _seeds(self, network: Network) -> Seeds:
-        seconds = SECONDS_AN_END if self.seconds is None else self.seconds
-        return Seeds(network, self.markov, seconds * SHARE_OF_SEEDS)
+        return Seeds(network, self.markov, self._searching.share(SHARE_OF_SEEDS))
+
+    @property
+    def _searching(self) -> Budget:
+        """The time that is left; for one end's search where there is no limit."""
+        return self.budget.at_most(SECONDS_AN_END) if self.budget.seconds is None else self.budget
 
     def _search_on(
         self, asked: Asked, queries: Sequence[Query], found: list[Ends | None], clock: Clock
     ) -> None:
         """Go on with the searches that were stopped, by turns, in the time that the others have left."""
-        if self.seconds is None:
+        if self.budget.seconds is None:
             return
         while still := [
             (number, least)
@@ -183,10 +190,10 @@ class Exact:
                 with _told_why(asked, queries[number], part, clock):
                     found[number] = ends.searched_on(least, seconds)
 
-    def _clock(self, began: float) -> Clock:
-        if self.seconds is None:
+    def _clock(self) -> Clock:
+        if self.budget.seconds is None:
             return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
-        return Clock(until=began + self.seconds, tolerance=self.tolerance)
+        return Clock(until=self.budget.until, tolerance=self.tolerance)
 
     def _ends(self, asked: Asked, seeds: Seeds, query: Query, clock: Clock, ends_left: int) -> Ends:
         apart = asked.unrelated(query)
@@ -200,8 +207,8 @@ class Exact:
             size = size_of(part, local)
             rows = separate_masses(part, local.atoms, local.event, local.given) is not None
             if not rows:
-                size.check(self.memory, query.text)
-            again = (size.products > 0 or rows) and size.fits(self.memory)
+                size.check(self.budget.memory, query.text)
+            again = (size.products > 0 or rows) and size.fits(self.budget.memory)
             soon = replace(clock, most=min(clock.most, AT_FIRST)) if again else clock
             ends = ends_of(part, local, soon, ends_left)
             if ends.proved:
@@ -216,12 +223,12 @@ class Exact:
 
     def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""
-        if asked.forward.settled.all():
+        if self.budget.ended or asked.forward.settled.all():
             return
         seen = {name for query in queries for name in asked.part_of(query)[0].names}
         for part in asked.whole.without_barren().pieces():
             wanted = part.sentences and not seen.issuperset(part.names)
-            if wanted and size_of(part).fits(self.memory) and not is_consistent(part, clock):
+            if wanted and size_of(part).fits(self.budget.memory) and not is_consistent(part, clock):
                 raise contradiction(asked.network, part, clock)
 
     def _answer(

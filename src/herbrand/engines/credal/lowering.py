@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.bound_rows import add_rows
 from herbrand.engines.credal.network import Facts, Network
@@ -64,7 +65,7 @@ from herbrand.language.syntax import (
     leaf_terms,
     walk,
 )
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.program import Program
@@ -81,15 +82,15 @@ Sentence = tuple[Shape, Shape | None, tuple[int, ...]]
 """The shapes of event and condition over columns, and what stands in each column."""
 
 
-def credal_network(program: Program, memory: int | None = None) -> Network:
+def credal_network(program: Program, budget: Budget = UNLIMITED) -> Network:
     """All bounds of a program over its open ground atoms.
 
-    Raises ``BudgetError`` before more is made than ``memory`` bytes hold.
+    Raises ``BudgetError`` before more is made than the budget allows.
     """
-    return Lowering.over(program, memory).network()
+    return Lowering.over(program, budget).network()
 
 
-def _atoms(program: Program, memory: int) -> Atoms:
+def _atoms(program: Program, budget: Budget) -> Atoms:
     signature, tables = program.signature, program.facts.tables
     open_ones = {
         name: program.domains_of(predicate)
@@ -97,13 +98,13 @@ def _atoms(program: Program, memory: int) -> Atoms:
         if tables[name].world == "open" and predicate.value_type is None
     }
     atoms = Atoms.of(open_ones)
-    if len(atoms) * BYTES_AN_ATOM > memory:
+    if len(atoms) * BYTES_AN_ATOM > budget.bytes:
         sizes = np.diff(atoms.starts)
         largest = int(np.argmax(sizes))
         name = atoms.predicates[largest]
         raise BudgetError(
             f"there are {len(atoms):,} open ground atoms, {sizes[largest]:,} of them of {name}: about "
-            f"{readable(len(atoms) * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
+            f"{readable(len(atoms) * BYTES_AN_ATOM)}, and {readable(budget.bytes)} are allowed",
             hint=f"declare {name} as observed if what is not listed is false, or allow more by --memory",
         )
     return atoms
@@ -135,11 +136,11 @@ class Lowering:
 
     program: Program
     atoms: Atoms
-    memory: int | None = None
+    budget: Budget = UNLIMITED
 
     @staticmethod
-    def over(program: Program, memory: int | None = None) -> Lowering:
-        return Lowering(program, _atoms(program, allowed_bytes(memory)), memory)
+    def over(program: Program, budget: Budget = UNLIMITED) -> Lowering:
+        return Lowering(program, _atoms(program, budget), budget)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_evidence", Evidence(self.program))
@@ -298,7 +299,7 @@ class Lowering:
     ) -> tuple[Bindings, dict[str, str], list[str]]:
         """The choices of constants that what is observed leaves; types by variable; free variables."""
         conjunction, types = self.choices(event, given)
-        limit = Limit(allowed_bytes(self.memory), span=span)
+        limit = Limit(self.budget, span=span)
         rows = enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit)
         return rows, types, [name for name, _ in conjunction.variables]
 
@@ -345,10 +346,10 @@ class Lowering:
         stated, bound = bound, self._expanded_bound(bound, types)
         leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
-        if needed > allowed_bytes(self.memory):
+        if needed > self.budget.bytes:
             raise BudgetError(
                 f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each, about "
-                f"{readable(needed)}, and {readable(allowed_bytes(self.memory))} are allowed",
+                f"{readable(needed)}, and {readable(self.budget.bytes)} are allowed",
                 span=bound.span,
                 hint="allow more by --memory, or state it of fewer constants",
             )
@@ -381,10 +382,10 @@ class Lowering:
 
     def _refuse_too_many_links(self, count: int, bound: Bound) -> None:
         needed = count * BYTES_A_LINK
-        if needed > allowed_bytes(self.memory):
+        if needed > self.budget.bytes:
             raise BudgetError(
                 f"as written, the groundings of this statement link {count:,} pairs of atoms, about "
-                f"{readable(needed)}, and {readable(allowed_bytes(self.memory))} are allowed",
+                f"{readable(needed)}, and {readable(self.budget.bytes)} are allowed",
                 span=bound.span,
                 hint="end the statement in 'independent', or allow more by --memory",
             )

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
-from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.show import show_probability
 from herbrand.language.syntax import And, Atom, Formula, Variable
@@ -68,17 +69,23 @@ def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGive
 
 
 def each_answered(
-    queries: Sequence[Query], answer: Callable[[int, Query], Answer]
+    queries: Sequence[Query],
+    answer: Callable[[int, Query], Answer],
+    unknown: Answer,
+    budget: Budget = UNLIMITED,
 ) -> tuple[list[Answer | None], list[ImpossibleGivenError]]:
     """The answer to each query, ``None`` where what is given is impossible; and these refusals.
 
-    Raises the first of them where every query is refused.
+    ``unknown`` is the answer for queries that the budget leaves no time for. Raises the first refusal where
+    every query is refused.
     """
     found: list[Answer | None] = []
     refusals: list[ImpossibleGivenError] = []
     for number, query in enumerate(queries):
         try:
-            found.append(answer(number, query))
+            found.append(unknown if budget.ended else answer(number, query))
+        except OutOfTimeError:
+            found.append(unknown)
         except ImpossibleGivenError as refusal:
             found.append(None)
             refusals.append(refusal)

@@ -62,10 +62,10 @@ class SearchProcess:
         self.deaths = 0
         self.command = [sys.executable, "-m", MODULE]
 
-    def best_point(self, request: Request) -> np.ndarray | None:
-        """The best point that SCIP found; ``None`` where it found none, or died."""
+    def best_point(self, request: Request, until: float = math.inf) -> np.ndarray | None:
+        """The best point that SCIP found; ``None`` where it found none, died, or was ended at ``until``."""
         try:
-            answer = self._asked(request)
+            answer = self._asked(request, until)
         except (OSError, EOFError, pickle.UnpicklingError, struct.error):
             self.deaths += 1
             self.close()
@@ -75,13 +75,13 @@ class SearchProcess:
             raise
         return answer
 
-    def _asked(self, request: Request) -> np.ndarray | None:
+    def _asked(self, request: Request, until: float) -> np.ndarray | None:
         started = self._process is not None and self._process.poll() is None
         process = self._running()
         assert process.stdin is not None and process.stdout is not None
         _send(process.stdin, request)
         wait = request.seconds + GRACE + (0.0 if started else STARTING)
-        return _received(process.stdout, time.monotonic() + wait)
+        return _received(process.stdout, min(time.monotonic() + wait, until))
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import Run, outer_run
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
@@ -30,11 +31,11 @@ MOST_SENTENCES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """``seconds``: how long messages may run; stopped ones are sound, too."""
+    """``budget``: how long messages may run; stopped ones are sound, too."""
 
     network: Network
     markov: bool = True
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
 
     @cached_property
     def _intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -45,7 +46,7 @@ class Seeds:
 
     @cached_property
     def _run(self) -> Run:
-        return outer_run(self.network, self.markov, self.seconds)
+        return outer_run(self.network, self.markov, self.budget)
 
     def interval(self, atom: int) -> tuple[float, float]:
         """Between these lies the probability of an atom of the network."""

@@ -101,7 +101,8 @@ class _Run:
         proof = search.run(until if asked else min(until, time.monotonic() + SOON), watch)
         if not proof.done and not asked:
             left = (until - time.monotonic()) * SHARE
-            search.suggest(SCIP.best_point(Request(search.program, search.cost, left)) if left > 0 else None)
+            request = Request(search.program, search.cost, left)
+            search.suggest(SCIP.best_point(request, until) if left > 0 else None)
             proof = search.run(until, watch)
         return self._read(proof)
 

@@ -19,6 +19,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import Compiled, compiled
@@ -33,7 +34,7 @@ from herbrand.engines.gibbs.kernels import Network, begin, network, sweeps
 from herbrand.engines.reading import looked_up
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -78,7 +79,7 @@ class State:
 class Gibbs:
     """``samples`` draws of each of ``chains`` chains, after half as many sweeps that are thrown away."""
 
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     seed: int = 0
     chains: int = CHAINS
     samples: int = SAMPLES
@@ -99,7 +100,7 @@ class Gibbs:
     def with_settings(cls, settings: Settings) -> Gibbs:
         chains = CHAINS if settings.starts is None else settings.starts
         samples = SAMPLES if settings.samples is None else settings.samples
-        return cls(settings.memory, settings.seed, chains, samples)
+        return cls(settings.budget, settings.seed, chains, samples)
 
     @property
     def batch_size(self) -> int:
@@ -118,10 +119,10 @@ class Gibbs:
 
     def start(self, program: Program, question: Question) -> State:
         _refuse_what_no_sample_tells(question)
-        memory = allowed_bytes(self.memory)
-        found = compiled(program, memory, lift=False)
+        memory = self.budget.bytes
+        found = compiled(program, self.budget, lift=False)
         if possible_values(found.graph) is None:
-            raise proved_contradiction(program, memory)
+            raise proved_contradiction(program, self.budget)
         graph = freed(found.graph)
         found = replace(found, graph=graph)
         needed = self.chains * BATCHES * len(graph.unary) * 4
@@ -136,7 +137,7 @@ class Gibbs:
         except TooLargeError as error:
             raise _cannot_mix(found, error) from None
         except ImpossibleError:
-            raise contradiction(found.program, memory, self.name) from None
+            raise contradiction(found.program, self.budget, self.name) from None
         made = network(graph, blocks)
         values = np.zeros((self.chains, graph.axis_count), np.int64)
         holding = np.zeros((self.chains, graph.factor_count), np.int64)

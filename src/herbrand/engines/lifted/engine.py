@@ -15,6 +15,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.contradiction_error import contradiction, no_weight, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact, operations_in
@@ -28,7 +29,7 @@ from herbrand.engines.truth_in_world import ChosenWorld
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.instances import instances
@@ -56,18 +57,18 @@ class State:
 class Lifted:
     """Counting within ``memory`` bytes and ``most_operations``."""
 
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     most_operations: float = 1e11
     name: str = field(default="lifted", init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Lifted:
-        return cls(settings.memory, operations_in(settings.seconds, cls.most_operations))
+        return cls(settings.budget, operations_in(settings.budget.seconds, cls.most_operations))
 
     @property
     def _exact(self) -> Exact:
         """What takes over where counting cannot go on."""
-        return Exact(self.memory, self.most_operations)
+        return Exact(self.budget, self.most_operations)
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
@@ -163,7 +164,7 @@ class Lifted:
 
     def _affordable(self, problem: Problem, question: Question) -> Problem:
         """The problem, or :class:`NotLiftableError` where counting would exceed the limits."""
-        allowed, cost = allowed_bytes(self.memory), problem.cost(question)
+        allowed, cost = self.budget.bytes, problem.cost(question)
         if cost.bytes > allowed:
             needed = readable(cost.bytes) if math.isfinite(cost.bytes) else "more than any machine has"
             raise NotLiftableError(f"counting needs {needed} and may use {readable(allowed)}")
@@ -188,7 +189,7 @@ class Lifted:
     def _contradiction(self, problem: Problem) -> HerbrandError:
         """The error for a total of minus infinity: a contradiction only where hard statements alone, counted
         without weights, leave no world; a smallest set is found on the ground where that is small."""
-        program, allowed = problem.evidence.program, allowed_bytes(self.memory)
+        program, allowed = problem.evidence.program, self.budget
         try:
             satisfiable = self._affordable(unweighted(problem), TOTAL_ONLY).total > -math.inf
         except NotLiftableError:
@@ -199,7 +200,7 @@ class Lifted:
         assert state.problem is not None
         if not state.question.everything:
             return
-        evidence, allowed = state.problem.evidence, allowed_bytes(self.memory)
+        evidence, allowed = state.problem.evidence, self.budget.bytes
         counts = {name: evidence.known(name).latent_count() for name in evidence.program.signature.predicates}
         needed = sum(counts.values()) * BYTES_AN_ATOM
         if needed > allowed:
@@ -213,7 +214,7 @@ class Lifted:
         """The probability of every instance of the queried formulas."""
         assert state.problem is not None
         evidence = state.problem.evidence
-        world = ChosenWorld(evidence, solution.of, allowed_bytes(self.memory))
+        world = ChosenWorld(evidence, solution.of, self.budget)
         probability = partial(self._in_world, world) if state.problem.most else self._probability
         return tuple(
             Row(show_formula(said), None, (), probability(solution, closed))

@@ -15,6 +15,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.program.ground import SATISFIED, GroundConjunction, LatentAtoms, ground_template
 from herbrand.program.template import literals_of
@@ -28,17 +29,17 @@ class AtomClass:
     positions: Tensor | None
 
 
-def colouring(problem: Problem, memory: int) -> tuple[AtomClass, ...]:
+def colouring(problem: Problem, budget: Budget) -> tuple[AtomClass, ...]:
     """Classes that cover all atoms; raises ``BudgetError`` where grounding for it does not fit."""
     coupled = _coupled_predicates(problem)
     found = [AtomClass(name, None) for name in problem.unknowns.tables if name not in coupled]
     if not coupled:
         return tuple(found)
-    atoms = LatentAtoms(problem.evidence, memory)
+    atoms = LatentAtoms(problem.evidence, budget)
     numbers = np.concatenate(
         [atoms.start[name] + np.arange(len(atoms.codes[name])) for name in atoms.codes if name in coupled]
     )
-    colours = _coloured(problem, atoms, numbers, memory)
+    colours = _coloured(problem, atoms, numbers, budget)
     for name in atoms.codes:
         if name in coupled:
             first = atoms.start[name]
@@ -58,7 +59,7 @@ def _coupled_predicates(problem: Problem) -> frozenset[str]:
     return frozenset(coupled & set(problem.unknowns.tables))
 
 
-def _coloured(problem: Problem, atoms: LatentAtoms, numbers: np.ndarray, memory: int) -> np.ndarray:
+def _coloured(problem: Problem, atoms: LatentAtoms, numbers: np.ndarray, budget: Budget) -> np.ndarray:
     """A colour for each atom number; those of coupled predicates differ wherever they share a grounding."""
     wanted = np.zeros(atoms.count, dtype=bool)
     wanted[numbers] = True
@@ -66,7 +67,7 @@ def _coloured(problem: Problem, atoms: LatentAtoms, numbers: np.ndarray, memory:
     for template in problem.program.templates:
         if template.weight is None:
             continue
-        ground = ground_template(template, problem.evidence, atoms, memory)
+        ground = ground_template(template, problem.evidence, atoms, budget)
         for rows, atom in _occurrences(ground.conjunction, np.arange(len(ground.conjunction))):
             kept = wanted[atom]
             groups.append(rows[kept] + count)

@@ -15,6 +15,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
@@ -24,7 +25,6 @@ from herbrand.engines.mean_field.reading import tables_asked_for
 from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
-from herbrand.memory import allowed_bytes
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -63,7 +63,7 @@ class MeanField:
     model than the theory (:mod:`herbrand.engines.mean_field.clipping`): it has no bound, and no worlds.
     """
 
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     schedule: str = Schedule.parallel
     damping: float | None = None
     starts: int = 1
@@ -82,7 +82,7 @@ class MeanField:
     @classmethod
     def with_settings(cls, settings: Settings) -> MeanField:
         return cls(
-            settings.memory,
+            settings.budget,
             cls.schedule if settings.schedule is None else settings.schedule,
             settings.damping,
             settings.starts or 1,
@@ -102,11 +102,11 @@ class MeanField:
             raise UnsupportedError(
                 "with clipped messages worlds have no weights to compare", hint="leave out --clip"
             )
-        problem = prepared(program, self.memory, clip=self.clip)
+        problem = prepared(program, self.budget, clip=self.clip)
         _ = problem.operations  # a contraction that does not fit is refused here
         seeds = [None, *(self.seed + number for number in range(1, self.starts))]
         stride = 1.0 if self.damping is None else 1 - self.damping
-        classes = colouring(problem, allowed_bytes(self.memory)) if self.schedule == "sequential" else None
+        classes = colouring(problem, self.budget) if self.schedule == "sequential" else None
         return State(problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes)
 
     def step(self, state: State) -> State:
@@ -136,7 +136,7 @@ class MeanField:
     def _classes(self, problem: Problem) -> tuple[AtomClass, ...]:
         """Classes for the last improvements; whole predicates where there would be too many."""
         try:
-            found = colouring(problem, allowed_bytes(self.memory))
+            found = colouring(problem, self.budget)
         except BudgetError:
             found = ()
         if 0 < len(found) <= SMALL_ENOUGH:

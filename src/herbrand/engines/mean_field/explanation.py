@@ -102,7 +102,7 @@ class _Case:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        self.atoms = LatentAtoms(problem.evidence, problem.memory)
+        self.atoms = LatentAtoms(problem.evidence, problem.budget)
         self.leaders = problem.leaders(self.atoms)
         self.valued = problem.evidence.is_valued(self.predicate)
         own = int(self.atoms.numbers(self.predicate, np.array([self.code]))[0])
@@ -205,7 +205,7 @@ class _Case:
         if bound is None:
             return
         narrowed, values = bound
-        ground = ground_template(narrowed, self.problem.evidence, self.atoms, self.problem.memory)
+        ground = ground_template(narrowed, self.problem.evidence, self.atoms, self.problem.budget)
         if not len(ground.conjunction):
             return
         worths = self._worths(ground)

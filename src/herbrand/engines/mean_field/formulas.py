@@ -24,7 +24,7 @@ def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Qu
     """Every instance of the queried formulas."""
     if not question.formulas:
         return ()
-    atoms = LatentAtoms(problem.evidence, problem.memory)
+    atoms = LatentAtoms(problem.evidence, problem.budget)
     asked = [one for formula in question.formulas for one in instances(formula, problem.program)]
     return tuple(
         Row(show_formula(said), None, (), probability(problem, marginals, atoms, closed))
@@ -39,7 +39,7 @@ def probability(
     leaders = problem.leaders(atoms)
     circuit, roots = Circuit(atoms.value_counts), []
     for template in forbidding(problem.program, formula):
-        rows = ground_template(template, problem.evidence, atoms, problem.memory)
+        rows = ground_template(template, problem.evidence, atoms, problem.budget)
         roots += [circuit.node(event) for _, event in events(rows.conjunction, leaders)] * rows.multiplicity
     if not roots:
         return 1.0

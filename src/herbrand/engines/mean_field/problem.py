@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.clipping import clipped, refuse_clip
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
@@ -26,7 +27,7 @@ from herbrand.engines.mean_field.score import Score, Weights
 from herbrand.engines.mean_field.tables import DenseTable, ListedTable, Table
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import LatentAtoms, ground, ground_template
 from herbrand.program.program import Program
@@ -54,7 +55,7 @@ class Problem:
     score: Score
     grounded: GroundScore | None
     settled: Mapping[int, frozenset[int]]
-    memory: int
+    budget: Budget
     clip: float | None = None
     regular: tuple[Template, ...] = ()
 
@@ -139,7 +140,7 @@ class Problem:
 
 
 def prepared(
-    program: Program, memory: int | None = None, listing: bool = True, clip: float | None = None
+    program: Program, budget: Budget = UNLIMITED, listing: bool = True, clip: float | None = None
 ) -> Problem:
     """The program's problem; ``listing``: large predicates may be kept by their exceptions.
 
@@ -147,14 +148,14 @@ def prepared(
     anything large is allocated.
     """
     refuse_clip(clip, program)
-    allowed = allowed_bytes(memory)
+    allowed = budget.bytes
     evidence = Evidence(program)
     hard = tuple(t for t in program.templates if t.weight is None)
     weighted = [t for t in program.templates if t.weight is not None]
     irregular = [t for t in weighted if t.conjunction.blocks and not independent(t.conjunction, evidence)]
     atoms, done = None, None
     if hard:
-        grounded = ground(replace(program, templates=hard), allowed)
+        grounded = ground(replace(program, templates=hard), budget)
         atoms = grounded.atoms
         done = settled(program, atoms, grounded.templates)
         tied = _tied_predicates(atoms, done.leaders)
@@ -175,14 +176,15 @@ def prepared(
     unknowns = Unknowns(tables, _opinions(tables, evidence), ties)
     ground_score = None
     if irregular:
-        atoms = atoms or LatentAtoms(evidence, allowed)
+        atoms = atoms or LatentAtoms(evidence, budget)
         leaders = Leaders.nobody(atoms.count) if done is None else done.leaders
-        rows = [ground_template(t, evidence, atoms, allowed) for t in irregular]
+        rows = [ground_template(t, evidence, atoms, budget) for t in irregular]
         ground_score = GroundScore(rows, atoms, leaders, tables)
     score = Score(relations, tables, products)
     settled_values = {} if done is None else done.allowed
+    later = Budget(budget.memory)  # a problem outlives the share of the time in which it was prepared
     return Problem(
-        program, evidence, unknowns, score, ground_score, settled_values, allowed, clip, tuple(regular)
+        program, evidence, unknowns, score, ground_score, settled_values, later, clip, tuple(regular)
     )
 
 

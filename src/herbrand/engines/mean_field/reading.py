@@ -47,7 +47,7 @@ class _AtomsOfTable(LatentAtoms):
     """The latent atoms of one predicate, numbered as in its table; listed only where all are asked for."""
 
     def __init__(self, problem: Problem, table: Table | None, whole: bool) -> None:
-        super().__init__(problem.evidence, problem.memory, [table.predicate] if whole and table else ())
+        super().__init__(problem.evidence, problem.budget, [table.predicate] if whole and table else ())
         self.table = table
 
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked,
     ``done`` with; taken to be so where finding out is too much."""
     if done.missed or not done.cut:
         return done.missed
-    truth = Runner(runner.plans, Truth(), runner.memory, runner.seconds_left)
+    truth = Runner(runner.plans, Truth(), runner.budget)
     if any(_leads_on(truth, absences, goal, state) for goal, state in done.cut_last):
         return True
     frontier = asked.frontier

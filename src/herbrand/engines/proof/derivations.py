@@ -121,7 +121,7 @@ class _Search:
 
     def _expand(self, nodes: list[Node]) -> list[Node]:
         """Find the instances of nodes of one predicate; what they rest on."""
-        self._runner.check_time()
+        self._runner.budget.check()
         predicate, left = nodes[0].predicate, nodes[0].left
         if left == 0:
             return []

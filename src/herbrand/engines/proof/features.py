@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
@@ -68,7 +69,7 @@ def with_features(
     signature: Signature,
     facts: Facts,
     learned: Collection[str],
-    memory: int | None = None,
+    budget: Budget = UNLIMITED,
 ) -> Facts:
     """The facts, and all that could hold of the learned predicates of which nothing is stated."""
     derived = {rule.head.predicate for rule in rules}
@@ -81,7 +82,7 @@ def with_features(
     for name in dict.fromkeys(rule.head.predicate for rule in generated):
         names = ", ".join(f"x{place}" for place in range(signature.predicates[name].arity))
         goal = proof.read(f"{shown_name(name)}({names})" if names else shown_name(name))
-        request = Request(algebra="boolean", depth=FIXPOINT, memory=memory)
+        request = Request(algebra="boolean", depth=FIXPOINT, budget=budget)
         try:
             found = proof.found(goal.shape, [()], request).table
         except LanguageError as error:

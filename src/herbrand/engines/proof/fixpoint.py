@@ -67,7 +67,7 @@ class Fixpoint:
         self._ask(owner, columns)
         while self._frontiers or any(other.news for other in self._owners.values()):
             self.rounds += 1
-            self._runner.check_time()
+            self._runner.budget.check()
             if self._is_hopeless():
                 self.converged = False
                 self._frontiers.clear()
@@ -112,7 +112,7 @@ class Fixpoint:
         return self._owners[place]
 
     def _accumulated(self, names: tuple[str, ...], sizes: list[int]) -> FixpointRows:
-        return FixpointRows(names, sizes, self._arithmetic, self._runner.memory)
+        return FixpointRows(names, sizes, self._arithmetic, self._runner.budget.bytes)
 
     def _ask(self, owner: _Owner, columns: list[np.ndarray]) -> None:
         """Questions that are new begin a frontier of their own."""
@@ -224,7 +224,7 @@ class Fixpoint:
 
 def completion(runner: Runner) -> Absences:
     """What ``not`` needs: derived predicates run to their boolean fixpoint, kept for the whole evaluation."""
-    truth = Runner(runner.plans, Truth(), runner.memory, runner.seconds_left)
+    truth = Runner(runner.plans, Truth(), runner.budget)
     fixpoints: list[Fixpoint] = []
 
     def complete(predicate: str, mode: Mode, columns: list[np.ndarray], count: int) -> Answers:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Truth
 from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
@@ -19,8 +20,8 @@ from herbrand.engines.proof.unrolled import Unrolled
 class GroundProofs:
     """The ground proofs of a program: within ``left`` calls, or all (``None``)."""
 
-    def __init__(self, plans: Plans, memory: int, seconds: float | None, left: int | None) -> None:
-        self._runner = Runner(plans, Truth(), memory, seconds)
+    def __init__(self, plans: Plans, budget: Budget, left: int | None) -> None:
+        self._runner = Runner(plans, Truth(), budget)
         self._absences = completion(self._runner)
         self._left = left
         self._unrolled = Unrolled(self._runner, self._absences)

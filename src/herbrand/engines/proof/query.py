@@ -27,7 +27,6 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
 from herbrand.engines.proof.deeper_proofs import is_cut_off
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
@@ -53,7 +52,6 @@ from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule, Value
-from herbrand.memory import allowed_bytes
 from herbrand.program.clauses import Clause
 
 
@@ -163,9 +161,7 @@ class Proof:
             )
         found = self.found(read.shape, [read.inputs], request)
         weight = float(found.table.values[0]) if len(found.table) else 0.0
-        ground = GroundProofs(
-            self.plans, allowed_bytes(request.memory), request.seconds, int(request.depth) + 2
-        )
+        ground = GroundProofs(self.plans, request.budget, int(request.depth) + 2)
         graph, (root,) = ground.of(self.plans.with_goal(read.shape.clause), [read.inputs])
         note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
         count = PROOFS if request.top is None else request.top
@@ -180,7 +176,7 @@ class Proof:
             check_probabilities(self.program, self.program.reached([shape.clause]))
             refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
-        runner = Runner(self.plans, request.arithmetic(), allowed_bytes(request.memory), request.seconds)
+        runner = Runner(self.plans, request.arithmetic(), request.budget)
         if request.depth == FIXPOINT:
             return self._to_fixpoint(shape, inputs, runner, request, began)
         absences = completion(runner)
@@ -208,7 +204,7 @@ class Proof:
         """Raise where something has a proof that is stated to be false."""
         rows = self.program.facts.tables[name].false
         if name not in self._denied:
-            runner = Runner(self.plans, Truth(), allowed_bytes(request.memory), request.seconds)
+            runner = Runner(self.plans, Truth(), request.budget)
             columns = [column.astype(np.int64) for column in rows.T]
             answers = Fixpoint(runner, completion(runner)).answers(
                 name, tuple(range(len(columns))), columns, len(rows)
@@ -229,7 +225,6 @@ class Proof:
     def _probable(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The exact probability of every answer that is possible, given the evidence."""
         began = time.perf_counter()
-        budget = Budget(request.memory, request.seconds)
         worlds, within = self._worlds
         clause = worlds.relaxed(shape.clause)
         known = {part.predicate for part in worlds.evidence}
@@ -239,10 +234,10 @@ class Proof:
         columns = [column.tolist() for column in possible.table.columns]
         rows = [(*inputs[number], *rest) for number, *rest in zip(*columns, strict=True)]
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
-        proofs = GroundProofs(within.plans, allowed_bytes(request.memory), request.seconds, left)
+        proofs = GroundProofs(within.plans, request.budget, left)
         graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
         ground = worlds.ground(graph, nodes[len(rows) :])
-        values = np.array(probabilities(ground, nodes[: len(rows)], budget), np.float64)
+        values = np.array(probabilities(ground, nodes[: len(rows)], request.budget), np.float64)
         table = without_zeros(Table(possible.table.names, possible.table.columns, values), Real())
         status = replace(possible.status, seconds=time.perf_counter() - began)
         return Found(table, request.guarantee(possible.truncated), status, possible.truncated)

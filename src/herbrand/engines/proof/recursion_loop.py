@@ -43,7 +43,7 @@ def fits(recursion: LinearRecursion, runner: Runner) -> bool:
     """Whether the loop is compiled for so many relations, and the room for one question is allowed."""
     if not 0 < len(recursion.relations) <= MOST_RELATIONS:
         return False
-    return _slots(recursion) * _width(recursion, runner) * SLOT_BYTES <= runner.memory
+    return _slots(recursion) * _width(recursion, runner) * SLOT_BYTES <= runner.budget.bytes
 
 
 def iterate(recursion: LinearRecursion, runner: Runner, frontier: Table, calls: int) -> Iterated:
@@ -93,7 +93,7 @@ class _Iteration:
 
     def _block(self) -> int:
         """How many questions may share their walk."""
-        allowed = self._runner.memory // (self._slots * self._width * SLOT_BYTES)
+        allowed = self._runner.budget.bytes // (self._slots * self._width * SLOT_BYTES)
         return max(1, min(BLOCK, LARGEST_BLOCK // self._width, allowed))
 
     def _answer(self, until: int, block: int) -> None:
@@ -102,7 +102,7 @@ class _Iteration:
             self._rooms[block] = _room(self._slots, self._width, block)
         best = self._runner.arithmetic.best
         while self._state[rounds.QUESTION] < until:
-            self._runner.check_time()
+            self._runner.budget.check()
             found, totals = self._parts[-1]
             loop: tuple[Any, ...] = (
                 *self._questions, until, *self._taken, best, self._calls, MOST_WORK, *self._rooms[block],

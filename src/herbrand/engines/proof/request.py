@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from herbrand.answers.guarantee import Guarantee
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.described import check_settings, described
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
 from herbrand.errors import UnsupportedError
@@ -37,8 +38,7 @@ class Request:
     normalize: str = "none"
     top: int | None = None
     exact: bool = False
-    memory: int | None = None
-    seconds: float | None = None
+    budget: Budget = UNLIMITED
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -49,9 +49,9 @@ class Request:
             object.__setattr__(self, "depth", int(self.depth))
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Request:
+    def of(cls, options: Mapping[str, Any], budget: Budget | None = None) -> Request:
         """The request that keywords of ``query`` describe."""
-        return described(cls, "query", options)
+        return described(cls, "query", options, budget)
 
     def guarantee(self, truncated: bool) -> Guarantee:
         """What a weight is to what was asked. Counts are asked within the depth; a probability is meant over

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.proof.differentiable import Differentiable
 from herbrand.engines.proof.fixpoint import completion
 from herbrand.engines.proof.goals import Shape
@@ -26,7 +27,6 @@ from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import Unrolled
-from herbrand.memory import allowed_bytes
 
 
 def scores(
@@ -37,7 +37,7 @@ def scores(
     rules: Tensor | None = None,
     *,
     depth: int = DEPTH,
-    memory: int | None = None,
+    budget: Budget = UNLIMITED,
 ) -> Table:
     """The answers to goals of one shape, with a tensor of values, one for each row (goal, variables...).
 
@@ -45,6 +45,6 @@ def scores(
     predicate; ``rules``: the same for all weighted rules, in their order.
     """
     arithmetic = Differentiable.of(proof.program, facts, rules)
-    runner = Runner(proof.plans, arithmetic, allowed_bytes(memory))
+    runner = Runner(proof.plans, arithmetic, budget)
     question = proof.question(shape, inputs, arithmetic)
     return Unrolled(runner, completion(runner)).answers(question, depth + 1)

@@ -7,12 +7,12 @@ through a general join.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.join_sum import JoinSums
 from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Fix, Join, Step, Test
@@ -46,31 +46,16 @@ def check_rows(memory: int, rows: float, columns: int) -> None:
 class Runner:
     """``rows`` bounds the numbers in column :data:`~herbrand.engines.proof.table.ROW` of a state."""
 
-    def __init__(
-        self, plans: Plans, arithmetic: Arithmetic, memory: int, seconds: float | None = None
-    ) -> None:
-        self.plans, self.arithmetic, self.memory = plans, arithmetic, memory
+    def __init__(self, plans: Plans, arithmetic: Arithmetic, budget: Budget) -> None:
+        self.plans, self.arithmetic, self.budget = plans, arithmetic, budget
         self.program = plans.program
-        self._deadline = None if seconds is None else time.perf_counter() + seconds
-        self._seconds = seconds
         self._weights: dict[str, Values | None] = {}
         # not a method of this object: a cycle would keep the states of a run until the next collection
-        self.pushing = JoinSums(arithmetic, partial(check_rows, memory), plans.workspace)
-
-    @property
-    def seconds_left(self) -> float | None:
-        return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
-
-    def check_time(self) -> None:
-        """Raise ``BudgetError`` once the time allowed is over."""
-        if self._deadline is not None and time.perf_counter() > self._deadline:
-            raise BudgetError(
-                f"not done after {self._seconds:g} s", hint="allow more by --time-limit, or a smaller --depth"
-            )
+        self.pushing = JoinSums(arithmetic, partial(check_rows, budget.bytes), plans.workspace)
 
     def check_size(self, rows: float, columns: int) -> None:
         """Raise ``BudgetError`` where so many rows would not fit."""
-        check_rows(self.memory, rows, columns)
+        check_rows(self.budget.bytes, rows, columns)
 
     def sizes(self, names: Sequence[str], clause_plan: ClausePlan, rows: int) -> list[int]:
         """The number of values in each column of a state."""

@@ -143,7 +143,7 @@ class Unrolled:
         ]
         found = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
         while waiting:
-            self._runner.check_time()
+            self._runner.budget.check()
             current = max(waiting, key=lambda other: (other.left is None, other.left or 0))
             states = waiting.pop(current)
             self._asked[current] = self._asked.get(current, 0) + 1

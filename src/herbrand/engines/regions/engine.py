@@ -17,6 +17,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
 from herbrand.engines.belief.engine import State as GroundState
 from herbrand.engines.contradiction_error import contradiction
@@ -34,7 +35,7 @@ from herbrand.engines.regions.parts import Construction, Part, size_of
 from herbrand.engines.regions.runs import Run, begun, drawn_leanings, stepped
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
@@ -91,7 +92,7 @@ class Regions:
     at rest the one with the largest lower bound on the log-partition is taken, and among bounds within
     ``SAME_MODE`` the one with the largest region free energy, which is a heuristic and bounds nothing."""
 
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     cost: float | None = None
     schedule: str | None = None
     damping: float | None = None
@@ -107,7 +108,7 @@ class Regions:
     @classmethod
     def with_settings(cls, settings: Settings) -> Regions:
         return cls(
-            settings.memory,
+            settings.budget,
             settings.cost,
             settings.schedule,
             settings.damping,
@@ -121,13 +122,13 @@ class Regions:
     def _ground(self) -> BeliefPropagation:
         """What takes over where nothing can be counted."""
         return BeliefPropagation.with_settings(
-            Settings(memory=self.memory, schedule=self.schedule, damping=self.damping)
+            Settings(budget=self.budget, schedule=self.schedule, damping=self.damping)
         )
 
     @property
     def _construction(self) -> Construction:
         """What makes the regions."""
-        return Construction(self.memory, self.cost, self.joint, self.merge, self.partial)
+        return Construction(self.budget, self.cost, self.joint, self.merge, self.partial)
 
     def supports(self, program: Program, question: Question) -> Support:
         try:
@@ -181,7 +182,7 @@ class Regions:
             return State(question, ground=self._ground.start(program, question), reason=str(reason))
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:
-            raise contradiction(program, allowed_bytes(self.memory), self.name)
+            raise contradiction(program, self.budget, self.name)
         self._refuse_too_many_atoms(evidence, question)
         loopy = None
         if self.starts > 1 and not all(part.propagation.graph.acyclic for part in parts):
@@ -330,7 +331,7 @@ class Regions:
         """Without a part that messages have found impossible."""
         assert state.problem is not None
         if len(state.parts) == 1:
-            raise contradiction(state.problem.evidence.program, allowed_bytes(self.memory), self.name)
+            raise contradiction(state.problem.evidence.program, self.budget, self.name)
         parts = (*state.parts[:part], *state.parts[part + 1 :])
         return replace(state, parts=parts, runs=(*state.runs[:part], *state.runs[part + 1 :]))
 
@@ -351,7 +352,7 @@ class Regions:
     def _refuse_too_many_atoms(self, evidence: Evidence, question: Question) -> None:
         if not question.everything:
             return
-        allowed = allowed_bytes(self.memory)
+        allowed = self.budget.bytes
         count = sum(evidence.known(p).latent_count() for p in evidence.program.signature.predicates)
         if count * BYTES_AN_ATOM > allowed:
             raise BudgetError(

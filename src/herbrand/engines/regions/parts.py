@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from herbrand.budget import Budget
 from herbrand.engines.lifted.costs import Cost, axes_of, largest_table
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.summation import Summation
@@ -21,7 +22,7 @@ from herbrand.engines.regions.graph import Region, region_graph
 from herbrand.engines.regions.grounded import MOST_CLASSES, grounded_graph
 from herbrand.engines.regions.messages import Propagation
 from herbrand.engines.regions.runs import Run
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 
@@ -60,7 +61,7 @@ class Part:
 class Construction:
     """How regions are made: the settings of the engine of the same names."""
 
-    memory: int | None
+    budget: Budget
     cost: float | None
     joint: bool
     merge: bool
@@ -149,11 +150,11 @@ class Construction:
 
     def _most(self, largest: float, clusters: int) -> float:
         """How large a merged cluster may be, so that memory holds as many."""
-        room = allowed_bytes(self.memory) / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, clusters))
+        room = self.budget.bytes / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, clusters))
         return max(largest, min(COST if self.cost is None else self.cost, room))
 
     def _refuse(self, entries: float, needed: float) -> None:
-        allowed, most = allowed_bytes(self.memory), LARGEST_FORMULA if self.cost is None else self.cost
+        allowed, most = self.budget.bytes, LARGEST_FORMULA if self.cost is None else self.cost
         if entries > most:
             raise TooLargeError(
                 f"a formula's table over counts would have {entries:,.0f} entries, and {most:,.0f} are "

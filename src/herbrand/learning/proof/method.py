@@ -53,7 +53,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     facts = Facts(world.facts.domains, {**world.facts.tables, **hidden})
     learned = [n for n in learned_predicates(theory.rules, world.signature, facts) if n not in targets]
     features = features_of(learned, facts)
-    facts = with_features(theory.rules, world.signature, facts, learned, settings.memory)
+    facts = with_features(theory.rules, world.signature, facts, learned, settings.budget)
     program = HornProgram.of(theory.rules, world.signature, facts)
     refuse_absence(
         program, [clause for name in targets for clause in program.clauses.get(name, ())], features

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from herbrand.answers.status import Status
+from herbrand.budget import Budget
 from herbrand.engines.proof.goals import Goal
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.scores import scores
@@ -45,7 +46,7 @@ class Training:
     loss: str
     l2: float
     batch: int | None
-    memory: int | None
+    budget: Budget
     adam: Adam
     stopping: EarlyStopping
     rng: np.random.Generator
@@ -62,7 +63,7 @@ class Training:
         count = sum(map(len, targets))
         batch = None if settings.batch is None or settings.batch >= count else settings.batch
         found = cls(
-            proof, weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.memory,
+            proof, weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.budget,
             Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
             np.random.default_rng(settings.seed),
@@ -96,7 +97,7 @@ class Training:
         goal = self.goal(asked)
         table = scores(
             self.proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
-            depth=self.depth, memory=self.memory,
+            depth=self.depth, budget=self.budget,
         )  # fmt: skip
         refuse_infinite(table.values)
         return Scored.of(table, asked)

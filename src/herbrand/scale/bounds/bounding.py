@@ -60,13 +60,12 @@ def bounded(evidence: StoredEvidence, asked: Asked) -> Bounds:
     """The interval of each atom asked for, or of every atom."""
     began = time.perf_counter()
     database, settings = evidence.database, asked.settings
-    lowering = StoredLowering.of(evidence, settings.memory)
+    lowering = StoredLowering.of(evidence, settings.budget)
     question = read_bound_question(asked.queries, lowering)
     _refuse_other_questions(question, lowering, settings)
-    with solver(database, settings.memory) as solving:
+    with solver(database, settings.budget.memory) as solving:
         run = Run(database, asked.fingerprint, asked.resume)
-        deadline = float("inf") if settings.seconds is None else began + settings.seconds
-        engine = StoredAriel(run, solving, lowering.atoms, lowering.stated, deadline)
+        engine = StoredAriel(run, solving, lowering.atoms, lowering.stated, settings.budget)
         state = engine.resumed() if asked.resume else _begun(engine, lowering, asked)
         told = f"{_schedule(state)}, by {solving.where}"
         asked.note(f"engine ariel: {told}")
@@ -83,7 +82,7 @@ def _begun(engine: StoredAriel, lowering: StoredLowering, asked: Asked) -> State
     database, settings = engine.database, asked.settings
     sentences = Sentences(database, lowering, settings.independence == "markov")
     sentences.write(asked.report)
-    shelves = shelved(sentences, int(allowed_bytes(settings.memory) * SHARE_FOR_GRAPH), asked.report)
+    shelves = shelved(sentences, int(allowed_bytes(settings.budget.memory) * SHARE_FOR_GRAPH), asked.report)
     state = engine.begun(sentences, shelves)
     sentences.clear()
     return state
@@ -103,10 +102,11 @@ def _settled(engine: StoredAriel, state: State, asked: Asked, began: float) -> t
         done = state.step + number
         asked.report(f"sweep {done:,}: intervals move by {residual:.1e}", 0.4 + 0.6 * min(done / most, 1.0))
 
-    left = None if settings.seconds is None else max(began + settings.seconds - time.perf_counter(), 0.0)
     nothing: Any = None
     steps: Any = engine
-    found, status = settle(steps, nothing, nothing, Limits(tolerance, most - state.step, left), watch, state)
+    found, status = settle(
+        steps, nothing, nothing, Limits(tolerance, most - state.step, settings.budget), watch, state
+    )
     return found, replace(status, iterations=found.step)
 
 
@@ -120,7 +120,7 @@ def _refuse_other_questions(
                 hint="ask for atoms, or leave out --on",
             )
     count = len(question.queries) or len(lowering.atoms)
-    if count * BYTES_A_ROW > allowed_bytes(settings.memory):
+    if count * BYTES_A_ROW > allowed_bytes(settings.budget.memory):
         raise BudgetError(
             f"the answer would have {count:,} rows, about {readable(count * BYTES_A_ROW)} in memory",
             hint="ask for some atoms by --query",

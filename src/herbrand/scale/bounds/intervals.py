@@ -9,11 +9,11 @@ from its last one.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.statement_numbers import Stated
@@ -49,13 +49,13 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class StoredAriel:
-    """``deadline``: a sweep that is not done by then keeps what it has."""
+    """``budget``: a sweep that is not done in time keeps what it has."""
 
     run: Run
     solver: Solver
     atoms: Atoms
     stated: Stated
-    deadline: float = float("inf")
+    budget: Budget = UNLIMITED
     name: str = field(default="ariel", init=False)
 
     @cached_property
@@ -86,7 +86,7 @@ class StoredAriel:
         """One sweep over the parts whose atoms have moved."""
         told, cut_off = [], False
         for shelf in range(state.shelves.count):
-            cut_off = time.perf_counter() > self.deadline
+            cut_off = self.budget.ended
             if cut_off:
                 break
             table = f"told_{shelf}"

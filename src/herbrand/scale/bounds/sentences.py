@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.factors import intervals_of
 from herbrand.engines.credal.ariel.messages import refuse_settled
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
@@ -55,8 +56,8 @@ class StoredLowering(Lowering):
     """Grounds bounds over facts in a database."""
 
     @classmethod
-    def of(cls, evidence: StoredEvidence, memory: int | None) -> StoredLowering:
-        found = cls(evidence.program, _open_atoms(evidence), memory)
+    def of(cls, evidence: StoredEvidence, budget: Budget) -> StoredLowering:
+        found = cls(evidence.program, _open_atoms(evidence), budget)
         object.__setattr__(found, "_evidence", evidence)
         return found
 

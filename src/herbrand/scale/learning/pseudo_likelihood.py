@@ -38,7 +38,7 @@ def learned_there(
     at_rest = False
     try:
         refuse_possibly_tied(example)
-        found = at_the_top(theory, stored_objective(example, counts, settings.memory), settings, began)
+        found = at_the_top(theory, stored_objective(example, counts, settings.budget.memory), settings, began)
         at_rest = found.status.converged
     finally:
         if settings.save is None or at_rest:

@@ -26,6 +26,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.contradictions import explained as contradiction_in
 from herbrand.engines.credal.ariel.explaining import explained
 from herbrand.engines.credal.ariel.incidence import Incidence
@@ -49,23 +50,24 @@ from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Support
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, ContradictionError, Mistake
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 
 TOLERANCE = 1e-7
 MOST_PASSES = 1000
 BYTES_AN_ATOM = 80
 BYTES_A_SENTENCE = 400
 OPERATIONS_A_SENTENCE = 2e4
+UNKNOWN: Interval = (0.0, 1.0)
+"""The interval of a query that no time was left for."""
 
 
 @dataclass(frozen=True)
 class Ariel:
     """``iterations``: how many passes at most; ``tolerance``: when an end counts as still."""
 
-    seconds: float | None = None
     iterations: int | None = None
     tolerance: float | None = None
-    memory: int | None = None
+    budget: Budget = UNLIMITED
     sound: bool = True
     markov: bool = True
     name: str = field(default="ariel", init=False)
@@ -73,10 +75,9 @@ class Ariel:
     @classmethod
     def with_settings(cls, settings: BoundSettings) -> Ariel:
         return cls(
-            settings.seconds,
             settings.iterations,
             settings.tolerance,
-            settings.memory,
+            settings.budget,
             settings.mode == "sound",
             settings.independence == "markov",
         )
@@ -84,14 +85,14 @@ class Ariel:
     def supports(self, network: Network, question: BoundQuestion) -> Support:
         """Possible wherever the network itself fits."""
         size = self._bytes(network)
-        if size > allowed_bytes(self.memory):
+        if size > self.budget.bytes:
             return Support(False, f"it needs about {readable(size)}")
         operations = len(network) * OPERATIONS_A_SENTENCE
         return Support(True, operations=operations, bytes=size, guarantee=self._guarantee)
 
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
         began = time.perf_counter()
-        run = self._started(network, began)
+        run = self._started(network)
         lower, upper, status = run.settled(progress)
         confined = lower, upper
         if question.everything and not len(network.facts):
@@ -99,7 +100,13 @@ class Ariel:
         else:
             queries = list(_queries(network, question))
             texts = [query.text for query in queries]
-            found, refusals = each_answered(queries, lambda _, query: run.interval(query, *confined))
+            found, refusals = each_answered(
+                queries,
+                lambda _, query: run.interval(query, *confined),
+                UNKNOWN,
+                self.budget.for_answering(),
+            )
+            status = _without_time(status, sum(one is UNKNOWN for one in found), len(found))
             ends = np.array([(np.nan, np.nan) if one is None else one for one in found]).reshape(-1, 2)
             lower, upper = ends.T
             status = refused(status, refusals)
@@ -112,10 +119,10 @@ class Ariel:
     ) -> tuple[Explanation, Explanation]:
         """What each statement near the query holds of the lower and of the upper end."""
         (query,) = question.queries
-        run = self._started(network, time.perf_counter())
+        run = self._started(network)
 
         def answer(changed: Network) -> Interval:
-            other = Run(self, changed, run.links, np.inf)
+            other = Run(self, changed, run.links, UNLIMITED)
             lower, upper, _ = other.settled(None)
             return other.interval(query, lower, upper)
 
@@ -129,21 +136,21 @@ class Ariel:
     def _bytes(self, network: Network) -> int:
         return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
 
-    def _started(self, network: Network, began: float) -> Run:
+    def _started(self, network: Network) -> Run:
         size = self._bytes(network)
-        if size > allowed_bytes(self.memory):
+        if size > self.budget.bytes:
             raise BudgetError(
                 f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need "
-                f"about {readable(size)}, and {readable(allowed_bytes(self.memory))} are allowed",
+                f"about {readable(size)}, and {readable(self.budget.bytes)} are allowed",
                 hint="allow more by --memory",
             )
         links = Links.of(network) if self.markov else None
-        return Run(self, network, links, np.inf if self.seconds is None else began + self.seconds)
+        return Run(self, network, links, self.budget)
 
 
-def outer_run(network: Network, markov: bool = True, seconds: float | None = None) -> Run:
+def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED) -> Run:
     """A run whose intervals are outer bounds for another engine."""
-    return Ariel(seconds=seconds, markov=markov)._started(network, time.perf_counter())
+    return Ariel(budget=budget, markov=markov)._started(network)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +160,7 @@ class Run:
     engine: Ariel
     network: Network
     links: Links | None
-    deadline: float
+    budget: Budget
 
     @cached_property
     def incidence(self) -> Incidence:
@@ -175,9 +182,8 @@ class Run:
     ) -> tuple[np.ndarray, np.ndarray, Status]:
         engine = self.engine
         count = len(self.network.atoms)
-        left = None if self.deadline == np.inf else max(self.deadline - time.perf_counter(), 0.0)
         most = engine.iterations or MOST_PASSES
-        limits = Limits(TOLERANCE if engine.tolerance is None else engine.tolerance, most, left)
+        limits = Limits(TOLERANCE if engine.tolerance is None else engine.tolerance, most, self.budget)
 
         def watch(number: int, residual: float) -> None:
             if progress is not None:
@@ -185,7 +191,7 @@ class Run:
 
         messages: Any
         if engine.sound:
-            messages = Messages(deadline=self.deadline)
+            messages = Messages(budget=self.budget)
             state = messages.start(scopes, self.links, count)
         else:
             messages = PublishedMessages()
@@ -252,7 +258,7 @@ class Run:
 
     def _contradicts(self, network: Network) -> bool:
         try:
-            Run(self.engine, network, self.links, np.inf)._passed(scopes_of(network), None)
+            Run(self.engine, network, self.links, UNLIMITED)._passed(scopes_of(network), None)
         except FoundContradictionError:
             return True
         return False
@@ -265,3 +271,11 @@ def _queries(network: Network, question: BoundQuestion) -> Iterator[Query]:
         return
     for atom, text in enumerate(network.atoms.texts()):
         yield Query(text, GroundFormula(0, (atom,)))
+
+
+def _without_time(status: Status, unknown: int, count: int) -> Status:
+    """The status of an answer in which some queries have :data:`UNKNOWN` intervals."""
+    if not unknown:
+        return status
+    advice = f"no time was left for {unknown:,} of {count:,} intervals, which are [0, 1]; raise --time-limit"
+    return replace(status, converged=False, advice=advice)

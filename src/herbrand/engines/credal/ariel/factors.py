@@ -11,13 +11,13 @@ Each kind can ``sweep``: tighten the intervals of its atoms, and tell the factor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.independence import (
     Independences,
     Separation,
@@ -51,7 +51,7 @@ class Factors(Protocol):
     @property
     def atoms(self) -> np.ndarray: ...
 
-    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
         ...
 
@@ -78,7 +78,7 @@ class Pairs:
     def atoms(self) -> np.ndarray:
         return self.scope.atoms
 
-    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         return sweep_pairs(
             self.atoms, self.start, self.forms, self.unlinked, self.visited, beliefs, threshold
         )
@@ -101,7 +101,7 @@ class Tables:
     def __post_init__(self) -> None:
         object.__setattr__(self, "visited", np.full(len(self.atoms), -1))
 
-    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         return sweep_tables(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
 
     def sentences(self, factor: int) -> np.ndarray:
@@ -131,7 +131,7 @@ class Programs:
     def states(self) -> int:
         return self.lows.shape[2]
 
-    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         own = int(np.diff(self.start).max(initial=0))
         forms = forms_needed(own, self.atoms.shape[1], self.cells)
         room, working = workspace(forms, self.states), np.empty((forms, self.states))
@@ -154,7 +154,7 @@ class Programs:
                 first,
                 last,
             )
-            if failed >= 0 or time.perf_counter() > deadline:
+            if failed >= 0 or budget.ended:
                 return failed
         return -1
 

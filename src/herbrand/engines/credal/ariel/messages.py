@@ -10,11 +10,11 @@ be stopped at any time. Atoms that have not moved are not looked at again.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import Factors, factors_of, intervals_of
 from herbrand.engines.credal.ariel.independence import Independences
 from herbrand.engines.credal.ariel.scopes import Scope
@@ -51,7 +51,7 @@ class Messages:
     """``threshold``: smaller changes of an interval wake no factor."""
 
     threshold: float = 1e-8
-    deadline: float = np.inf
+    budget: Budget = UNLIMITED
 
     def start(self, scopes: tuple[Scope, ...], links: Independences | None, count: int) -> State:
         """What the sentences about single atoms say, and the factors of the others."""
@@ -66,10 +66,10 @@ class Messages:
         beliefs = state.beliefs
         beliefs.moved[0] = 0.0
         for factors in state.factors:
-            failed = factors.sweep(beliefs, self.threshold, self.deadline)
+            failed = factors.sweep(beliefs, self.threshold, self.budget)
             if failed >= 0:
                 raise FoundContradictionError(factors.sentences(failed), factors.atoms[failed])
-            if time.perf_counter() > self.deadline:
+            if self.budget.ended:
                 break
         return State(state.factors, beliefs, float(beliefs.moved[0]))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope, at_least, at_most
 from herbrand.engines.credal.ariel.simplex import least, workspace
 from herbrand.engines.credal.ariel.sweeps import Beliefs, learn
@@ -32,7 +33,7 @@ class Wide:
     def sentences(self, factor: int) -> np.ndarray:
         return self.scope.sentences(factor)
 
-    def sweep(self, beliefs: Beliefs, threshold: float, deadline: float) -> int:
+    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         for factor, atoms in enumerate(self.atoms):
             if not (beliefs.touched[atoms] > self.visited[factor]).any():
                 continue
