@@ -44,8 +44,7 @@ class StoredFactRelations:
         return sum(self.stored.tables[predicate].counts)
 
     def domain(self, type_name: str) -> Stored:
-        numbers = self.stored.database.dialect.numbers.format(count=self.size(type_name))
-        return self.scratch.query(f"SELECT i AS id FROM {numbers} n", {"id": "int"})
+        return self.scratch.numbers("id", self.size(type_name))
 
     def numbers(self, type_name: str) -> Stored:
         """As floats where they are not whole: whole ones keep all their digits."""
@@ -57,7 +56,7 @@ class StoredFactRelations:
         return len(self.stored.facts.domains[type_name])
 
     def unit(self) -> Stored:
-        return self.scratch.query("SELECT 1 AS one", {})
+        return self.scratch.numbers("one", 1).only()
 
     def false(self, predicate: str) -> Relation:
         """What is stated to be false."""

@@ -1,22 +1,29 @@
 """The groundings of a conjunction that facts leave possible, as a query: one row each, its atoms as numbers.
 
-As :mod:`herbrand.program.bindings` and :mod:`herbrand.program.ground`, over facts in a database. A literal
-that facts make true is ``SATISFIED``; a grounding with one that they make false has no row.
+As :mod:`herbrand.program.bindings` and :mod:`herbrand.program.ground`, over facts in a database, by the joins
+of :mod:`herbrand.program.body_rows`. A literal that facts make true is ``SATISFIED``; a grounding with one
+that they make false has no row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from functools import partial
 
+from herbrand.program.body_rows import Body, Condition, Part
 from herbrand.program.ground import SATISFIED
 from herbrand.program.template import Argument, Conjunction, Literal
+from herbrand.relations.expression import Expression, column, literal
+from herbrand.relations.relation import Relation
 from herbrand.scale.atoms import StoredAtoms
+from herbrand.scale.operands import fitting, query_of
 
 
 def groundings(conjunction: Conjunction, instance: Sequence[Argument], atoms: StoredAtoms) -> str:
     """A query with a column ``k0`` ... for each argument of the instance, and ``c0`` ... for each literal."""
-    return _Joined(conjunction, atoms).query(instance)
+    names = {name: f"x{number}" for number, (name, _) in enumerate(conjunction.variables)}
+    bound = query_of(_bound(conjunction, atoms, names))
+    return _with_atoms(conjunction, atoms, bound, names, instance)
 
 
 def expected_groundings(conjunction: Conjunction, atoms: StoredAtoms) -> float:
@@ -24,13 +31,13 @@ def expected_groundings(conjunction: Conjunction, atoms: StoredAtoms) -> float:
     evidence = atoms.evidence
     free = {name: float(len(evidence.program.domain(kind))) for name, kind in conjunction.variables}
     rows = 1.0
-    for literal in conjunction.literals:
-        names = {a for a in literal.arguments if isinstance(a, str)} & set(free)
+    for atom in conjunction.literals:
+        names = {a for a in atom.arguments if isinstance(a, str)} & set(free)
         ways = 1.0
         for name in names:
             ways *= free[name]
-        listed = evidence.tables(literal.predicate).counts[0]
-        if names and is_relation(literal, atoms) and listed < ways:
+        listed = evidence.tables(atom.predicate).counts[0]
+        if names and is_relation(atom, atoms) and listed < ways:
             rows *= max(1, listed)
             for name in names:
                 del free[name]
@@ -46,83 +53,71 @@ def is_relation(literal: Literal, atoms: StoredAtoms) -> bool:
     return atoms.evidence.is_valued(literal.predicate) or (1 in literal.allowed and 0 not in literal.allowed)
 
 
-@dataclass
-class _Joined:
-    conjunction: Conjunction
-    atoms: StoredAtoms
-    sources: list[str] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
-    place: dict[str, str] = field(default_factory=dict)
-
-    def query(self, instance: Sequence[Argument]) -> str:
-        literals = self.conjunction.literals
-        for literal in literals:
-            if is_relation(literal, self.atoms):
-                self._join(literal)
-        for name, kind in self.conjunction.variables:
-            if name not in self.place:
-                size = len(self.atoms.evidence.program.domain(kind))
-                numbers = self.atoms.evidence.database.dialect.numbers.format(count=size)
-                alias = f"n{len(self.sources)}"
-                self.sources.append(f"{numbers} {alias}")
-                self.place[name] = f"{alias}.i"
-        for left, right in sorted(self.conjunction.distinct, key=repr):
-            self.conditions.append(f"{self._at(left)} <> {self._at(right)}")
-        for literal in literals:
-            if literal.predicate not in self.atoms.starts and not is_relation(literal, self.atoms):
-                self._refuse_listed(literal)
-        names = {name: f"x{number}" for number, name in enumerate(self.place)}
-        chosen = [f"CAST({self.place[name]} AS INT) AS {column}" for name, column in names.items()]
-        source = " CROSS JOIN ".join(self.sources) or "(SELECT 1 AS one) o"
-        where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
-        bound = f"SELECT {', '.join(chosen) or '1 AS one'} FROM {source}{where}"
-        self.place = {name: f"b.{column}" for name, column in names.items()}
-        return self._with_atoms(bound, instance)
-
-    def _at(self, argument: Argument) -> str:
-        return self.place[argument] if isinstance(argument, str) else str(argument)
-
-    def _join(self, literal: Literal) -> None:
-        evidence, alias = self.atoms.evidence, f"r{len(self.sources)}"
-        self.sources.append(f"{evidence.tables(literal.predicate).true} {alias}")
-        for place, argument in enumerate(literal.arguments):
-            column = f"{alias}.a{place}"
-            if isinstance(argument, str) and argument not in self.place:
-                self.place[argument] = column
+def _bound(conjunction: Conjunction, atoms: StoredAtoms, names: Mapping[str, str]) -> Relation:
+    """A column for each variable: the assignments that no known predicate rules out."""
+    evidence, types = atoms.evidence, dict(conjunction.variables)
+    sizes = {names[name]: len(evidence.program.domain(kind)) for name, kind in types.items()}
+    parts, conditions = [Part(evidence.queries.numbers("one", 1).only(), 1)], []
+    for left, right in sorted(conjunction.distinct, key=repr):
+        ends = [column(names[a]) if isinstance(a, str) else literal(a) for a in (left, right)]
+        needed = frozenset(names[a] for a in (left, right) if isinstance(a, str))
+        conditions.append(Condition(needed, partial(_kept, ends[0] != ends[1])))
+    for atom in conjunction.literals:
+        if atom.predicate in atoms.starts:
+            continue
+        related = is_relation(atom, atoms)
+        if related or (1 not in atom.allowed and 0 in atom.allowed):
+            axes = tuple(dict.fromkeys(a for a in atom.arguments if isinstance(a, str)))
+            tables = evidence.tables(atom.predicate)
+            rows, columns = fitting(atom, tables.true, axes, evidence)
+            place_of = dict(zip((names[axis] for axis in axes), map(column, columns), strict=True))
+            listed = rows.select(**place_of)
+            if related:
+                parts.append(Part(listed, max(1, tables.counts[0])))
             else:
-                self.conditions.append(f"{column} = {self._at(argument)}")
-        if evidence.is_valued(literal.predicate):
-            values = ", ".join(map(str, literal.allowed)) or "NULL"
-            self.conditions.append(f"{alias}.a{len(literal.arguments)} IN ({values})")
+                conditions.append(Condition(frozenset(place_of), partial(_without, listed, list(place_of))))
+        elif not atom.allowed:
+            conditions.append(Condition(frozenset(), partial(_kept, literal(False))))
+    domain = {name: evidence.queries.numbers(name, size) for name, size in sizes.items()}
+    return Body(parts, conditions, domain.__getitem__, sizes.__getitem__, list(sizes), None).rows()
 
-    def _refuse_listed(self, literal: Literal) -> None:
-        """Of a closed predicate: what is listed is true."""
-        if 1 in literal.allowed:
-            return
-        if 0 not in literal.allowed:
-            self.conditions.append("FALSE")
-            return
-        table = self.atoms.evidence.tables(literal.predicate).true
-        fits = [f"z.a{place} = {self._at(a)}" for place, a in enumerate(literal.arguments)]
-        self.conditions.append(f"NOT EXISTS (SELECT 1 FROM {table} z WHERE {' AND '.join(fits) or 'TRUE'})")
 
-    def _with_atoms(self, bound: str, instance: Sequence[Argument]) -> str:
-        """What facts settle among the atoms of open predicates is looked up, row by row."""
-        chosen = [f"{self._at(argument)} AS k{place}" for place, argument in enumerate(instance)]
-        joins, conditions = [], []
-        for place, literal in enumerate(self.conjunction.literals):
-            if literal.predicate not in self.atoms.starts:
-                chosen.append(f"CAST({SATISFIED} AS BIGINT) AS c{place}")
-                continue
-            number = self.atoms.number(literal.predicate, [self._at(a) for a in literal.arguments])
-            settled = self.atoms.settled(literal.predicate)
-            if settled is None:
-                chosen.append(f"{number} AS c{place}")
-                continue
-            fits = [f"s{place}.a{i} = {self._at(a)}" for i, a in enumerate(literal.arguments)]
-            joins.append(f" LEFT JOIN ({settled}) s{place} ON {' AND '.join(fits) or 'TRUE'}")
-            allowed = ", ".join(map(str, literal.allowed)) or "NULL"
-            conditions.append(f"(s{place}.f IS NULL OR s{place}.f IN ({allowed}))")
-            chosen.append(f"CASE WHEN s{place}.f IS NULL THEN {number} ELSE {SATISFIED} END AS c{place}")
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        return f"SELECT {', '.join(chosen) or '1 AS one'} FROM ({bound}) b{''.join(joins)}{where}"
+def _kept(condition: Expression, rows: Relation) -> Relation:
+    return rows.where(condition)
+
+
+def _without(listed: Relation, on: Sequence[str], rows: Relation) -> Relation:
+    """Of a closed predicate: what is listed is true."""
+    return rows.without(listed, on)
+
+
+def _with_atoms(
+    conjunction: Conjunction,
+    atoms: StoredAtoms,
+    bound: str,
+    place_of: Mapping[str, str],
+    instance: Sequence[Argument],
+) -> str:
+    """What facts settle among the atoms of open predicates is looked up, row by row."""
+
+    def at(argument: Argument) -> str:
+        return f"b.{place_of[argument]}" if isinstance(argument, str) else str(argument)
+
+    chosen = [f"{at(argument)} AS k{place}" for place, argument in enumerate(instance)]
+    joins, conditions = [], []
+    for place, atom in enumerate(conjunction.literals):
+        if atom.predicate not in atoms.starts:
+            chosen.append(f"CAST({SATISFIED} AS BIGINT) AS c{place}")
+            continue
+        number = atoms.number(atom.predicate, [at(a) for a in atom.arguments])
+        settled = atoms.settled(atom.predicate)
+        if settled is None:
+            chosen.append(f"{number} AS c{place}")
+            continue
+        fits = [f"s{place}.a{i} = {at(a)}" for i, a in enumerate(atom.arguments)]
+        joins.append(f" LEFT JOIN ({settled}) s{place} ON {' AND '.join(fits) or 'TRUE'}")
+        allowed = ", ".join(map(str, atom.allowed)) or "NULL"
+        conditions.append(f"(s{place}.f IS NULL OR s{place}.f IN ({allowed}))")
+        chosen.append(f"CASE WHEN s{place}.f IS NULL THEN {number} ELSE {SATISFIED} END AS c{place}")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {', '.join(chosen) or '1 AS one'} FROM ({bound}) b{''.join(joins)}{where}"

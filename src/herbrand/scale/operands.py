@@ -19,7 +19,7 @@ from herbrand.contraction.steps import Statistics
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
 from herbrand.errors import UnsupportedError
-from herbrand.program.template import FALSE, Argument
+from herbrand.program.template import FALSE, Argument, Literal
 from herbrand.relations.expression import Expression, Kind, column, either, literal
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
@@ -141,12 +141,9 @@ class Sender:
         """What is known of a literal, as an operand."""
         atom, evidence = observed.literal, self.evidence
         tables = evidence.tables(atom.predicate)
-        rows = evidence.relation(tables.true, atom.predicate)
+        rows, columns = fitting(atom, tables.true, observed.axes, evidence)
         for left, right in observed.apart:
             rows = rows.where(_place(left, observed) != _place(right, observed))
-        if evidence.is_valued(atom.predicate):
-            rows = rows.where(among(column(f"a{len(atom.arguments)}"), atom.allowed))
-        rows, columns = selected(rows, atom.arguments, observed.axes)
         if is_relation(atom, evidence):
             return Rows(rows, columns, None, tables.counts[0])
         return Rows(rows.let(v=0.0), columns, 1.0, tables.counts[0])
@@ -199,6 +196,16 @@ def _place(argument: Argument, observed: Observed) -> Expression:
     if isinstance(argument, int):
         return literal(argument)
     return column(f"a{observed.literal.arguments.index(argument)}")
+
+
+def fitting(
+    atom: Literal, table: str, axes: tuple[str, ...], evidence: StoredEvidence
+) -> tuple[Relation, tuple[str, ...]]:
+    """The rows of a table that fit a literal, with a value that it allows, and the columns of the axes."""
+    rows = evidence.relation(table, atom.predicate)
+    if evidence.is_valued(atom.predicate):
+        rows = rows.where(among(column(f"a{len(atom.arguments)}"), atom.allowed))
+    return selected(rows, atom.arguments, axes)
 
 
 def selected(

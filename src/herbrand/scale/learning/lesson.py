@@ -28,11 +28,10 @@ from herbrand.learning.example import (
 )
 from herbrand.program.evidence import LATENT
 from herbrand.program.template import FALSE, Literal, literals_of
-from herbrand.relations.expression import column
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.operands import Rows, among, selected
+from herbrand.scale.operands import Rows, fitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +54,8 @@ class StoredExample(Example):
         valued, among_false = evidence.is_valued(literal.predicate), literal.allowed == FALSE
         stated_false = among_false and latent and not valued
         source, count = (tables.false, tables.counts[1]) if stated_false else (tables.true, tables.counts[0])
-        rows = evidence.relation(source, literal.predicate)
-        if valued:
-            rows = rows.where(among(column(f"a{len(literal.arguments)}"), literal.allowed))
         axes = tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
-        rows, columns = selected(rows, literal.arguments, axes)
+        rows, columns = fitting(literal, source, axes, evidence)
         if among_false and not valued and not stated_false:
             return axes, Rows(rows.let(v=0.0), columns, 1.0, count)
         return axes, Rows(rows, columns, None, count)
