@@ -43,8 +43,9 @@ from herbrand.engines.circuit.search import (
     search,
 )
 
-PLAIN_WORK = 30_000
-"""Up to so much the search runs as plain Python, some tenths of a second; a compiler takes longer."""
+PLAIN_WORK = 200_000
+"""Up to so much the search runs as plain Python, about a second; compiling it takes twenty, once a machine,
+and loading what was compiled more than half of one."""
 WORK_AT_ONCE = 2_000_000
 """Between two looks at the clock: some hundredths of a second."""
 WIDE = 4
