@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -9,7 +10,9 @@ import duckdb
 import pytest
 
 import herbrand as hb
+from herbrand.language.check import check
 from herbrand.language.computed import separated
+from herbrand.language.dialects import write
 from herbrand.language.show import show
 from tests.oracles.arithmetic import least_model
 
@@ -277,3 +280,66 @@ def test_what_is_printed_reads_back(text: str) -> None:
     theory = hb.parse(text)
     assert hb.parse(show(theory)) == theory
     assert hb.parse(show(separated(theory).theory)) == theory
+
+
+SCORES = {
+    "score": [("a", "b", 0.5), ("a", "c", 2), ("b", "c", -1.25), ("b", "a", 0)],
+    "link": [("b", "c"), ("c", "b")],
+}
+TIMES = """
+    type s = number
+    predicate score(p, p, s): observed
+    predicate link(p, p): observed
+    predicate same(p, p)
+    {weighted}
+    0.4: same(x, y) and link(y, z) => same(x, z)
+"""
+
+
+@pytest.mark.parametrize("engine", ["exact", "lifted", "circuit", "bp", "regions", "mean-field"])
+def test_a_weight_times_a_number(engine: str) -> None:
+    one = TIMES.format(weighted="1.5 * s: score(x, y, s) => same(x, y)")
+    values = [0.5, 2, -1.25]
+    lines = [f"{1.5 * value}: score(x, y, {value}) => same(x, y)" for value in values]
+    several = TIMES.format(weighted="\n    ".join(lines))
+    found, expected = (
+        hb.Model(hb.parse(text), SCORES).infer(engine=engine, log_partition=True) for text in (one, several)
+    )
+    assert {row.atom: row.probability for row in found.rows()} == pytest.approx(
+        {row.atom: row.probability for row in expected.rows()}, abs=1e-7
+    )
+    assert found.to_dict()["log_partition"] == pytest.approx(expected.to_dict()["log_partition"], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["pseudo-likelihood", "likelihood"])
+def test_a_learned_weight_times_a_number(method: str) -> None:
+    rng = random.Random(0)
+    rows = [(f"p{i}", round(rng.uniform(-2, 3), 1)) for i in range(30)]
+    same = [(name,) for name, s in rows if rng.random() < 1 / (1 + math.exp(-0.8 * s))]
+    text = (
+        "type s = number\npredicate score(p, s): observed\npredicate same(p)\n? * s: score(x, s) => same(x)"
+    )
+    learned = hb.Model(hb.parse(text), {"score": rows, "same": same}).learn(method, l2=0)
+    low, high = -10.0, 10.0  # the slope falls with the weight, and is 0 at the likeliest
+    holds = {name for (name,) in same}
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        slope = sum(s * ((name in holds) - 1 / (1 + math.exp(-middle * s))) for name, s in rows)
+        low, high = (middle, high) if slope > 0 else (low, middle)
+    assert learned.theory.formulas[0].weight == pytest.approx(low, abs=1e-3)
+    assert hb.parse(show(learned.theory)) == learned.theory
+
+
+def test_a_weight_is_multiplied_by_numbers_only() -> None:
+    model = hb.Model(hb.parse("1.5 * s: score(x, s) => same(x)"), {"score": [("a", "high")]})
+    with pytest.raises(hb.HerbrandError, match="s multiplies a weight, and its type"):
+        model.infer()
+    with pytest.raises(hb.HerbrandError, match="t is not a free variable"):
+        hb.Model(hb.parse("1.5 * t: score(x, s) => same(x)"))
+
+
+@pytest.mark.parametrize("text", ["1.5 * s: score(x, s) => same(x)", "r(x) :- score(x, s), s + 1 > 2"])
+def test_dialects_refuse_what_they_cannot_say(text: str) -> None:
+    theory = hb.parse(text)
+    with pytest.raises(hb.HerbrandError, match="is not written with computed values"):
+        write(theory, check(theory), "mln")

@@ -224,15 +224,12 @@ class _StatementUses:
     def use(self, statement: Statement) -> None:
         renaming = Renaming()
         match statement:
-            case WeightedFormula(formula=formula, where=where, weight=weight):
+            case WeightedFormula(formula=formula, where=where, weight=weight, times=times):
                 renamed = renaming.formula(formula)
-                if statement.times is not None:
-                    hint = "make classes of the number, and give each a weight"
-                    message = "no engine multiplies a weight by a number yet"
-                    self._uses.refuse(message, statement.times.span, hint)
                 self._use_formulas([renamed, *where])
                 named = [t for c in where for t in (c.left, c.right) if isinstance(t, Variable)]
-                self._check_free([*named, *_learned_by(weight)], [renamed], formula)
+                factors = [] if times is None else [times]
+                self._check_free([*named, *_learned_by(weight), *factors], [renamed], formula)
             case Bound(event=event, given=given):
                 self._use_formulas([renaming.formula(part) for part in (event, given) if part is not None])
             case Rule(head=head, body=body, weight=weight):

@@ -123,6 +123,13 @@ class Knowledge:
 
     def refuse_computed(self) -> None:
         """Raise where the theory computes values, which happens in memory only."""
+        for formula in self.used.formulas:
+            if formula.times is not None:
+                raise UnsupportedError(
+                    "weights are multiplied by numbers in memory, not in a database",
+                    span=formula.times.span,
+                    hint="leave out --on",
+                )
         for definition in self.separated.definitions[:1]:
             raise UnsupportedError(
                 "arithmetic and aggregates are computed in memory, not in a database",

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.errors import LanguageError
+from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
-from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.language.names import shown_name
+from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
@@ -31,11 +33,12 @@ from herbrand.language.syntax import (
     Theory,
     ValueIn,
     ValueIs,
+    Variable,
     WeightedFormula,
 )
 from herbrand.program.normal_form import Case, cases, shorter_cases
 from herbrand.program.program import Program, Weight
-from herbrand.program.rewrites.expand_values import expanded
+from herbrand.program.rewrites.expand_values import conditions_with, expanded
 from herbrand.program.shatter import shattered
 from herbrand.program.template import (
     FALSE,
@@ -52,6 +55,10 @@ from herbrand.program.template import (
 
 MOST_WEIGHT = 1e9
 """Beside a larger weight exact probabilities would be off by more than 1e-7, and then by anything."""
+
+
+MOST_FACTORS = 2000
+"""So many different numbers may multiply a weight."""
 
 
 def lower(
@@ -106,8 +113,28 @@ class _Lowering:
         types = variable_types([formula, *statement.where], self.signature)
         weight = self._weight(statement, types)
         by = statement.weight.by if isinstance(statement.weight, Learned) else ()
-        constants = self.facts.domains
-        for case in expanded(formula, statement.where, by, types, self.signature, constants):
+        if statement.times is None:
+            self._add_cases(number, formula, statement.where, by, types, weight, 1)
+            return
+        name = statement.times.name
+        for value in _factors(statement, self.facts.domains[types[name]]):
+            known = {name: Constant(value)}
+            where = conditions_with(statement.where, known)
+            if where is not None and value != 0:
+                self._add_cases(number, with_constants(formula, known), where, by, types, weight, value)
+
+    def _add_cases(
+        self,
+        number: int,
+        formula: Formula,
+        where: Sequence[Comparison],
+        by: tuple[Variable, ...],
+        types: Mapping[str, str],
+        weight: int | None,
+        factor: float,
+    ) -> None:
+        """The templates of a formula that counts ``factor`` times."""
+        for case in expanded(formula, where, by, types, self.signature, self.facts.domains):
             split = None if weight is None else self.parts
             for part in (case.formula,) if split is None else split(case.formula):
                 scope = _Scope(self, types, case.where, number, self.formulas)
@@ -115,7 +142,8 @@ class _Lowering:
                 arguments = tuple(
                     scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True)
                 )
-                self.templates += scope.templates(part, case.formula, weight, arguments)
+                found = scope.templates(part, case.formula, weight, arguments)
+                self.templates += (replace(t, sign=t.sign * factor) for t in found)
 
     def _weight(self, statement: WeightedFormula, types: Mapping[str, str]) -> int | None:
         weight = statement.weight
@@ -133,6 +161,27 @@ class _Lowering:
             return None
         value_type = self.signature.predicates[predicate].value_type
         return 2 if value_type is None else len(self.facts.domains[value_type])
+
+
+def _factors(statement: WeightedFormula, domain: Domain) -> list[float]:
+    """The numbers that a weight is multiplied by: each makes templates of its own."""
+    assert statement.times is not None
+    shown = shown_name(statement.times.name)
+    if len(domain) and domain.kind == "text":
+        message = f"{shown} multiplies a weight, and its type {domain.name} holds text"
+        raise LanguageError(message, span=statement.times.span, hint=f"type {domain.name} = number")
+    if len(domain) > MOST_FACTORS:
+        raise LanguageError(
+            f"{shown} stands for {len(domain):,} different numbers; at most {MOST_FACTORS:,} multiply "
+            "a weight",
+            span=statement.times.span,
+            hint="round them, such as to two digits",
+        )
+    values = domain.values_at(range(len(domain)))
+    for value in values:
+        if isinstance(statement.weight, float) and isinstance(value, int | float):
+            _refuse_immense(statement, statement.weight * value)
+    return [float(value) for value in values]
 
 
 def _refuse_immense(statement: WeightedFormula, weight: float) -> None:

@@ -87,6 +87,8 @@ class Conjunction:
 class Template:
     """A conjunction and what it is worth: ``sign`` times a weight of the program, or ``None``: forbidden.
 
+    The sign is 1 or -1, or these times the number that a statement multiplies its weight by.
+
     ``weight_arguments`` choose among the values of a weight that is learned for each constant. Templates with
     the same ``formula`` are pieces of one formula; ``instance`` is what its free variables became in this
     piece, so pieces whose instances are equal, constants put for variables, speak of one ground formula.
@@ -94,14 +96,17 @@ class Template:
 
     conjunction: Conjunction
     weight: int | None
-    sign: int = 1
+    sign: float = 1
     weight_arguments: tuple[Argument, ...] = ()
     statement: int = 0
     formula: int = 0
     instance: tuple[Argument, ...] = ()
 
     def __str__(self) -> str:
-        worth = "forbidden" if self.weight is None else f"{'-' if self.sign < 0 else '+'}w{self.weight}"
+        times = "" if abs(self.sign) == 1 else f"{abs(self.sign):g} "
+        worth = (
+            "forbidden" if self.weight is None else f"{'-' if self.sign < 0 else '+'}{times}w{self.weight}"
+        )
         return f"{worth}  {self.conjunction}"
 
 

@@ -256,7 +256,7 @@ class MessagePlan(nn.Module):
                     total = product.added(total, factors[0], factors[1], one.sign)
                 else:
                     made = product(factors[0], factors[1])
-                    total = made if one.sign == 1 else -made
+                    total = made if one.sign == 1 else made * one.sign
                 continue
             assert one.arranged is not None
             part = one.arranged(registers[one.register])

@@ -20,8 +20,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Source, UnsupportedError, nearest
+from herbrand.errors import LanguageError, Mistake, Source, UnsupportedError, nearest
 from herbrand.language.collection import collector_paused
+from herbrand.language.computed import separated
 from herbrand.language.dialects.alchemy.facts import facts_of, read_db
 from herbrand.language.dialects.alchemy.theory import read_mln
 from herbrand.language.dialects.alchemy.writer import write_db, write_mln
@@ -158,7 +159,17 @@ def write(theory: Theory, signature: Signature, dialect: str) -> str:
     """
     chosen = _named(dialect, lambda row: row.write is not None)
     assert chosen.write is not None
+    _refuse_computing(theory, dialect)
     return chosen.write(theory, signature)
+
+
+def _refuse_computing(theory: Theory, dialect: str) -> None:
+    """No writer says arithmetic, aggregates, or weights times numbers."""
+    spans = [definition.span for definition in separated(theory).definitions]
+    spans += [formula.span for formula in theory.formulas if formula.times is not None]
+    if spans:
+        message = f"{dialect} is not written with computed values"
+        raise UnsupportedError([Mistake(message, span) for span in spans])
 
 
 def write_facts(theory: Theory, signature: Signature, dialect: str) -> str:

@@ -56,13 +56,15 @@ def expanded(
         values = {
             name: Constant(domain.value(i)) for name, domain, i in zip(free, choices, indices, strict=True)
         }
-        conditions = _conditions(where, values)
+        conditions = conditions_with(where, values)
         if conditions is not None:
             by_terms = tuple(values.get(variable.name, variable) for variable in by)
             yield Expansion(with_constants(formula, values), conditions, by_terms)
 
 
-def _conditions(where: Sequence[Comparison], values: Mapping[str, Constant]) -> tuple[Comparison, ...] | None:
+def conditions_with(
+    where: Sequence[Comparison], values: Mapping[str, Constant]
+) -> tuple[Comparison, ...] | None:
     """What is left to check; ``None`` where two constants already fail."""
     kept = []
     for condition in where:
