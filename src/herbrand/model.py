@@ -493,6 +493,7 @@ class Model:
         target: Texts = (),
         latent: Texts = (),
         worlds: Any = (),
+        held_out: Any = None,
         watch: Callable[[Any], None] | None = None,
         note: Callable[[str], None] | None = None,
         within: Budget | None = None,
@@ -502,12 +503,13 @@ class Model:
 
         Every predicate is closed unless it is ``latent``; ``target``: what is to be predicted. ``worlds``: a
         folder that holds a folder of facts for each world, or a list of facts; the model's own hold in all.
+        ``held_out``: worlds likewise, to measure the weights on.
         ``options``: as on the command line; one that the method does not use is refused.
         """
         methods = imported("herbrand.learning.methods")
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
-        chosen = replace(methods.settings_from(options, within), watch=watch)
+        chosen = replace(methods.settings_from(options, within), watch=watch, held_out=held_out)
         methods.refuse_unused(method, chosen)
         if self._on is not None:
             return self.stored.learn(method, *aim, worlds, chosen)
@@ -518,7 +520,8 @@ class Model:
             return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, chosen), note)
         opened = partial(self._knowledge.open_facts, budget=chosen.budget)
         stated = map(opened, separate)  # read once all options are known to be good
-        return methods.learned(method, self._knowledge.used, stated, *aim, chosen)
+        held = map(opened, map(fact_sources, methods.held_out(chosen)))
+        return methods.learned(method, self._knowledge.used, stated, *aim, chosen, held)
 
     def _settled(
         self,

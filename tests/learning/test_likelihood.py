@@ -238,6 +238,21 @@ def test_a_hidden_class_is_summed_out() -> None:
     assert found.metrics["log_likelihood"] > found.metrics["log_likelihood_at_zero"] + 0.1
 
 
+def test_worlds_that_are_held_out_measure_and_teach_nothing() -> None:
+    theory = "predicate s(p)\npredicate w(p, word): observed\n?: s(x)\n?[v]: w(x, v) => s(x)"
+    one = {"s": ["a"], "w": [("a", "x"), ("b", "y"), ("c", "x")]}
+    other = {"s": ["d"], "w": [("d", "x"), ("e", "new")]}
+    alone, found = learned(theory, worlds=[one]), learned(theory, worlds=[one], held_out=[other])
+    assert [w.weight for w in found.weights] == [w.weight for w in alone.weights]
+    weights = {tuple(w.constants.values()): w.weight for w in found.weights}
+    ends = (weights[()] + weights["x",], -weights[()])  # log-odds of what d and e are labelled
+    expected = -math.log1p(math.exp(-ends[0])) - math.log1p(math.exp(-ends[1]))
+    assert found.metrics["held_out_log_likelihood"] == pytest.approx(expected, abs=1e-9)
+    assert found.metrics["held_out_atoms"] == 2
+    with pytest.raises(UnsupportedError, match="does not use --held-out"):
+        hb.Model(hb.parse(theory), one).learn("layers", held_out=[other])
+
+
 def test_given_weights_are_starting_points() -> None:
     theory = "predicate s(p)\npredicate f(p, p): observed\n1.5: s(x)\n0.3: f(x, y) and s(x) => s(y)"
     facts = {"s": ["a", "b"], "f": [("a", "b"), ("b", "c"), ("c", "d")]}

@@ -66,6 +66,8 @@ def example(option: Option, folder: Path) -> Any:
             return 3
         case Flag():
             return True
+        case Text():
+            return [{"smokes": ["eve"]}]
         case File():
             return str(folder / "kept.safetensors")
     raise AssertionError(option)

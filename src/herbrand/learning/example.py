@@ -46,10 +46,14 @@ class World:
 
 @dataclass(frozen=True)
 class Aim:
-    """What is to be predicted, and what no facts tell of. No targets named: see :func:`default_targets`."""
+    """What is to be predicted, and what no facts tell of. No targets named: see :func:`default_targets`.
+
+    ``held_out``: worlds that nothing is learned from, to measure what was learned.
+    """
 
     targets: tuple[str, ...] = ()
     latent: tuple[str, ...] = ()
+    held_out: tuple[World, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

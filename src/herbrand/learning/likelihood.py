@@ -158,8 +158,20 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
     penalty = penalty_of(settings)
     top = _highest(objective, first, _hidden(examples), penalty, settings)
-    found = report(theory, objective, top, penalty, METHOD, began)
+    learned = dict(zip(objective.parameters.keys, top.weights.tolist(), strict=True))
+    more = _held_out(theory, aim, settings, learned, most) if settings.held_out is not None else {}
+    found = report(theory, objective, top, penalty, replace(METHOD, more=more), began)
     return replace(found, engine=objective.engines, guarantee=objective.guarantee)
+
+
+def _held_out(
+    theory: Theory, aim: Aim, settings: LearningSettings, weights: Mapping[Key, float], most: float
+) -> dict[str, float]:
+    """How probable the labels of worlds are that nothing was learned from; weights never seen are 0."""
+    examples = [example(theory, world, aim, settings.budget, opinions=True) for world in aim.held_out]
+    there = likelihood(theory, examples, settings.budget, most)
+    value = there.value(np.array([weights.get(key, 0.0) for key in there.parameters.keys]))
+    return {"held_out_log_likelihood": value, "held_out_atoms": there.atom_count}
 
 
 def _hidden(examples: Sequence[Example]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from herbrand.engines.described import options_in
 from herbrand.engines.registry import imported
@@ -30,6 +31,11 @@ METHODS = {
 }
 
 
+def held_out(settings: LearningSettings) -> list[Any]:
+    """The facts of each world that is held out."""
+    return [] if settings.held_out is None else separate_facts(settings.held_out)
+
+
 def method_named(name: str) -> Method:
     """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
     _refuse_no_method(name)
@@ -43,11 +49,13 @@ def learned(
     targets: tuple[str, ...],
     latent: tuple[str, ...],
     settings: LearningSettings,
+    held_out: Iterable[tuple[Signature, Facts]] = (),
 ) -> Learning:
     """What a method makes of a theory and worlds, which are gone through after the options."""
     learn = method_named(method)
     refuse_unused(method, settings)
-    found_worlds, aim = [World(*w) for w in worlds], Aim(targets, latent)
+    found_worlds = [World(*w) for w in worlds]
+    aim = Aim(targets, latent, tuple(World(*w) for w in held_out))
     return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), settings)
 
 

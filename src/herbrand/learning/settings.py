@@ -36,7 +36,7 @@ class LearningSettings:
     is made small, and ``asked`` the argument that training facts are asked for; training stops early after
     ``patience`` steps without a better value. ``save`` is where the state is kept, now and then and at the
     end; ``resume`` goes on from there. ``relearn``: weights that are given are learned too, and started from;
-    ``starts``: from so many points.
+    ``starts``: from so many points. ``held_out``: worlds to measure the result on.
     """
 
     l2: float | None = None
@@ -59,6 +59,7 @@ class LearningSettings:
     resume: str | None = None
     relearn: bool = False
     starts: int | None = None
+    held_out: Any = None
     watch: Watch | None = None
 
     def __post_init__(self) -> None:

@@ -190,6 +190,8 @@ TABLE = (
     _row("l1", "learn", Number(0), "The same, with small weights exactly 0.",
          "likelihood pseudo-likelihood layers", metavar="X", default="0"),
     _row("relearn", "learn", Flag(), "Learn given weights too, and start from them.", "likelihood"),
+    _row("held_out", "learn", Text(), "Worlds, as for --worlds, to measure the weights on.", "likelihood",
+         metavar="DIR"),
     _row("starts", "learn", Whole(1, 10_000), "Climbs, from different points; the best counts.", "likelihood",
          metavar="N"),
     _row("layers", "learn", Whole(1, 10_000), "Mean-field layers to learn through.", "layers distillation",
