@@ -457,7 +457,7 @@ class Builder(Transformer[Token, Any]):
             return operand
         self.confused = True
         assert operand.span is not None
-        before = self.source.text[: operand.span.start].rstrip()
+        before = self.source.text[self.whole.start : operand.span.start].rstrip()
         after = self.source.text[operand.span.end :].lstrip()
         hint = f"functions of numbers are {', '.join(FUNCTIONS)}"
         if before.endswith("-"):
