@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz fault limits test-oldest test-scale clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz fault limits test-oldest test-scale clean
 
 setup: $(READY)
 
@@ -81,6 +81,9 @@ bench-mean-field: $(READY)
 
 bench-induction: $(READY)
 	$(BIN)/python -m benchmarks induction induction_tasks induction_decisions induction_digits induction_ilp
+
+bench-layer: $(READY)
+	$(BIN)/python -m benchmarks layer
 
 bench-learning: $(READY)
 	$(BIN)/python -m benchmarks learning ablations distillation

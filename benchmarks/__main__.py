@@ -30,6 +30,7 @@ BENCHMARKS = {
     "belief": "Belief propagation over classes, beside the same messages over ground atoms",
     "regions": "Region graphs, beside loopy belief propagation",
     "mean_field": "Mean field, beside the bare matrix products, and on published data",
+    "layer": "A logic layer, beside the same updates written by hand in torch",
     "learning": "Learning weights, on published data beside baselines",
     "ablations": "Training by sampled and by contracted groundings, one layer or five",
     "distillation": "Predictors taught by rules: what they rank right",

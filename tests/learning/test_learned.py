@@ -11,9 +11,9 @@ import pytest
 import herbrand as hb
 from herbrand.answers.status import Status
 from herbrand.language.syntax import Learned
+from herbrand.language.written_weights import with_weights
 from herbrand.learning.learned import LearnedWeight, Learning, learned_weights, statement_text
 from herbrand.learning.settings import Progress
-from herbrand.learning.writing import with_weights
 
 TEXT = "?: p(x) => q(x)\n0.5: p(x)\n?[x, y]: f(x, y)\nhard: p(x) => r(x)\n"
 KEYS: list[Any] = [(0, ()), (2, ("a", 1)), (2, ('say "b"', 2))]

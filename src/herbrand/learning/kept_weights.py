@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from herbrand.errors import UnsupportedError
-from herbrand.learning.parameters import Key
+from herbrand.language.written_weights import Key
 from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number
 
 SAME = 1e-6

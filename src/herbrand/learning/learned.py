@@ -16,10 +16,9 @@ from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import Learned, Theory, Value
+from herbrand.language.written_weights import Key, weight_statements
 from herbrand.learning.curve import picture
-from herbrand.learning.parameters import Key
 from herbrand.learning.settings import Progress
-from herbrand.learning.writing import weight_statements
 
 
 @dataclass(frozen=True)

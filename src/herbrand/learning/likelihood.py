@@ -29,6 +29,7 @@ from herbrand.budget import Budget
 from herbrand.engines.choice import AFFORDABLE
 from herbrand.engines.exact import operations_in
 from herbrand.language.syntax import Theory
+from herbrand.language.written_weights import relearned
 from herbrand.learning.climbing import Patience, Penalty, Top, climb
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.expected_counts import Side, side_of
@@ -36,7 +37,6 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.writing import relearned
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 

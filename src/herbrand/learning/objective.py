@@ -11,11 +11,11 @@ import numpy as np
 
 from herbrand.answers.status import Status
 from herbrand.language.syntax import Theory
+from herbrand.language.written_weights import with_weights
 from herbrand.learning.climbing import Patience, Penalty, Slope, Top
 from herbrand.learning.learned import Learning, learned_weights
 from herbrand.learning.parameters import Parameters
 from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.learning.writing import with_weights
 
 DEFAULT_L2 = 0.1
 FLAT = 1e-12

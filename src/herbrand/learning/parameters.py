@@ -12,11 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from herbrand.language.syntax import Value
+from herbrand.language.written_weights import Key
 from herbrand.program.evidence import arguments_of
 from herbrand.program.program import Program
-
-Key = tuple[int, tuple[Value, ...]]
-"""Which weight of the program, and for which constants."""
 
 
 class Parameters:

@@ -27,6 +27,7 @@ from scipy.sparse import coo_array, csr_array
 from herbrand.budget import Budget
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
+from herbrand.language.written_weights import weight_statements
 from herbrand.learning.climbing import climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.contradiction import refuse_contradiction
@@ -38,7 +39,6 @@ from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import Ties, ties
-from herbrand.learning.writing import weight_statements
 from herbrand.program.evidence import LATENT
 
 _Counted = tuple[Flips, np.ndarray | None]

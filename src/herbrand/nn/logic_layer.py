@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -17,17 +19,22 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.clipping import clipped
+from herbrand.engines.mean_field.hard import penalised
 from herbrand.engines.mean_field.message_plan import MessagePlan, Prepared
 from herbrand.engines.mean_field.moves import slope_of
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.stride import Slope, after_slope
-from herbrand.errors import UnsupportedError
+from herbrand.errors import UnsupportedError, nearest
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Theory, WeightedFormula
+from herbrand.language.written_weights import relearned, weight_statements, with_weights
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
 from herbrand.program.choices import refuse_choices
 from herbrand.program.program import Program
 from herbrand.program.rewrites.independent_clauses import with_independent_clauses
+from herbrand.program.template import literals_of
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -36,6 +43,17 @@ Tables = dict[str, Tensor]
 
 MOST_ITERATIONS = 1000
 CLAUSES = ("exact", "independent")
+HARD = ("refused", "penalised", "annealed")
+MOST_SHOWN = 20
+"""Weights that are shown with their statements."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What comes with a call beside logits, each [example, ...]: facts, and which constants are present."""
+
+    facts: Tables
+    present: Tables
 
 
 class LogicLayer(nn.Module):
@@ -51,6 +69,11 @@ class LogicLayer(nn.Module):
     ``weights`` holds one parameter a weighted statement, in order: a number, or a table for a weight that
     is learned for each constant. ``shapes`` tells the shape of each predicate's logits: the sizes of its
     domains, and for a many-valued one its number of values last.
+
+    ``observed``: predicates whose facts come with each call, other ones for each example. ``ragged``: types
+    of whose constants an example may lack some.
+    ``hard``: hard statements that mean field cannot keep are refused, or ``penalised``: what they forbid
+    costs ``penalty``, or ``annealed``: it costs more with each update, up to that. Both are other models.
     """
 
     def __init__(
@@ -63,10 +86,20 @@ class LogicLayer(nn.Module):
         clip: float | None = None,
         tolerance: float = 1e-6,
         memory: int | None = None,
+        observed: Sequence[str] = (),
+        ragged: Sequence[str] = (),
+        hard: str = "refused",
+        penalty: float = 10.0,
     ) -> None:
         super().__init__()
-        if clauses not in CLAUSES:
-            raise UnsupportedError(f"clauses are '{clauses}'", hint=f"one of {', '.join(CLAUSES)}")
+        for what, value, known in (("clauses", clauses, CLAUSES), ("hard statements", hard, HARD)):
+            if value not in known:
+                raise UnsupportedError(f"{what} are '{value}'", hint=f"one of {', '.join(known)}")
+        if hard == "annealed" and iterations is None:
+            raise UnsupportedError(
+                "annealed penalties have no gradient at a fixed point",
+                hint="say how many iterations to unroll",
+            )
         given = {"iterations": iterations, "damping": damping, "clip": clip, "tolerance": tolerance}
         check("infer", given | {"memory": memory})
         if clip is not None and iterations is None:
@@ -77,8 +110,14 @@ class LogicLayer(nn.Module):
         refuse_choices(program.statements, "a logic layer")
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program
+        self.theory = Theory(program.statements) if isinstance(model, Program) else model.theory
+        self.observed, self.ragged = tuple(observed), tuple(ragged)
+        self._refuse_observed()
         if clauses == "independent":
             program = with_independent_clauses(program)
+        if hard != "refused":
+            program = penalised(program, Budget(memory), penalty)
+        self.hard, self.penalties = hard, [w.value for w in program.weights[len(self.program.weights) :]]
         self.problem = prepared(program, Budget(memory), listing=False, clip=clip)
         self.weights = nn.ParameterList(
             nn.Parameter(
@@ -88,37 +127,114 @@ class LogicLayer(nn.Module):
             )
             for weight in self.program.weights
         )
-        plans, self.rests = _planned(self.problem)
+        self.fact_shapes = {name: self.problem.evidence.sizes(name) for name in self.observed}
+        """What the facts of each observed predicate that come with a call look like, batches left out."""
+        self._ragged_shapes = {name: (len(self.program.domain(name)),) for name in self.ragged}
+        self._types = {name: self.program.signature.predicates[name].types for name in self.shapes}
+        plans, self.rests = _planned(self.problem, self.observed, self.ragged)
         self.plans = nn.ModuleList(plans)
         self.converged = True
+
+    def _refuse_observed(self) -> None:
+        """Raise for predicates and types that cannot come with each call."""
+        signature = self.program.signature
+        for name in self.observed:
+            if name not in signature.predicates:
+                raise UnsupportedError(
+                    f"there is no predicate '{name}' to take facts", hint=nearest(name, signature.predicates)
+                )
+            if self.program.is_open(name) or signature.predicates[name].value_type is not None:
+                raise UnsupportedError(
+                    f"{name} is open or many-valued, and takes no facts with each call",
+                    hint=f"declare it: predicate {name}(...): observed",
+                )
+        types = {kind for predicate in signature.predicates.values() for kind in predicate.types}
+        for name in self.ragged:
+            if name not in types:
+                raise UnsupportedError(f"there is no type '{name}'", hint=nearest(name, types))
+        for template in self.program.templates:
+            about = {x.predicate for x in literals_of(template.conjunction)} & set(self.observed)
+            kinds = {kind for _, kind in template.conjunction.variables} & set(self.ragged)
+            if template.weight is None and (about or kinds):
+                raise UnsupportedError(
+                    f"a hard statement speaks of {next(iter(about or kinds))}, which comes with each call",
+                    span=self.program.span_of(template),
+                    hint="give the statement a large weight",
+                )
+
+    def extra_repr(self) -> str:
+        """Which weight is which statement."""
+        options = f"iterations={self.iterations}, damping={self.damping:g}"
+        stated = weight_statements(self.theory)
+        lines = [
+            f"weights.{number} = {_shown(parameter)}: {_formula(statement)}"
+            for number, (parameter, statement) in enumerate(zip(self.weights, stated, strict=True))
+        ]
+        if len(lines) > MOST_SHOWN:
+            lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
+        return "\n".join([options, *lines])
+
+    def __repr__(self) -> str:
+        inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))
+        return f"{type(self).__name__}(\n{inside}\n)"
+
+    def to_theory(self) -> Theory:
+        """The theory with the weights as they are now: to be written, inferred with and explained."""
+        weights = {}
+        for number, (weight, parameter) in enumerate(zip(self.program.weights, self.weights, strict=True)):
+            domains = [self.program.domain(name) for name in weight.by]
+            rows = product(*(range(len(domain)) for domain in domains))
+            for row, one in zip(rows, parameter.detach().reshape(-1).tolist(), strict=True):
+                constants = tuple(domain.value(place) for domain, place in zip(domains, row, strict=True))
+                weights[number, constants] = one
+        return with_weights(relearned(self.theory)[0], weights)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """What logits of each open predicate look like, batches left out."""
         return {name: table.shape for name, table in self.problem.unknowns.tables.items()}
 
-    def forward(self, logits: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
+    def forward(
+        self,
+        logits: Mapping[str, Tensor] | None = None,
+        facts: Mapping[str, Tensor] | None = None,
+        present: Mapping[str, Tensor] | None = None,
+    ) -> dict[str, Tensor]:
         """Marginals by predicate, shaped like the logits: the probability of true, or of each value.
 
         Logits may have leading batch axes; a predicate that is left out has logits 0. Evidence is put in. A
         logit of -inf or inf makes its atom false or true for sure (of a many-valued atom, excludes a value or
         leaves no other). The dtype and device are those of the logits, else of the weights.
-        """
-        return self.problem.unknowns.marginals(self.log_odds(logits))
 
-    def log_odds(self, logits: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
+        ``facts``: for each ``observed`` predicate 1 where it is true and 0 where it is false, or how likely
+        it is. ``present``: for each ``ragged`` type which constants an example has; all, if it is left out.
+        Atoms of absent constants are false, and nothing is said to others because of them.
+        """
+        found = self.problem.unknowns.marginals(self.log_odds(logits, facts, present))
+        for name, table in found.items():
+            if present and not self.problem.unknowns.tables[name].true_or_false:
+                mask = self._mask(name, present, table.dim() - len(self.shapes[name]))
+                found[name] = table if mask is None else table * mask.unsqueeze(-1).to(table)
+        return found
+
+    def log_odds(
+        self,
+        logits: Mapping[str, Tensor] | None = None,
+        facts: Mapping[str, Tensor] | None = None,
+        present: Mapping[str, Tensor] | None = None,
+    ) -> dict[str, Tensor]:
         """The same before the sigmoid or softmax: what to rank by, since probabilities near 1 tie.
 
         Infinite where evidence, a hard statement or an infinite logit decides; atoms that hard statements
         make one have the same.
         """
-        given, lead = self._unary(logits or {})
-        prepared = self._prepared(given)
+        given, lead, call = self._unary(logits or {}, facts or {}, present or {})
         if self.iterations is None:
             masks = Masks.of(self.problem, given)
+            prepared = self._prepared(given, call, 1.0)
             found = masks.put(self._settled(finite(given), masks, prepared))
         else:
-            found = self._unrolled(self._sure(given), prepared)
+            found = self._unrolled(self._sure(given), call)
         found = self.problem.unknowns.settled(found)
         return {name: table.reshape((*lead, *self.shapes[name])) for name, table in found.items()}
 
@@ -131,13 +247,15 @@ class LogicLayer(nn.Module):
         plain = {name: table.dim() == len(self.shapes[name]) for name, table in tables.items()}
         tables = {name: table.unsqueeze(0) if plain[name] else table for name, table in tables.items()}
         zeros = {name: torch.zeros_like(table) for name, table in tables.items()}
-        prepared = self._prepared(tables)
+        self._refuse_call("messages")
+        prepared = self._prepared(tables, Call({}, {}), 1.0)
         found = self._told(self._base(zeros, prepared), tables, prepared)
         return {name: table.squeeze(0) if plain[name] else table for name, table in found.items()}
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """The expected log-weight [batch] of worlds drawn atom by atom from the marginals."""
-        return self._expected(marginals, list(self.weights))
+        self._refuse_call("expected log-weights")
+        return self._expected(marginals, self._all_weights(next(iter(marginals.values()), torch.zeros(()))))
 
     def _expected(self, marginals: Mapping[str, Tensor], weights: Sequence[Tensor | float]) -> Tensor:
         name = next(iter(self.shapes), None)
@@ -149,12 +267,35 @@ class LogicLayer(nn.Module):
     def _plan(self, number: int = 0) -> MessagePlan:
         return cast("MessagePlan", self.plans[number])
 
-    def _prepared(self, tables: Mapping[str, Tensor]) -> list[Prepared]:
-        """What the updates of a call share, for each plan."""
+    def _prepared(self, tables: Mapping[str, Tensor], call: Call, share: float) -> list[Prepared]:
+        """What updates have in common, for each plan; ``share``: of the penalties."""
         like = next(iter(tables.values()), torch.zeros(()))
-        weights = list(self.weights)
+        weights = self._all_weights(like, share)
         ones = [torch.ones_like(weight) for weight in weights] if self.problem.clip else weights
-        return [self._plan(n).prepared(ones, like, {}, {}) for n in range(len(self.plans))]
+        plans = range(len(self.plans))
+        return [self._plan(number).prepared(ones, like, call.facts, call.present) for number in plans]
+
+    def _all_weights(self, like: Tensor, share: float = 1.0) -> list[Tensor]:
+        """The parameters, and the penalties of hard statements."""
+        return [*self.weights, *(like.new_tensor(penalty * share) for penalty in self.penalties)]
+
+    def _refuse_call(self, what: str) -> None:
+        if self.observed or self.ragged:
+            raise UnsupportedError(
+                f"{what} of a layer whose facts come with each call", hint="call the layer"
+            )
+
+    def _mask(self, name: str, present: Mapping[str, Tensor], lead: int) -> Tensor | None:
+        """[batch axes, atom's axes]: whether all constants of a predicate's atoms are there."""
+        types = self._types[name]
+        total = None
+        for place, kind in enumerate(types):
+            if kind in present:
+                there = present[kind] != 0
+                batch = there.shape[:-1]
+                shape = (*batch, *[1] * place, there.shape[-1], *[1] * (len(types) - place - 1))
+                total = there.view(shape) if total is None else total & there.view(shape)
+        return total
 
     def _base(self, unary: dict[str, Tensor], prepared: Sequence[Prepared]) -> dict[str, Tensor]:
         """Unary logits with what statements say whatever the marginals are."""
@@ -170,7 +311,8 @@ class LogicLayer(nn.Module):
             return self._clipped(base, marginals, prepared)
         found = self._plan()(marginals, prepared[0], base)
         if self.rests[0] is not None:
-            more = _slopes(self.rests[0], marginals, list(self.weights))
+            rest_weights = self._all_weights(next(iter(marginals.values())))
+            more = _slopes(self.rests[0], marginals, rest_weights)
             found = {name: table + more[name] for name, table in found.items()}
         return found
 
@@ -190,33 +332,72 @@ class LogicLayer(nn.Module):
             return found
 
         assert self.problem.clip is not None
-        said = clipped(self.problem.unknowns, speak, list(self.weights), self.problem.clip)
+        weights = self._all_weights(next(iter(marginals.values()), torch.zeros(())))
+        said = clipped(self.problem.unknowns, speak, weights, self.problem.clip)
         return {name: table + said[name] for name, table in unary.items()} if said else unary
 
-    def _unary(self, logits: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], tuple[int, ...]]:
-        """All predicates' logits with soft evidence over one batch axis, and the batch axes there were."""
+    def _unary(
+        self, logits: Mapping[str, Tensor], facts: Mapping[str, Tensor], present: Mapping[str, Tensor]
+    ) -> tuple[dict[str, Tensor], tuple[int, ...], Call]:
+        """All predicates' logits with soft evidence over one batch axis, the batch axes there were, and what
+        else came with the call."""
         like = next(iter(logits.values()), next(iter(self.weights), torch.zeros(())))
-        for name, given in logits.items():
-            shape = self.shapes.get(name)
-            if shape is None:
-                raise UnsupportedError(
-                    f"there is no open predicate '{name}' to take logits",
-                    hint=f"open: {', '.join(self.shapes)}",
-                )
-            if given.shape[given.dim() - len(shape) :] != shape or given.dim() < len(shape):
-                raise UnsupportedError(
-                    f"the logits of {name} have shape {tuple(given.shape)}",
-                    hint=f"expected {shape}, after any batch axes",
-                )
-        lead = _together({n: tuple(t.shape[: t.dim() - len(self.shapes[n])]) for n, t in logits.items()})
+        ragged = self._ragged_shapes
+        lead = self._lead(logits, facts, present, ragged)
+        count = math.prod(lead)
+
+        def whole(table: Tensor, shape: tuple[int, ...]) -> Tensor:
+            return table.to(like).expand((*lead, *shape)).reshape((count, *shape))
+
         found = {}
         for name, shape in self.shapes.items():
             table = logits[name].to(like) if name in logits else like.new_zeros(shape)
             opinion = self.problem.unknowns.unary.get(name)
             if opinion is not None:
                 table = table + opinion.to(like)
-            found[name] = table.expand((*lead, *shape)).reshape((math.prod(lead), *shape))
-        return found, lead
+            found[name] = whole(table, shape)
+        ones = {name: like.new_ones(shape) for name, shape in ragged.items()} if ragged else {}
+        there = {name: whole(present.get(name, ones[name]), shape) for name, shape in ragged.items()}
+        for name in found:
+            mask = self._mask(name, there, 1) if self.problem.unknowns.tables[name].true_or_false else None
+            if mask is not None:
+                found[name] = torch.where(mask, found[name], -math.inf)
+        tables = {name: whole(facts[name], shape) for name, shape in self.fact_shapes.items()}
+        return found, lead, Call(tables, there)
+
+    def _lead(
+        self,
+        logits: Mapping[str, Tensor],
+        facts: Mapping[str, Tensor],
+        present: Mapping[str, Tensor],
+        ragged: Mapping[str, tuple[int, ...]],
+    ) -> tuple[int, ...]:
+        """The batch axes of a call; refuses tables of the wrong names or shapes."""
+        for name in self.observed:
+            if name not in facts:
+                raise UnsupportedError(
+                    f"the facts of {name} are missing", hint=f"a tensor of shape {self.fact_shapes[name]}"
+                )
+        batches = {}
+        for what, wanted, given, shapes in (
+            ("logits", "open predicate", logits, self.shapes),
+            ("facts", "observed predicate", facts, self.fact_shapes),
+            ("constants", "ragged type", present, ragged),
+        ):
+            for name, table in given.items():
+                shape = shapes.get(name)
+                if shape is None:
+                    raise UnsupportedError(
+                        f"there is no {wanted} '{name}' to take {what}",
+                        hint=f"{wanted.split()[0]}: {', '.join(shapes)}",
+                    )
+                if table.shape[table.dim() - len(shape) :] != shape or table.dim() < len(shape):
+                    raise UnsupportedError(
+                        f"the {what} of {name} have shape {tuple(table.shape)}",
+                        hint=f"expected {shape}, after any batch axes",
+                    )
+                batches[name] = tuple(table.shape[: table.dim() - len(shape)])
+        return _together(batches)
 
     def _sure(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits whose infinite ones need no mask: of a value that is sure, those of all others are -inf."""
@@ -233,12 +414,16 @@ class LogicLayer(nn.Module):
                 found[name] = torch.where(sure.any(-1, keepdim=True), only, table)
         return found
 
-    def _unrolled(self, unary: dict[str, Tensor], prepared: Sequence[Prepared]) -> dict[str, Tensor]:
+    def _unrolled(self, unary: dict[str, Tensor], call: Call) -> dict[str, Tensor]:
         assert self.iterations is not None
         unknowns, keep = self.problem.unknowns, self.damping
+        prepared = self._prepared(unary, call, 1.0)
         base = self._base(unary, prepared)
         logits = unknowns.gathered(unary)
-        for _ in range(self.iterations):
+        for number in range(self.iterations):
+            if self.penalties and self.hard == "annealed":
+                prepared = self._prepared(unary, call, (number + 1) / self.iterations)
+                base = self._base(unary, prepared)
             told = unknowns.gathered(self._told(base, unknowns.marginals(logits), prepared))
             if keep:  # not torch.lerp, which makes nan of two equal infinite logits
                 told = {name: torch.add(logits[name] * keep, told[name], alpha=1 - keep) for name in told}
@@ -283,17 +468,43 @@ class LogicLayer(nn.Module):
         return logits
 
 
-def _planned(problem: Problem) -> tuple[list[MessagePlan], list[Problem | None]]:
+def _shown(parameter: Tensor) -> str:
+    return f"{parameter.item():.4g}" if parameter.dim() == 0 else f"{tuple(parameter.shape)} numbers"
+
+
+def _formula(statement: WeightedFormula) -> str:
+    """The statement without its weight."""
+    (line, *_) = show_statement(statement)
+    return line.partition(": ")[2]
+
+
+def _planned(
+    problem: Problem, observed: Sequence[str], ragged: Sequence[str]
+) -> tuple[list[MessagePlan], list[Problem | None]]:
     """A plan of messages, and the problem of what it leaves; one for each statement, if they are clipped."""
     chosen = [problem.regular]
     if problem.clip is not None:
         numbers = range(len(problem.program.weights))
         chosen = [tuple(t for t in problem.regular if t.weight == number) for number in numbers]
     plans = [
-        MessagePlan(problem.program, problem.evidence, problem.unknowns.tables, own, problem.score.relations)
+        MessagePlan(
+            problem.program,
+            problem.evidence,
+            problem.unknowns.tables,
+            own,
+            problem.score.relations,
+            observed,
+            ragged,
+        )
         for own in chosen
     ]
-    return plans, [problem.without_plan(plan.left, True) for plan in plans]
+    rests = [problem.without_plan(plan.left, True) for plan in plans]
+    if (observed or ragged) and any(rests):
+        raise UnsupportedError(
+            "quantifiers, and hard statements that make atoms one, take no facts with each call",
+            hint="state the facts in the model, a layer for each example",
+        )
+    return plans, rests
 
 
 def _slopes(problem: Problem, marginals: Tables, weights: Sequence[Tensor | float]) -> Tables:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.circuit import Event, Values
 from herbrand.engines.mean_field.grounded import Leaders, events
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
-from herbrand.program.ground import GroundTemplate, LatentAtoms
-from herbrand.program.program import Program
+from herbrand.program.ground import GroundTemplate, LatentAtoms, ground
+from herbrand.program.program import Program, Weight
 
 MOST_CHOICES = 256
 """A forbidden "no piece holds" is one clause for each way to break every piece; up to this many are tried."""
@@ -240,15 +241,44 @@ def _ways_to_break(piece: Event) -> int:
     return len(piece.literals) + sum(1 if some else max(1, len(inner)) for some, inner in piece.blocks)
 
 
-def _refusal(program: Program, number: int) -> UnsupportedError:
+class UnkeptError(UnsupportedError):
+    """Of the hard statement with this number, which no product of single atoms keeps."""
+
+    statement: int
+
+
+def penalised(program: Program, budget: Budget, penalty: float) -> Program:
+    """The program with each hard statement that mean field cannot keep as a penalty on what it forbids.
+
+    The penalties are weights of their own, after those that the program has.
+    """
+    while True:
+        hard = tuple(t for t in program.templates if t.weight is None)
+        try:
+            grounded = ground(replace(program, templates=hard), budget)
+            settled(program, grounded.atoms, grounded.templates)
+            return program
+        except UnkeptError as refused:
+            number = refused.statement
+        own = len(program.weights)
+        templates = tuple(
+            replace(t, weight=own, sign=-1) if t.weight is None and t.statement == number else t
+            for t in program.templates
+        )
+        program = replace(program, templates=templates, weights=(*program.weights, Weight(penalty)))
+
+
+def _refusal(program: Program, number: int) -> UnkeptError:
     statement = program.statements[number]
     text = next(iter(show_statement(statement)))
-    return UnsupportedError(
+    refused = UnkeptError(
         f"mean field cannot keep this hard statement: {text}",
         span=statement.span,
         hint="it keeps those that settle single atoms or make atoms equal; give this one a large weight, "
         "or use another engine",
     )
+    refused.statement = number
+    return refused
 
 
 def _contradiction(program: Program, number: int) -> ContradictionError:

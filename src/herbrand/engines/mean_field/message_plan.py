@@ -24,6 +24,7 @@ from herbrand.engines.mean_field.message_terms import (
     OF_MARGINALS,
     OF_WEIGHTS,
     ROW,
+    Complement,
     Derivative,
     Diagonals,
     Operand,
@@ -129,10 +130,10 @@ class MessagePlan(nn.Module):
         self.per_constant = dict(maker.per_constant)
         self.sources = dict(maker.sources)
         self.masks = dict(maker.masks)
-        self.complements = dict(maker.complements)
         self.ragged = tuple(sorted(ragged))
         self.types = {name: maker.types(name) for name in (*tables, *given)}
         self.heard, steps = maker.finished()
+        self.complements = dict(maker.complements)
         self.early = tuple(one for one in steps if maker.registers.levels[one.output] == OF_WEIGHTS)
         self.late = tuple(one for one in steps if maker.registers.levels[one.output] == OF_MARGINALS)
         self.register_names = {}
@@ -263,7 +264,9 @@ class MessagePlan(nn.Module):
             if one.target is not None and one.target.gathered is not None:
                 index = registers[one.target.index]
                 part = part.unsqueeze(0) if part.dim() == 0 else part
-                part = one.target.gathered.back(part, index, (part.shape[0], *leaf.shape))
+                shape = (part.shape[0], *leaf.shape)
+                total = one.target.gathered.back(total, part, index, shape, one.sign)
+                continue
             if total is None:
                 total = part if one.sign == 1 else part * one.sign
             else:
@@ -370,6 +373,8 @@ class _Maker:
 
     def _way(self, form: Product) -> _Rows | None:
         """The rows to read, or none of them for whole tables, whichever is cheaper."""
+        if not any(isinstance(x, Reading) and x.source in self.tables for x in form.operands):
+            return _Rows((), None)  # moves no atom
         if self.ragged and set(form.sizes) - {a for x in form.operands for a in x.axes}:
             return None
         best, least = None, math.inf
@@ -449,8 +454,14 @@ class _Maker:
         step, axes, index, cost = gathering(operand.axes, rows.axes, rows.rows, sizes)
         key = ("index", index.tobytes())
         place = self.registers.known(key, lambda: torch.from_numpy(index))
-        made = self.registers.step(step, operand.register, place, cost=cost)
         target = operand.target
+        source = operand.register
+        plain = target is not None and target.sign < 0 and target.leaf not in self.masks and not self.ragged
+        if target is not None and plain:  # fewer entries are turned over after they are gathered
+            source = self.leaf_registers[target.leaf, 1]
+        made = self.registers.step(step, source, place, cost=cost)
+        if plain:
+            made = self.registers.step(Complement(), made, cost=cost)
         if target is not None:
             target = replace(target, gathered=step, index=place)
         return Operand(axes, made, operand.level, None, target)
@@ -496,6 +507,8 @@ class _Maker:
 
     def _add(self, form: Product, members: Sequence[tuple[Product, Counter[int]]]) -> None:
         rows = self.ways[form]
+        if not any(isinstance(x, Reading) and x.source in self.tables for x in form.operands):
+            return
         assert rows is not None
         operands = self.operands(form, rows)
         assert operands is not None
@@ -591,6 +604,7 @@ class _Maker:
         needed.update(values.counts for register, values in self.values.items() if register in needed)
         self.needed = needed | set(self.masks.values())
         self.values = {register: one for register, one in self.values.items() if register in needed}
+        self.complements = {leaf: one for leaf, one in self.complements.items() if one in needed}
         return tuple(heard), tuple(step for step in kept if id(step) not in fused)
 
     def used_known(self) -> list[int]:

@@ -50,6 +50,14 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Complement:
+    """1 - q."""
+
+    def __call__(self, table: Tensor) -> Tensor:
+        return 1.0 - table
+
+
+@dataclass(frozen=True)
 class Gathered:
     """Rows of a table: dimensions ``first`` to ``last`` become one, read at an index or from ``start`` on."""
 
@@ -68,8 +76,10 @@ class Gathered:
             return table.narrow(self.first, self.start, self.length)
         return table.index_select(self.first, index)
 
-    def back(self, rows: Tensor, index: Tensor, shape: Sequence[int]) -> Tensor:
-        """A table of this shape with the rows added where they were read."""
+    def back(
+        self, total: Tensor | None, rows: Tensor, index: Tensor, shape: Sequence[int], sign: float
+    ) -> Tensor:
+        """A table of this shape, or the total, with the rows added where they were read."""
         order = self.order or tuple(range(len(shape)))
         moved = [shape[place] for place in order]
         count = math.prod(moved[self.first : self.last + 1])
@@ -78,10 +88,15 @@ class Gathered:
         if self.start is not None:
             around = (self.start, count - self.start - self.length)
             found = torch.nn.functional.pad(rows, (0, 0) * (rows.dim() - self.first - 1) + around)
+        elif total is not None and self.order is None and total.shape == tuple(shape):
+            return total.reshape(flat).index_add(self.first, index, rows, alpha=sign).view(shape)
         else:
             found = rows.new_zeros(flat).index_add(self.first, index, rows)
         found = found.reshape(moved)
-        return found if self.order is None else found.permute(*map(order.index, range(len(order))))
+        found = found if self.order is None else found.permute(*map(order.index, range(len(order))))
+        if total is None:
+            return found if sign == 1 else found * sign
+        return torch.add(total, found, alpha=sign)
 
 
 @dataclass(frozen=True)
@@ -244,7 +259,7 @@ class Tree:
             present = tuple(a for a in kept if a in made.axes or a in part.axes)
             made = self._pair(made, part, present)
         present = tuple(a for a in axes if a in made.axes)
-        if present != made.axes or made.diagonals is not None:
+        if set(present) != set(made.axes) or made.diagonals is not None:
             made = self._arranged(made, present)
         return made
 
@@ -258,6 +273,13 @@ class Tree:
         shifted = self._shifted(left, right, axes) or self._shifted(right, left, axes)
         if shifted is not None:
             return shifted
+        if (BATCH in left.axes) != (BATCH in right.axes):
+            # A known matrix from the right: examples stay first, and nothing is transposed.
+            left, right = (left, right) if BATCH in left.axes else (right, left)
+            shared = [a for a in left.axes if a in axes and a in right.axes]
+            lone = [a for a in (*left.axes, *right.axes) if a in axes and a not in shared]
+            lead = () if shared else (BATCH,)
+            axes = (*shared, *lead, *(a for a in lone if a not in lead))
         step = PairProduct.of(left.axes, right.axes, axes, self.sizes)
         if step.order is not None:
             turned = PairProduct.of(right.axes, left.axes, axes, self.sizes)

@@ -27,7 +27,9 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
 )
-from herbrand.learning.parameters import Key
+
+Key = tuple[int, tuple[Value, ...]]
+"""Which weight of a program, and for which constants."""
 
 
 def with_weights(theory: Theory, weights: Mapping[Key, float]) -> Theory:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language import syntax as s
-from herbrand.learning.writing import weight_statements, with_weights
+from herbrand.language.written_weights import weight_statements, with_weights
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, lessons
 from tests.oracles.pseudo_likelihood import log_weight
 

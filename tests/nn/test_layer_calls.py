@@ -1,0 +1,247 @@
+"""Facts and constants of each example, penalties, weights written back, and torch's ways to run a module."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+import torch
+import torch.distributed
+import torch.multiprocessing
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset
+
+import herbrand as hb
+from herbrand.errors import HerbrandError
+
+NAMES = ("a", "b", "c", "d")
+RULES = """\
+predicate s(t)
+predicate f(t, t)
+predicate mood(t) in {"u", "v"}
+predicate e(t, t): observed
+0.7: s(x) and e(x, y) => s(y)
+-0.4: f(x, y) and not e(x, y) and s(x) where x != y
+1.1: f(x, y) and f(y, z) => f(x, z) where x != y and y != z and x != z
+0.6: mood(x) = "u" and e(x, y) => mood(y) = "u"
+0.3: s(x)
+"""
+
+
+def typed(names: tuple[str, ...] = NAMES) -> str:
+    return "type t = {" + ", ".join(f'"{name}"' for name in names) + "}\n" + RULES
+
+
+def layer_of(text: str, facts: object = None, **options: object) -> hb.nn.LogicLayer:
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse(text), facts), 3, **options).double()  # type: ignore[arg-type]
+    with torch.no_grad():
+        for number, parameter in enumerate(layer.weights):
+            parameter.fill_(0.9 - 0.3 * number)
+    return layer
+
+
+def drawn(layer: hb.nn.LogicLayer, *lead: int) -> dict[str, Tensor]:
+    made = torch.Generator().manual_seed(4)
+    return {n: torch.randn((*lead, *s), generator=made, dtype=torch.float64) for n, s in layer.shapes.items()}
+
+
+@pytest.mark.parametrize("clip", [None, 2.0])
+def test_facts_of_each_example(clip: float | None) -> None:
+    """As a layer for each example that has its facts in the model."""
+    layer = layer_of(typed(), observed=["e"], clip=clip)
+    assert layer.fact_shapes == {"e": (4, 4)}
+    logits, facts = (
+        drawn(layer, 3),
+        torch.randint(0, 2, (3, 4, 4), generator=torch.Generator().manual_seed(1)),
+    )
+    found = layer(logits, {"e": facts})
+    for row in range(3):
+        pairs = [(NAMES[i], NAMES[j]) for i, j in facts[row].nonzero().tolist()]
+        alone = layer_of(typed(), {"e": pairs}, clip=clip)
+        for name, table in alone({n: t[row] for n, t in logits.items()}).items():
+            torch.testing.assert_close(found[name][row], table)
+
+
+def test_facts_that_are_likely_have_slopes() -> None:
+    layer = layer_of(typed(), observed=["e"])
+    facts = torch.rand(2, 4, 4, dtype=torch.float64, requires_grad=True)
+    logits = drawn(layer, 2)
+    assert torch.autograd.gradcheck(lambda e: tuple(layer(logits, {"e": e}).values()), (facts,))
+
+
+@pytest.mark.parametrize("iterations", [3, None])
+def test_constants_of_each_example(iterations: int | None) -> None:
+    """As a layer over those constants alone; what is absent is false."""
+    layer = layer_of(typed(), observed=["e"], ragged=["t"])
+    layer.iterations = iterations
+    logits = drawn(layer, 3)
+    facts = torch.randint(0, 2, (3, 4, 4), generator=torch.Generator().manual_seed(2))
+    present = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 0, 1]]).bool()
+    found = layer(logits, {"e": facts}, {"t": present})
+    for row in range(3):
+        kept = present[row].nonzero()[:, 0]
+        alone = layer_of(typed(tuple(NAMES[i] for i in kept)), observed=["e"])
+        alone.iterations = iterations
+        own = {n: t[row][kept] if n != "f" else t[row][kept][:, kept] for n, t in logits.items()}
+        expected = alone(own, {"e": facts[row][kept][:, kept]})
+        for name, table in expected.items():
+            part = found[name][row][kept] if name != "f" else found[name][row][kept][:, kept]
+            torch.testing.assert_close(part, table, rtol=1e-5, atol=1e-5)
+        gone = (~present[row]).nonzero()[:, 0]
+        assert not found["s"][row][gone].any() and not found["mood"][row][gone].any()
+        assert not found["f"][row][gone].any() and not found["f"][row][:, gone].any()
+
+
+def test_calls_that_are_refused() -> None:
+    layer = layer_of(typed(), observed=["e"], ragged=["t"])
+    zeros = torch.zeros(4, 4)
+    for call, told in [
+        (({}, {}, {}), "the facts of e are missing"),
+        (({}, {"e": zeros[0]}, {}), "the facts of e have shape"),
+        (({}, {"e": zeros, "s": zeros}, {}), "no observed predicate 's'"),
+        (({}, {"e": zeros}, {"u": zeros}), "no ragged type 'u'"),
+        (({}, {"e": zeros}, {"t": zeros[:, 0, None]}), "the constants of t have shape"),
+    ]:
+        with pytest.raises(HerbrandError, match=told):
+            layer(*call)
+    for text, options, told in [
+        (typed(), {"observed": ["s"]}, "s is open"),
+        (typed(), {"observed": ["k"]}, "no predicate 'k'"),
+        (typed(), {"ragged": ["u"]}, "no type 'u'"),
+        (typed() + "hard: e(x, y) => s(x)\n", {"observed": ["e"]}, "a hard statement speaks of e"),
+        (typed() + "0.5: exists y: e(x, y) and s(y)\n", {"observed": ["e"]}, "quantifiers"),
+        (typed(), {"hard": "often"}, "hard statements are 'often'"),
+    ]:
+        with pytest.raises(HerbrandError, match=told):
+            layer_of(text, **options)
+
+
+HARD = 'type t = {"a", "b", "c"}\npredicate s(t)\npredicate r(t)\n0.5: s(x)\n'
+HARD += "hard: s(x) => r(x)\nhard: r(x) <=> r(y)\n"
+
+
+def test_hard_statements_as_penalties() -> None:
+    """As the statement with that weight; what single atoms can keep stays hard."""
+    with pytest.raises(HerbrandError, match="cannot keep this hard statement"):
+        layer_of(HARD)
+    layer = layer_of(HARD, hard="penalised", penalty=4.0)
+    stated = layer_of(HARD.replace("hard: s", "4.0: s"))
+    with torch.no_grad():
+        stated.weights[1].fill_(4.0)
+    assert len(layer.weights) == 1 and layer.penalties == [4.0]
+    logits = drawn(layer, 2)
+    for name, table in stated(logits).items():
+        torch.testing.assert_close(layer(logits)[name], table)
+    odds = layer.log_odds(logits)["r"]
+    torch.testing.assert_close(odds, odds[:, :1].expand(2, 3))
+
+
+def test_annealed_penalties_grow_to_the_whole() -> None:
+    layer = layer_of(HARD, hard="annealed", penalty=6.0, damping=0.0)
+    steps = [layer_of(HARD, hard="penalised", penalty=p, damping=0.0) for p in (2.0, 4.0, 6.0)]
+    logits = drawn(layer)
+    found = {name: table[None] for name, table in logits.items()}
+    unknowns = layer.problem.unknowns
+    found = unknowns.gathered(found)
+    for one in steps:
+        said = one.messages(unknowns.marginals(found))
+        found = unknowns.gathered({name: logits[name][None] + said[name] for name in logits})
+    for name, table in unknowns.marginals(found).items():
+        torch.testing.assert_close(layer(logits)[name], table[0])
+
+
+def test_weights_are_written_back_and_explained() -> None:
+    text = 'type w = {"u", "v"}\npredicate has(d, w): observed\npredicate topic(d)\n0.1: topic(x)\n'
+    text += '?[x]: has(d, x) => topic(d)\nhas("k", "u")\nhas("k", "v")\n'
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse(text)), None, tolerance=1e-12).double()
+    with torch.no_grad():
+        layer.weights[0].fill_(-0.25)
+        layer.weights[1].copy_(torch.tensor([1.5, 0.5]))
+    shown = repr(layer)
+    assert "weights.0 = -0.25: topic(x)" in shown and "weights.1 = (2,) numbers" in shown
+    model = hb.Model(layer.to_theory())
+    (row,) = model.infer(engine="exact").to_dict()["marginals"]
+    assert row["probability"] == pytest.approx(layer()["topic"].item())
+    told = {reason.contribution for reason in model.explain('topic("k")').reasons}
+    assert sorted(told) == pytest.approx([-0.25, 0.5, 1.5])
+
+
+def test_vmap_export_compile_and_bfloat16() -> None:
+    layer = layer_of(typed(), observed=["e"]).float()
+    logits = {name: table.float() for name, table in drawn(layer, 4).items()}
+    facts = torch.randint(0, 2, (4, 4, 4), generator=torch.Generator().manual_seed(3)).float()
+    expected = layer(logits, {"e": facts})
+
+    def check(found: dict[str, Tensor], close: float = 1e-5) -> None:
+        for name, table in expected.items():
+            torch.testing.assert_close(found[name].float(), table, rtol=0, atol=close)
+
+    check(torch.func.vmap(lambda z, e: layer(z, {"e": e}))(logits, facts))
+    batch = torch.export.Dim("batch")
+    each = ({name: {0: batch} for name in logits}, {"e": {0: batch}})
+    program = torch.export.export(layer, (logits, {"e": facts}), dynamic_shapes=each)
+    twice = {name: torch.cat([table, table]) for name, table in logits.items()}
+    found = program.module()(twice, {"e": torch.cat([facts, facts])})
+    check({name: table[4:] for name, table in found.items()})
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    leaves = {name: table.clone().requires_grad_() for name, table in logits.items()}
+    made = compiled(leaves, {"e": facts})
+    check(made)
+    made["s"].sum().backward()
+    (slope,) = torch.autograd.grad(layer(leaves, {"e": facts})["s"].sum(), leaves["f"])
+    torch.testing.assert_close(leaves["f"].grad, slope)
+    rough = layer({name: table.bfloat16() for name, table in logits.items()}, {"e": facts})
+    assert {table.dtype for table in rough.values()} == {torch.bfloat16}
+    check(rough, 0.03)
+
+
+class Examples(Dataset):
+    """Marginals made by workers of their own."""
+
+    def __init__(self, layer: hb.nn.LogicLayer) -> None:
+        self.layer = layer
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> Tensor:
+        return self.layer({"s": torch.full((2,), float(index))})["s"].detach()
+
+
+SHORT = 'type t = {"a", "b"}\npredicate s(t)\n0.5: s(x) and s(y) where x != y\n'
+
+
+def test_workers_of_a_data_loader() -> None:
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2)
+    data = Examples(layer)
+    loader = DataLoader(data, batch_size=2, num_workers=1, multiprocessing_context="spawn")
+    found = torch.cat(list(loader))
+    assert torch.equal(found, torch.stack([data[i] for i in range(4)]))
+
+
+def _trained(rank: int, file: str, results: str) -> None:
+    torch.distributed.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
+    layer = DistributedDataParallel(hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2))
+    layer({"s": torch.tensor([1.0 + rank, -0.5])})["s"].sum().backward()
+    (parameter,) = layer.parameters()
+    if rank == 0:
+        torch.save(parameter.grad, results)
+    torch.distributed.destroy_process_group()
+
+
+@pytest.fixture
+def folder() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as path:
+        yield path
+
+
+def test_two_processes_share_the_gradient(folder: str) -> None:
+    torch.multiprocessing.spawn(_trained, (f"{folder}/meet", f"{folder}/slope"), nprocs=2)
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2)
+    each = [layer({"s": torch.tensor([1.0 + rank, -0.5])})["s"].sum() for rank in range(2)]
+    loss = torch.stack(each).mean()
+    (slope,) = torch.autograd.grad(loss, list(layer.parameters()))
+    assert math.isclose(torch.load(f"{folder}/slope").item(), slope.item(), rel_tol=1e-6)
