@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import herbrand as hb
+from herbrand.budget import Budget
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.facts.source import fact_sources
 from herbrand.program.template import Literal
@@ -155,15 +156,15 @@ class TestTooLarge:
         """Of text they are not; what cannot be read is left to loading, which says why."""
         sources = fact_sources([str(files / name) for name in names])
         monkeypatch.setattr("herbrand.scale.too_large.is_enough", lambda memory: True)
-        assert facts_too_large(sources, max(cells * BYTES_A_CELL, 1)) is None
-        found = facts_too_large(sources, max(cells * BYTES_A_CELL - 1, 1))
+        assert facts_too_large(sources, Budget(max(cells * BYTES_A_CELL, 1))) is None
+        found = facts_too_large(sources, Budget(max(cells * BYTES_A_CELL - 1, 1)))
         assert (found is not None) == (cells > 0)
         if found is not None:
             assert found.disk == cells * DISK_A_CELL
             assert found.why.startswith("the facts need about ") and found.why.endswith(" are allowed")
 
     def test_never_where_no_database_could_be_opened_either(self, files: Path) -> None:
-        assert facts_too_large(fact_sources(str(files / "friends.parquet")), "1MB") is None
+        assert facts_too_large(fact_sources(str(files / "friends.parquet")), Budget(1 << 20)) is None
 
 
 class TestScratch:
