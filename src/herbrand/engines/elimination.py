@@ -136,10 +136,10 @@ class Elimination:
         return total.tolist()
 
 
-def refuse_hopeless(ground: Ground) -> None:
+def refuse_hopeless(ground: Ground, budget: Budget = UNLIMITED) -> None:
     """Raise ``BudgetError`` where no machine could eliminate this, before its tables are made one by one."""
     found = links(ground)
-    if len(found) > FEW_LINKS and least_width_of(found, enough=TOO_WIDE) >= TOO_WIDE:
+    if len(found) > FEW_LINKS and least_width_of(found, TOO_WIDE, budget) >= TOO_WIDE:
         raise _hopeless(ground.atoms.count)
 
 
@@ -149,7 +149,7 @@ def planned(network: Network, algebra: str, gradient: bool = True, budget: Budge
     Raises ``BudgetError`` where no machine could: told by a quick bound, so that hopeless networks are not
     searched for good orders.
     """
-    if least_width(network.tables, enough=TOO_WIDE) >= TOO_WIDE:
+    if least_width(network.tables, TOO_WIDE, budget) >= TOO_WIDE:
         raise _hopeless(network.atom_count)
     labels = component_labels(network)
     pieces = batches(network, labels)

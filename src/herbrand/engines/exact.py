@@ -90,9 +90,10 @@ class Exact:
 
     def start(self, program: Program, question: Question) -> State:
         grounded = ground(program, self.budget, MOST_GROUNDINGS)
-        refuse_hopeless(grounded)
+        refuse_hopeless(grounded, self.budget)
         algebra = "maximum" if question.most_probable else "log"
-        return State(grounded, question, planned(network_of(grounded), algebra, budget=self.budget))
+        network = network_of(grounded, self.budget)
+        return State(grounded, question, planned(network, algebra, budget=self.budget))
 
     def step(self, state: State) -> State:
         self.refuse_too_much(state.elimination)

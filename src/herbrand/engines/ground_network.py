@@ -18,6 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundBlock, GroundConjunction, GroundTemplate
@@ -33,13 +34,15 @@ WIDEST_TABLE = 12
 class Network:
     """Log-potential tables by scope, and what does not depend on any latent atom.
 
-    ``sizes`` gives every axis its number of values; axes from ``atom_count`` on are helpers.
+    ``sizes`` gives every axis its number of values; axes from ``atom_count`` on are helpers. The clock of
+    ``budget`` is asked at each table that is added, as there may be millions.
     """
 
     sizes: list[int]
     atom_count: int
     tables: dict[Scope, np.ndarray] = field(default_factory=dict)
     constant: float = 0.0
+    budget: Budget = UNLIMITED
 
     def add(self, scope: Sequence[int], table: np.ndarray) -> None:
         """Add a log-potential; axes are put in rising order."""
@@ -48,6 +51,7 @@ class Network:
 
     def add_ordered(self, scope: Scope, table: np.ndarray) -> None:
         """Add a log-potential whose axes already rise. Tables may be shared: none is changed in place."""
+        self.budget.check()
         known = self.tables.get(scope)
         self.tables[scope] = table if known is None else known + table
 
@@ -57,9 +61,9 @@ class Network:
         return len(self.sizes) - 1
 
 
-def network_of(ground: Ground) -> Network:
+def network_of(ground: Ground, budget: Budget = UNLIMITED) -> Network:
     """The network of all templates, soft evidence and excluded values included."""
-    network = Network(ground.atoms.value_counts.tolist(), ground.atoms.count)
+    network = Network(ground.atoms.value_counts.tolist(), ground.atoms.count, budget=budget)
     for template in ground.templates:
         add_template(network, template, ground.program.weights)
     for table in ground.program.tables:

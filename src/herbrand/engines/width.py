@@ -18,6 +18,8 @@ from itertools import combinations
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
+
 MANY = 10_000
 """With more scopes than this, or links, a bound found by one merger at a time would take seconds."""
 ENOUGH_A_VERTEX = 4
@@ -25,17 +27,21 @@ ENOUGH_A_VERTEX = 4
 SEED = 0
 
 
-def least_width(scopes: Collection[Sequence[int]], enough: float = math.inf) -> int:
+def least_width(
+    scopes: Collection[Sequence[int]], enough: float = math.inf, budget: Budget = UNLIMITED
+) -> int:
     """Some table of any elimination of tables over these scopes has more axes than this.
 
     The search ends where the bound reaches ``enough``.
     """
-    return least_width_of(_links(scopes), enough) if len(scopes) > MANY else _by_mergers(scopes, enough)
+    if len(scopes) > MANY:
+        return least_width_of(_links(scopes), enough, budget)
+    return _by_mergers(scopes, enough, budget)
 
 
-def least_width_of(links: np.ndarray, enough: float = math.inf) -> int:
+def least_width_of(links: np.ndarray, enough: float = math.inf, budget: Budget = UNLIMITED) -> int:
     """The same, told from some of the pairs of axes that share a table, [pair, 2]."""
-    return _by_mergers(_coarse(links).tolist(), enough)
+    return _by_mergers(_coarse(links).tolist(), enough, budget)
 
 
 def _links(scopes: Iterable[Sequence[int]]) -> np.ndarray:
@@ -73,7 +79,7 @@ def _coarse(links: np.ndarray) -> np.ndarray:
     return links
 
 
-def _by_mergers(scopes: Iterable[Sequence[int]], enough: float) -> int:
+def _by_mergers(scopes: Iterable[Sequence[int]], enough: float, budget: Budget) -> int:
     neighbours: dict[int, set[int]] = defaultdict(set)
     for scope in scopes:
         for axis in scope:
@@ -84,6 +90,7 @@ def _by_mergers(scopes: Iterable[Sequence[int]], enough: float) -> int:
         by_degree[len(others)].add(axis)
     width, smallest = 0, 0
     while neighbours and width < enough:
+        budget.check()
         while not by_degree[smallest]:
             smallest += 1
         width = max(width, smallest)

@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import chain
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.errors import FactsError, HerbrandError, Mistake, Mistakes, nearest
+from herbrand.errors import BudgetError, FactsError, HerbrandError, Mistake, Mistakes, nearest
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
@@ -68,6 +68,7 @@ def load_facts(
     is wrong.
     """
     mistakes = Mistakes()
+    report = _under_the_clock(budget, progress)
     before = signature
     with Store() as store:
         tables: list[OpenTable] = [*theory_tables(theory_rows)]
@@ -78,7 +79,7 @@ def load_facts(
         listed = _listed_since(before, signature)
         notes = doubtful_headers(tables, theory_rows, chain.from_iterable(signature.mentioned.values()))
         signature = grown(signature, tables, mistakes)
-        claims = list(_claims(tables, signature, mistakes, progress))
+        claims = list(_claims(tables, signature, mistakes, report))
     worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
     with _collecting(mistakes):
@@ -87,7 +88,7 @@ def load_facts(
     with _collecting(mistakes):
         worlds.check(signature.predicates)
     mistakes.raise_any(FactsError)
-    facts = _facts(signature, claims, domains, worlds, progress)
+    facts = _facts(signature, claims, domains, worlds, report)
     return _with_kinds(signature, domains), replace(facts, notes=notes)
 
 
@@ -95,8 +96,21 @@ def load_facts(
 def _collecting(mistakes: Mistakes) -> Iterator[None]:
     try:
         yield
+    except BudgetError:  # nothing is wrong with the facts
+        raise
     except HerbrandError as error:
         mistakes.add_all(error)
+
+
+def _under_the_clock(budget: Budget, progress: Report | None) -> Report:
+    """Reports progress; whoever reads calls it often enough for the budget to be asked there."""
+
+    def report(message: str, done: float) -> None:
+        budget.check()
+        if progress is not None:
+            progress(message, done)
+
+    return report
 
 
 # Constants that sources list
@@ -177,7 +191,7 @@ def _new_type(signature: Signature, name: str) -> str:
 
 
 def _claims(
-    tables: Sequence[OpenTable], signature: Signature, mistakes: Mistakes, report: Report | None
+    tables: Sequence[OpenTable], signature: Signature, mistakes: Mistakes, report: Report
 ) -> Iterator[Claims]:
     whole = sum(table.size for table in tables) or 1
     before = 0
@@ -190,12 +204,9 @@ def _claims(
         before += table.size
 
 
-def _progress(report: Report | None, message: str, start: float, end: float) -> Progress | None:
-    if report is None:
-        return None
-    tell = report
-    tell(message, start)
-    return lambda done: tell(message, start + (end - start) * done)
+def _progress(report: Report, message: str, start: float, end: float) -> Progress:
+    report(message, start)
+    return lambda done: report(message, start + (end - start) * done)
 
 
 # Sorting
@@ -206,7 +217,7 @@ def _facts(
     claims: Sequence[Claims],
     domains: Mapping[str, Domain],
     worlds: Worlds,
-    report: Report | None,
+    report: Report,
 ) -> Facts:
     of: dict[str, list[Claims]] = {}
     for claim in claims:
@@ -226,8 +237,7 @@ def _facts(
                 predicate, of[name], domains, lambda told, p=predicate: worlds.world(p, has_facts=told)
             )
     mistakes.raise_any(FactsError)
-    if report is not None:
-        report("facts loaded", 1.0)
+    report("facts loaded", 1.0)
     return Facts(domains, tables)
 
 

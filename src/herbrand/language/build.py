@@ -13,6 +13,7 @@ from typing import Any
 
 from lark import Token, Transformer
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.expectations import shortened
 from herbrand.language.formulas import AGGREGATES, FUNCTIONS
@@ -71,7 +72,8 @@ class Builder(Transformer[Token, Any]):
         super().__init__(visit_tokens=False)
         self.begin(Source("", ""), 0, 0)
 
-    def begin(self, source: Source, start: int, end: int) -> None:
+    def begin(self, source: Source, start: int, end: int, budget: Budget = UNLIMITED) -> None:
+        self.budget = budget
         self.source = source
         self.offset = start
         self.whole = Span(source, start, end)
@@ -86,6 +88,7 @@ class Builder(Transformer[Token, Any]):
         self.mistakes.append(Mistake(message, span, hint))
 
     def at(self, token: Token) -> Span:
+        self.budget.check()  # once a name, so that a statement of a million atoms ends in time
         start = self.offset + (token.start_pos or 0)
         return Span(self.source, start, start + len(token))
 

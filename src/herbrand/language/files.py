@@ -34,7 +34,7 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     Where one of them cannot be read, everything wrong with all of them is told in one ``LanguageError``.
     """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    readings = [_read_one(Path(path), dialect) for path in several]
+    readings = [_read_one(Path(path), dialect, budget) for path in several]
     if any(reading.mistakes for reading in readings):
         check_all(readings)
     return reduce(Theory.__add__, (reading.theory for reading in readings), Theory())
@@ -80,7 +80,7 @@ def formatted_file(path: str | PathLike[str]) -> str | None:
     return after if after != before else None
 
 
-def _read_one(path: Path, dialect: str | None) -> Reading:
+def _read_one(path: Path, dialect: str | None, budget: Budget) -> Reading:
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not isdir(path)
     try:
         if not own:
@@ -88,4 +88,4 @@ def _read_one(path: Path, dialect: str | None) -> Reading:
         source = read_source(path)
     except LanguageError as error:
         return Reading.failed(error)
-    return read_theory(source.text, source.name)
+    return read_theory(source.text, source.name, budget)

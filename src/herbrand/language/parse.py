@@ -23,6 +23,7 @@ from typing import Any
 
 from lark import Lark, UnexpectedInput
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.bound_lines import read_bounds
 from herbrand.language.build import Builder
@@ -76,7 +77,7 @@ def parse_theory(text: str, name: str = "<text>") -> Theory:
 
 
 @collector_paused()
-def read_theory(text: str, name: str = "<text>") -> Reading:
+def read_theory(text: str, name: str = "<text>", budget: Budget = UNLIMITED) -> Reading:
     """What a text states as far as it can be read, and what is wrong with the rest."""
     try:
         source = plain_source(text, name)
@@ -84,7 +85,7 @@ def read_theory(text: str, name: str = "<text>") -> Reading:
         return Reading.failed(error)
     mistakes = Mistakes()
     unread: set[str] = set()
-    statements = tuple(merged(_statements(source, mistakes, unread)))
+    statements = tuple(merged(_statements(source, mistakes, unread, budget)))
     return Reading(Theory(statements), tuple(mistakes.listed), mistakes.unlisted, frozenset(unread))
 
 
@@ -132,10 +133,11 @@ def plain_source(text: str, name: str) -> Source:
     return source
 
 
-def _statements(source: Source, mistakes: Mistakes, unread: set[str]) -> Iterator[Statement]:
+def _statements(source: Source, mistakes: Mistakes, unread: set[str], budget: Budget) -> Iterator[Statement]:
     layout = Layout(source.text)
     position = skip_blank(source.text, 0)
     while position < len(source.text):
+        budget.check()
         block = read_block(source, position)
         bounds = None if block is not None else read_bounds(source, position, parse_probability)
         if block is not None:
@@ -146,7 +148,7 @@ def _statements(source: Source, mistakes: Mistakes, unread: set[str]) -> Iterato
             position = bounds.end
         else:
             stretch = layout.stretch(position)
-            statement = _statement(source, stretch, mistakes)
+            statement = _statement(source, stretch, mistakes, budget)
             if statement is not None:
                 yield statement
             else:
@@ -156,11 +158,11 @@ def _statements(source: Source, mistakes: Mistakes, unread: set[str]) -> Iterato
         position = skip_blank(source.text, position)
 
 
-def _statement(source: Source, stretch: Stretch, mistakes: Mistakes) -> Statement | None:
+def _statement(source: Source, stretch: Stretch, mistakes: Mistakes, budget: Budget) -> Statement | None:
     if stretch.unclosed is not None:
         mistakes.add(never_closed(source, stretch))
         return None
-    found, wrong = _parsed(source, stretch, "statement", wordy=not mistakes.full)
+    found, wrong = _parsed(source, stretch, "statement", not mistakes.full, budget)
     for each in wrong:
         mistakes.add(each)
     return None if wrong else found
@@ -186,7 +188,9 @@ def _refuse_computed(asked: Formula | FactRows | None) -> None:
             raise LanguageError("a query computes no values", span=leaf.span, hint=hint)
 
 
-def _parsed(source: Source, stretch: Stretch, rule: str, wordy: bool = True) -> tuple[Any, list[Mistake]]:
+def _parsed(
+    source: Source, stretch: Stretch, rule: str, wordy: bool = True, budget: Budget = UNLIMITED
+) -> tuple[Any, list[Mistake]]:
     """What the stretch says, or what is wrong with it. ``wordy=False`` only tells that something is.
 
     The parser gets a copy of the stretch, not a window on the text: lark counts all lines before a window,
@@ -194,7 +198,7 @@ def _parsed(source: Source, stretch: Stretch, rule: str, wordy: bool = True) -> 
     """
     with _one_at_a_time:
         parser, builder = _parser()
-        builder.begin(source, stretch.start, stretch.end)
+        builder.begin(source, stretch.start, stretch.end, budget)
         try:
             found = parser.parse(source.text[stretch.start : stretch.end], start=rule)
         except UnexpectedInput as error:
