@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import clause_of
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import NEGLIGIBLE, extract, focused_search, relevance, verify
-from herbrand.induction.search import Limits, search
+from herbrand.induction.search import Effort, Limits, search
 from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
 from herbrand.language.parse import parse_theory
@@ -38,7 +40,8 @@ def test_a_search_counts_its_own_errors(seed: int, objects: int, arity: int) -> 
     positive = np.argwhere(rng.random((objects,) * arity) < 0.4)
     world = World(objects, facts)
     database = Database.of([world])
-    found = search(Examples.of("t", positive, arity, database), database, QUICK)
+    limits = replace(QUICK, effort=Effort(most=200))
+    found = search(Examples.of("t", positive, arity, database), database, limits)
     rules = [clause.to_rule() for clause in found.clauses]
     truth = {tuple(map(int, row)) for row in positive}
     assert slow_errors(rules, world, "t", truth) == found.missed + found.wrong

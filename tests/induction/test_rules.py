@@ -15,7 +15,7 @@ from herbrand.errors import HerbrandError
 from herbrand.induction.database import Database, World, worlds_of
 from herbrand.induction.evaluation import clause_of, evaluated
 from herbrand.induction.examples import Examples
-from herbrand.induction.extraction import mistakes, verify, without
+from herbrand.induction.extraction import mistakes, verify
 from herbrand.induction.horn_weights import compile_rules
 from herbrand.induction.search import search
 from herbrand.induction.worlds.tasks import TASKS, task_named
@@ -136,7 +136,7 @@ def test_the_search_finds_rules_that_carry_over(name: str) -> None:
     sample = task.draw_for_training(np.random.default_rng(0), 25, task.sizes[0])
     database = Database.of(worlds_of(task, sample))
     examples = Examples.of(task.target, database.tables[task.target], task.target_arity, database)
-    found = search(examples, without(database, task.target))
+    found = search(examples, database.without(task.target))
     assert (found.missed, found.wrong) == (0, 0)
     assert verify(task, found.clauses, np.random.default_rng(1), 4, 2 * task.sizes[0]).perfect
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, clause_of, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes
-from herbrand.induction.search import Found, Limits, search
+from herbrand.induction.search import Effort, Found, Limits, search
 from herbrand.language.parse import parse_theory
 
 ARITIES = {"wet": 0, "red": 1, "old": 1, "edge": 2, "near": 2, "between": 3}
@@ -63,7 +64,8 @@ def found_in(text: str, database: Database, limits: Limits | None = None) -> Fou
 def test_what_is_planted_is_found_and_carries_over(name: str) -> None:
     text = PLANTED[name]
     sizes = (80, 4) if text.startswith("t :-") else (16, 8)
-    found = found_in(text, Database.of(worlds(1, *sizes)), Limits(beam=20, sample=150))
+    limits = Limits(beam=20, sample=150, effort=Effort(most=3_000))
+    found = found_in(text, Database.of(worlds(1, *sizes)), limits)
     assert (found.missed, found.wrong) == (0, 0)
     fresh = Database.of(worlds(2, sizes[0] // 2, sizes[1] + 1))
     assert mistakes(found.clauses, fresh, "t", truth(planted(text), fresh)) == 0
@@ -72,7 +74,8 @@ def test_what_is_planted_is_found_and_carries_over(name: str) -> None:
 def test_of_too_few_clauses_what_is_missed_is_told() -> None:
     database = Database.of(worlds(1, 6, 6))
     text = PLANTED["two ways"]
-    found = found_in(text, database, Limits(clauses=1, beam=10, sample=100))
+    limits = Limits(clauses=1, beam=10, sample=100, effort=Effort(most=500))
+    found = found_in(text, database, limits)
     right = truth(planted(text), database)
     assert len(found.clauses) == 1 and found.missed > 0
     assert mistakes(found.clauses, database, "t", right) == found.missed + found.wrong
@@ -80,9 +83,10 @@ def test_of_too_few_clauses_what_is_missed_is_told() -> None:
 
 def test_without_exceptions_nothing_is_invented() -> None:
     database = Database.of(worlds(1, 12, 7))
-    found = found_in(PLANTED["an exception of two"], database, Limits(exceptions=0, beam=10, sample=100))
+    limits = Limits(exceptions=0, beam=10, sample=100, effort=Effort(most=500))
+    found = found_in(PLANTED["an exception of two"], database, limits)
     assert {clause.head for clause in found.clauses} <= {"t"}
-    assert not any(literal.negated for clause in found.clauses for literal in clause.body)
+    assert not any(x.predicate not in ARITIES for clause in found.clauses for x in clause.body)
 
 
 def test_equal_searches_are_equal() -> None:
@@ -102,7 +106,8 @@ def test_only_predicates_that_are_named_are_looked_at() -> None:
     database = Database.of(worlds(1, 8, 6))
     clauses = planted(PLANTED["one literal"])
     examples = Examples.of("t", truth(clauses, database), 1, database)
-    found = search(examples, database, Limits(beam=10, sample=60), ["old", "edge"])
+    limits = Limits(beam=10, sample=60, effort=Effort(most=300))
+    found = search(examples, database, limits, ["old", "edge"])
     assert {x.predicate for clause in found.clauses for x in clause.body if x.predicate in ARITIES} <= {
         "old",
         "edge",
@@ -120,3 +125,105 @@ def test_no_positive_needs_no_clause() -> None:
     database = Database.of(worlds(1, 2, 4))
     found = search(Examples.of("t", np.empty((0, 1), np.int64), 1, database), database)
     assert (found.clauses, found.missed, found.wrong) == ((), 0, 0)
+
+
+RECURSIVE = {
+    "reachable": "t(x, y) :- edge(x, y)\nt(x, y) :- edge(x, z), t(z, y)",
+    "even": "t(x) :- zero(x)\nt(x) :- t(y), next(y, z), next(z, x)",
+}
+
+
+def chains(seed: int, count: int, objects: int) -> list[World]:
+    """Sparse graphs in which ways are long, and as many numbers in a row."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        order = rng.permutation(objects)
+        edges = [(a, b) for a, b in pairwise(order) if rng.random() < 0.8]
+        facts = {
+            "edge": edges + [tuple(rng.choice(objects, 2, replace=False)) for _ in range(objects // 6)],
+            "red": [(o,) for o in range(objects) if rng.random() < 0.8],
+            "zero": [(0,)],
+            "next": [(o, o + 1) for o in range(objects - 1)],
+        }
+        found.append(World(objects, facts))
+    return found
+
+
+@pytest.mark.parametrize("name", RECURSIVE)
+def test_recursion_carries_over_to_longer_ways(name: str) -> None:
+    """From a few worlds of ten objects to worlds of thirty, where every chain of joins is too short."""
+    clauses = [clause_of(rule) for rule in parse_theory(RECURSIVE[name]).rules]
+    database = Database.of(chains(1, 5, 10))
+    arity = len(clauses[0].variables)
+    examples = Examples.of("t", truth(clauses, database), arity, database)
+    found = search(examples, database, Limits(beam=16, sample=400, effort=Effort(most=6_000)))
+    assert (found.missed, found.wrong) == (0, 0)
+    fresh = Database.of(chains(2, 3, 30))
+    assert mistakes(found.clauses, fresh, "t", truth(clauses, fresh)) == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_few_false_labels_buy_no_literals(seed: int) -> None:
+    """One label in twenty is turned; the planted rule comes out as it is."""
+    database = Database.of(worlds(seed, 16, 8))
+    clauses = planted("t(x) :- red(x), edge(x, y), old(y)")
+    examples = Examples.of("t", truth(clauses, database), 1, database)
+    rng = np.random.default_rng(seed)
+    turned = rng.random(len(examples.rows)) < 0.05
+    noisy = Examples("t", examples.rows, examples.positive ^ turned)
+    found = search(noisy, database, Limits(beam=12, effort=Effort(most=1_500)))
+    assert found.missed + found.wrong == turned.sum()
+    fresh = Database.of(worlds(seed + 100, 8, 9))
+    assert mistakes(found.clauses, fresh, "t", truth(clauses, fresh)) == 0
+    assert sum(clause.literals for clause in found.clauses) == 3
+
+
+def test_without_noise_there_are_no_errors_if_rules_can_do_without() -> None:
+    database = Database.of(worlds(1, 6, 6))
+    clauses = planted(PLANTED["two literals"])
+    examples = Examples.of("t", truth(clauses, database), 1, database)
+    examples.positive[np.flatnonzero(~examples.positive)[0]] = True
+    found = search(examples, database, Limits(noise=0.0, beam=10, effort=Effort(most=2_000)))
+    assert found.wrong == 0
+
+
+def test_a_clock_cuts_what_was_done_and_changes_nothing_else() -> None:
+    """With the work counted, a later end of the clock gives the same rules."""
+    database = Database.of(worlds(3, 8, 6))
+    found = [
+        found_in(
+            PLANTED["two ways"], database, Limits(effort=Effort(most=400), until=time.monotonic() + seconds)
+        )
+        for seconds in (300, 3_000)
+    ]
+    assert found[0] == found[1]
+
+
+def test_what_a_sample_lets_pass_joins_it() -> None:
+    database = Database.of(worlds(1, 16, 8))
+    limits = Limits(beam=10, sample=5, effort=Effort(most=3_000))
+    found = found_in(PLANTED["turned"], database, limits)
+    assert (found.missed, found.wrong) == (0, 0)
+
+
+@pytest.mark.parametrize("sign", [">=", "<="])
+def test_thresholds_and_constants(sign: str) -> None:
+    """A number that is high or low enough, and a name."""
+    rng = np.random.default_rng(0)
+    items = []
+    for _ in range(6):
+        size = rng.integers(0, 12, 10)
+        facts = {
+            "size": [(o, 10 + int(size[o])) for o in range(10)],
+            "colour": [(o, 22 + int(rng.integers(3))) for o in range(10)],
+        }
+        items.append(World(25, facts, (*(f"o{n}" for n in range(10)), *range(12), "red", "green", "blue")))
+    database = Database.of(items)
+    clauses = [clause_of(r) for r in parse_theory(f't(x) :- size(x, y), y {sign} 6, colour(x, "red")').rules]
+    rows = np.concatenate([start + np.arange(10) for start in database.starts[:-1]])[:, None]
+    positive = np.isin(rows[:, 0], truth(clauses, database)[:, 0])
+    found = search(Examples("t", rows, positive), database, Limits(beam=10, effort=Effort(most=1_500)))
+    assert (found.missed, found.wrong) == (0, 0)
+    (rule,) = found.clauses
+    assert rule.literals == 3 and any(one.binds for one in rule.conditions)

@@ -45,6 +45,8 @@ def command(
         write_json(found.to_json(), None)
     else:
         note(found.title)
+        for report in found.reports:
+            note(report.text)
         if output is None:
             write_text(found.text, None)
     if not found.perfect:

@@ -15,28 +15,33 @@ import numpy as np
 import numpy.typing as npt
 
 from herbrand.induction.worlds.task import Sample, Task
+from herbrand.language.syntax import Value
 
 Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """``objects`` of them, numbered from 0, and the tuples that hold of each predicate."""
+    """``objects`` of them, numbered from 0, and the tuples that hold of each predicate.
+    ``constants``: what the objects are called, in their order; empty where they have no names."""
 
     objects: int
     facts: Mapping[str, Sequence[tuple[int, ...]] | Rows]
+    constants: Sequence[Value] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Database:
     """``tables``: rows of object numbers by predicate, a world's number for a predicate without arguments.
 
-    ``starts``: where the objects of each world begin, and the number of all objects last.
+    ``starts``: where the objects of each world begin, and the number of all objects last. ``constants``: the
+    constant of each object, if objects have any; equal constants of different worlds are different objects.
     """
 
     tables: Mapping[str, Rows]
     arities: Mapping[str, int]
     starts: Rows
+    constants: Sequence[Value] = ()
     _indices: dict[tuple[str, int], tuple[Rows, Rows]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -57,7 +62,31 @@ class Database:
             name: np.concatenate(p) if p else np.empty((0, max(arities.get(name, 1), 1)), np.int64)
             for name, p in parts.items()
         }
-        return cls(tables, {name: arities.get(name, 1) for name in tables}, starts)
+        constants = [value for world in worlds for value in world.constants]
+        return cls(tables, {name: arities.get(name, 1) for name in tables}, starts, constants)
+
+    @cached_property
+    def _label_of(self) -> dict[tuple[bool, Value], int]:
+        keys = dict.fromkeys((isinstance(value, str), value) for value in self.constants)
+        return {key: number for number, key in enumerate(keys)}
+
+    @cached_property
+    def labels(self) -> Rows:
+        """For each object a number that objects of equal constants share; -1 where objects have none."""
+        if not self.constants:
+            return np.full(self.size, -1)
+        return np.array([self.label(value) for value in self.constants], np.int64)
+
+    def label(self, value: Value) -> int:
+        """The number of a constant; -2 where no object is called so."""
+        return self._label_of.get((isinstance(value, str), value), -2)
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The constant of each object where it is a number, else not a number."""
+        if not self.constants:
+            return np.full(self.size, np.nan)
+        return np.array([np.nan if isinstance(value, str) else value for value in self.constants], float)
 
     @cached_property
     def world_of(self) -> Rows:
@@ -69,7 +98,18 @@ class Database:
 
     def with_table(self, name: str, rows: Rows, arity: int) -> Database:
         """The same worlds and one more predicate."""
-        return Database({**self.tables, name: rows}, {**self.arities, name: arity}, self.starts)
+        tables, arities = {**self.tables, name: rows}, {**self.arities, name: arity}
+        found = Database(tables, arities, self.starts, self.constants)
+        found._indices.update((key, index) for key, index in self._indices.items() if key[0] != name)
+        kept = ("world_of", "_label_of", "labels", "numbers")
+        found.__dict__.update((key, self.__dict__[key]) for key in kept if key in self.__dict__)
+        return found
+
+    def without(self, name: str) -> Database:
+        """The same worlds and one predicate less."""
+        tables = {other: rows for other, rows in self.tables.items() if other != name}
+        arities = {other: self.arities[other] for other in tables}
+        return Database(tables, arities, self.starts, self.constants)
 
     def by_column(self, name: str, column: int) -> tuple[Rows, Rows]:
         """``order, offsets``: the rows of a table in the order of a column, and where each object's begin."""

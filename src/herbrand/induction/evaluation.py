@@ -1,4 +1,4 @@
-"""Rules evaluated exactly, as Boolean joins over all tuples of all worlds at once.
+"""Rules evaluated exactly, as Boolean joins over all tuples of all worlds at once; recursion to a fixpoint.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)]})])
@@ -9,14 +9,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.induction.database import Database, Rows
-from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Constant, Not, Rule, Variable
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    Not,
+    Operator,
+    Rule,
+    Term,
+    Value,
+    Variable,
+)
+from herbrand.program.strata import strata
 
 MOST_ROWS = 20_000_000
 """A join is refused above so many bindings."""
@@ -33,19 +47,57 @@ class Literal:
     negated: bool = False
 
 
+ORDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A variable compared with another one, ``right``, or with a constant, ``value``."""
+
+    operator: str
+    left: int
+    right: int | None = None
+    value: Value | None = None
+
+    @property
+    def variables(self) -> tuple[int, ...]:
+        return (self.left,) if self.right is None else (self.left, self.right)
+
+    @property
+    def binds(self) -> bool:
+        """True if the variable stands for one constant."""
+        return self.operator == "=" and self.value is not None
+
+
 @dataclass(frozen=True)
 class Clause:
-    """``head`` holds where some objects satisfy every literal and every pair of ``apart`` differs."""
+    """``head`` holds where some objects satisfy every literal and condition, and every pair of ``apart``
+    differs."""
 
     head: str
     variables: tuple[int, ...]
     body: tuple[Literal, ...]
     apart: tuple[tuple[int, int], ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def literals(self) -> int:
+        """Literals and comparisons of the body. A constant in place of a variable is none of its own."""
+        return len(self.body) + len(self.apart) + sum(not one.binds for one in self.conditions)
 
     def to_rule(self) -> Rule:
         """The clause in the language, with variables named in the order in which they are met."""
+        constants = {one.left: Constant(cast(Value, one.value)) for one in self.conditions if one.binds}
         order = dict.fromkeys((*self.variables, *(v for literal in self.body for v in literal.variables)))
-        names = {v: Variable(_name(number)) for number, v in enumerate(order)}
+        names: dict[int, Term] = {
+            v: Variable(_name(number)) for number, v in enumerate(v for v in order if v not in constants)
+        }
+        names |= constants
 
         def atom(predicate: str, variables: Sequence[int]) -> Atom:
             return Atom(predicate, tuple(names[v] for v in variables))
@@ -55,6 +107,10 @@ class Clause:
             plain = atom(literal.predicate, literal.variables)
             body.append(Not(plain) if literal.negated else plain)
         body += [Comparison("!=", names[left], names[right]) for left, right in self.apart]
+        for one in self.conditions:
+            if not one.binds:
+                right = Constant(cast(Value, one.value)) if one.right is None else names[one.right]
+                body.append(Comparison(cast(Operator, one.operator), names[one.left], right))
         return Rule(atom(self.head, self.variables), tuple(body))
 
 
@@ -63,18 +119,21 @@ def _name(number: int) -> str:
 
 
 def clause_of(rule: Rule) -> Clause:
-    """A rule of the language as a clause; raises where it holds what these have not."""
+    """A rule of the language as a clause; raises where it has more than atoms and comparisons of terms."""
     numbers: dict[str, int] = {}
+    conditions: list[Condition] = []
+
+    def number(term: object) -> int:
+        if isinstance(term, Constant):
+            fresh = numbers.setdefault(f"={len(numbers)}", len(numbers))
+            conditions.append(Condition("=", fresh, value=term.value))
+            return fresh
+        assert isinstance(term, Variable)
+        name = f"_{len(numbers)}" if term.anonymous else term.name
+        return numbers.setdefault(name, len(numbers))
 
     def variables(terms: Sequence[object]) -> tuple[int, ...]:
-        found = []
-        for term in terms:
-            if isinstance(term, Constant):
-                raise UnsupportedError("a lifted rule names no constants", span=rule.span)
-            assert isinstance(term, Variable)
-            name = f"_{len(numbers)}" if term.anonymous else term.name
-            found.append(numbers.setdefault(name, len(numbers)))
-        return tuple(found)
+        return tuple(number(term) for term in terms)
 
     head = variables(rule.head.arguments)
     body, apart = [], []
@@ -84,13 +143,17 @@ def clause_of(rule: Rule) -> Clause:
                 body.append(Literal(predicate, variables(arguments)))
             case Not(operand=Atom(predicate=predicate, arguments=arguments)):
                 body.append(Literal(predicate, variables(arguments), True))
-            case Comparison(operator="!=", left=left, right=right):
+            case Comparison(operator="!=", left=Variable() as left, right=Variable() as right):
                 apart.append(variables((left, right)))
+            case Comparison(operator=sign, left=Variable() as left, right=Constant(value=value)):
+                conditions.append(Condition(sign, number(left), value=value))
+            case Comparison(operator=sign, left=Variable() as left, right=Variable() as right):
+                conditions.append(Condition(sign, *variables((left, right))))
             case _:
                 raise UnsupportedError(
-                    "this rule has more than atoms, their negations and !=", span=rule.span
+                    "this rule has more than atoms, negations and comparisons of variables", span=rule.span
                 )
-    return Clause(rule.head.predicate, head, tuple(body), tuple(apart))
+    return Clause(rule.head.predicate, head, tuple(body), tuple(apart), tuple(conditions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,20 +177,26 @@ def derived(clause: Clause, database: Database) -> Rows:
 
 
 def evaluated(clauses: Sequence[Clause], database: Database) -> Database:
-    """The database with everything that the clauses derive, each predicate complete before it is read."""
-    waiting = list(clauses)
-    while waiting:
-        heads = {clause.head for clause in waiting}
-        ready = [h for h in heads if not any(_reads(c, heads) for c in waiting if c.head == h)]
-        if not ready:
-            raise UnsupportedError(f"{min(heads)} is defined by itself", hint="rules must not be recursive")
-        for head in ready:
-            own = [clause for clause in waiting if clause.head == head]
-            rows = [derived(clause, database) for clause in own]
-            known = [database.tables[head]] if head in database.tables and len(database.tables[head]) else []
-            every = np.unique(np.concatenate([*rows, *known]), axis=0)
-            database = database.with_table(head, every, len(own[0].variables))
-        waiting = [clause for clause in waiting if clause.head not in ready]
+    """The database with everything that the clauses derive, each predicate complete before others read it.
+
+    Predicates that are defined by each other grow together until nothing new is derived."""
+    rules = [clause.to_rule() for clause in clauses]
+    clause_by_rule = {id(rule): clause for rule, clause in zip(rules, clauses, strict=True)}
+    for group in strata(rules):
+        own = [clause_by_rule[id(rule)] for rule in group]
+        heads = {clause.head for clause in own}
+        recursive = any(_reads(clause, heads) for clause in own)
+        size = -1
+        while size < sum(len(database.tables.get(head, ())) for head in heads):
+            size = sum(len(database.tables.get(head, ())) for head in heads)
+            for clause in own:
+                rows = derived(clause, database)
+                known = database.tables.get(clause.head)
+                if known is not None and len(known):
+                    rows = np.unique(np.concatenate([known, rows]), axis=0)
+                database = database.with_table(clause.head, rows, len(clause.variables))
+            if not recursive:
+                break
     return database
 
 
@@ -149,21 +218,22 @@ def bindings(clause: Clause, database: Database, starts: Rows | None) -> Binding
         found = Bindings({}, worlds, worlds)
     else:
         found = _started(clause.variables, starts, database)
-    waiting, apart = list(clause.body), list(clause.apart)
+    waiting = list(clause.body)
+    conditions = [*(Condition("!=", *pair) for pair in clause.apart), *clause.conditions]
     needed_last = set(clause.variables) if starts is None else set()
-    while waiting or apart or needed_last - set(found.columns):
-        found, apart = _kept_apart(found, apart)
+    while waiting or conditions or needed_last - set(found.columns):
+        found, conditions = _satisfying(found, conditions, database)
         literal = _next(waiting, found, database)
         if literal is not None:
             waiting.remove(literal)
             found = _joined(found, literal, database)
         else:
-            free = sorted(({v for pair in apart for v in pair} | needed_last
-                           | {v for x in waiting for v in x.variables}) - set(found.columns))  # fmt: skip
+            later = [*waiting, *conditions]
+            free = sorted((needed_last | {v for x in later for v in x.variables}) - set(found.columns))
             if not free:
                 break
             found = _any_object(found, free[0], database)
-        used = needed_last | {v for x in waiting for v in x.variables} | {v for pair in apart for v in pair}
+        used = needed_last | {v for x in (*waiting, *conditions) for v in x.variables}
         found = _narrowed(found, used, database)
     return found
 
@@ -237,11 +307,28 @@ def _any_object(found: Bindings, variable: int, database: Database) -> Bindings:
     return result
 
 
-def _kept_apart(found: Bindings, apart: list[tuple[int, int]]) -> tuple[Bindings, list[tuple[int, int]]]:
-    known = [pair for pair in apart if set(pair) <= set(found.columns)]
-    for left, right in known:
-        found = found.take(np.flatnonzero(found.columns[left] != found.columns[right]))
-    return found, [pair for pair in apart if pair not in known]
+def _satisfying(
+    found: Bindings, conditions: list[Condition], database: Database
+) -> tuple[Bindings, list[Condition]]:
+    """The rows that satisfy every condition on bound variables, and the conditions that are left."""
+    left = []
+    for one in conditions:
+        if set(one.variables) <= set(found.columns):
+            columns = [found.columns[v] for v in one.variables]
+            found = found.take(np.flatnonzero(satisfied(one, database, *columns)))
+        else:
+            left.append(one)
+    return found, left
+
+
+def satisfied(one: Condition, database: Database, left: Rows, right: Rows | None = None) -> np.ndarray:
+    """For objects of the condition's variables, whether it holds; order is among numbers only."""
+    if one.operator in ORDERS:
+        other = cast(float, one.value) if right is None else database.numbers[right]
+        return ORDERS[one.operator](database.numbers[left], other)
+    other = database.label(cast(Value, one.value)) if right is None else right
+    same = (database.labels[left] if right is None else left) == other
+    return same if one.operator == "=" else ~same
 
 
 def _narrowed(found: Bindings, used: set[int], database: Database) -> Bindings:

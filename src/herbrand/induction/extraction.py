@@ -56,7 +56,7 @@ def extract(
     matters = relevance(task, conclude, sample)
     database = Database.of(worlds_of(task, sample))
     examples = Examples.of(task.target, database.tables[task.target], task.target_arity, database)
-    found = focused_search(examples, without(database, task.target), matters, limits)
+    found = focused_search(examples, database.without(task.target), matters, limits)
     agreement = Marks(sample.worlds, len(examples.rows), found.missed + found.wrong)
     return Extraction(found.clauses, matters, agreement)
 
@@ -111,7 +111,7 @@ def verify(
         sample = task.draw(rng, min(batch, worlds - total.worlds), objects)
         database = Database.of(worlds_of(task, sample))
         truth = database.tables[task.target]
-        wrong = mistakes(clauses, without(database, task.target), task.target, truth)
+        wrong = mistakes(clauses, database.without(task.target), task.target, truth)
         total += Marks(sample.worlds, sample.target.numel(), wrong)
     return total
 
@@ -122,9 +122,3 @@ def mistakes(clauses: Sequence[Clause], database: Database, target: str, truth: 
     if found is None:
         return len(truth)
     return len(np.setxor1d(database.codes(truth), database.codes(found)))
-
-
-def without(database: Database, name: str) -> Database:
-    """The database without one table."""
-    tables = {other: rows for other, rows in database.tables.items() if other != name}
-    return Database(tables, {other: database.arities[other] for other in tables}, database.starts)

@@ -246,7 +246,9 @@ def _ordered(clauses: list[Clause], known: set[str], target: str) -> list[Clause
 
 
 def _refuse_equal(clause: Clause) -> None:
-    """Two variables that may be one object are not what a machine's predicates are about."""
+    """Predicates of a machine are about different objects; it knows no constants."""
+    if clause.conditions:
+        raise UnsupportedError(f"the rule for '{clause.head}' names no constants and no order in a machine")
     apart = {frozenset(pair) for pair in clause.apart}
     open_pairs = [p for p in combinations(_all_variables(clause), 2) if frozenset(p) not in apart]
     repeated = any(len(set(x.variables)) < len(x.variables) for x in clause.body)

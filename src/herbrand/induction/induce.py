@@ -1,15 +1,16 @@
 """Rules for a predicate from the user's own worlds: the Python side of ``herbrand induce``.
 
-A machine is trained on the worlds until it makes no error on them; it tells which predicates matter; then
-clauses are searched for and evaluated exactly on every world. One world in five is kept back from both, if
-there are five, and tells how well the rules carry over."""
+Clauses are searched for and evaluated exactly on every world. Where the search leaves errors and worlds are
+small, a machine is trained on them; if it makes no error, it ranks the predicates for another search. One
+world in five is kept back from all of this, if there are five, and shows how well the rules carry over. Work
+is counted in steps, which the budget pays for; the clock only ends what a slow machine could not finish."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,35 +20,62 @@ import torch
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.induction.checkpoint import save_machine
 from herbrand.induction.database import Database, World
-from herbrand.induction.evaluation import Clause, evaluated
+from herbrand.induction.evaluation import Clause, covered, derived, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import focused_search, relevance
 from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
-from herbrand.induction.search import Limits
+from herbrand.induction.search import NOISE, Effort, Found, Limits
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Progress, Training
 from herbrand.induction.worlds.task import Sample, Task
-from herbrand.language.show import show
+from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import PredicateDeclaration, Statement, Theory
 from herbrand.options.table import check
 
 LARGEST = 60
 """Worlds with more objects are searched without a machine: its tensors grow with the cube."""
 
-MOST_EXAMPLES = 400_000
-"""Above so many negative tuples, a sample of them guides the search; the check is over all."""
+MOST_EXAMPLES = 2_000_000
+"""Above so many negative tuples, the search sees a sample of them; the check is over all."""
 
-ROUNDS = 4
-"""How often tuples that rules derive wrongly are added to a sample and the search begins again."""
+STEPS_A_MINUTE = 12_000.0
+"""Steps of the search that a minute of the budget pays for; machines of today do twice as many."""
+
+ENGINES = ("auto", "search", "nlm")
 
 Watch = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
+class RuleReport:
+    """A rule of the target in the worlds learned from: it derives ``support`` true tuples and ``wrong`` false
+    ones. ``coverage``: the share of all true tuples; ``confidence``: how much of what it derives is true.
+    ``held_out_wrong``: false tuples that it derives in the worlds kept back. ``alternatives``: rules that the
+    examples do not tell from this one, but other worlds would."""
+
+    rule: str
+    support: int
+    wrong: int
+    coverage: float
+    confidence: float
+    held_out_wrong: int | None
+    alternatives: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        parts = [f"{self.support} right, {self.wrong} wrong", f"coverage {self.coverage:.0%}"]
+        parts.append(f"confidence {self.confidence:.0%}")
+        if self.held_out_wrong is not None:
+            parts.append(f"{self.held_out_wrong} wrong in worlds kept back")
+        lines = [f"{self.rule}: {', '.join(parts)}"]
+        return "\n".join([*lines, *(f"  or, by these examples: {other}" for other in self.alternatives)])
+
+
+@dataclass(frozen=True)
 class Induced:
     """What was learned. ``errors`` are tuples on which the rules are wrong in the worlds learned from,
-    ``held_out_errors`` in those kept back (``None``: there were none); ``machine`` is ``None`` where worlds
-    are too large for one."""
+    ``held_out_errors`` in those kept back (``None``: there were none); ``machine`` is ``None`` where none was
+    trained."""
 
     theory: Theory
     rules: tuple[Clause, ...]
@@ -61,6 +89,8 @@ class Induced:
     machine_accuracy: float | None
     machine_graduated: bool
     relevance: dict[str, float] = field(default_factory=dict)
+    steps: int = 0
+    reports: tuple[RuleReport, ...] = ()
 
     @property
     def perfect(self) -> bool:
@@ -76,9 +106,7 @@ class Induced:
         parts = [f"{len(self.rules)} rules, {self.errors} errors in {self.worlds} worlds"]
         if self.held_out_errors is not None:
             parts.append(f"{self.held_out_errors} errors in {self.held_out} worlds kept back")
-        if self.machine is None:
-            parts.append("no machine was trained: the worlds are too large for one")
-        elif self.machine_accuracy is not None:
+        if self.machine_accuracy is not None:
             ended = "without errors" if self.machine_graduated else f"{self.machine_accuracy:.2%} right"
             parts.append(f"the machine ended {ended} after {self.examples:,} examples")
         return "; ".join(parts)
@@ -89,16 +117,21 @@ class Induced:
     def save(self, path: str | Path) -> None:
         """Keeps the trained machine; raises where there is none."""
         if self.machine is None:
-            raise UnsupportedError("no machine was trained, so there is none to save")
+            raise UnsupportedError(
+                "no machine was trained, so there is none to save",
+                hint=f"--engine nlm trains one, in worlds of at most {LARGEST} objects",
+            )
         save_machine(path, self.machine, {"examples": self.examples, "accuracy": self.machine_accuracy})
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command line."""
         return {
             "seconds": self.seconds,
-            "iterations": self.examples,
+            "iterations": self.steps,
             "metrics": {
                 "rules": len(self.rules),
+                "rule_reports": [asdict(report) for report in self.reports],
+                "machine_examples": self.examples,
                 "worlds": self.worlds,
                 "errors": self.errors,
                 "held_out_worlds": self.held_out,
@@ -118,7 +151,8 @@ def induce(
     facts: Any = None,
     header: bool | None = None,
     budget: float = 5.0,
-    engine: str = "nlm",
+    engine: str = "auto",
+    noise: float = NOISE,
     seed: int = 0,
     watch: Watch | None = None,
     note: Callable[[str], None] | None = None,
@@ -126,27 +160,46 @@ def induce(
     """Rules for ``target`` from a folder of worlds, within ``budget`` minutes.
 
     ``theory``: declarations, facts that hold in every world, and rules that derive more predicates to learn
-    from. ``facts``: tables of facts that hold in every world, as a model takes them. ``header``
-    and ``note`` are those of a model too."""
-    if engine not in ("auto", "nlm"):
-        raise UnsupportedError(f"there is no engine '{engine}' for induce", hint="nlm")
-    check("induce", {"budget": budget, "seed": seed})
+    from. ``facts``: tables of facts that hold in every world, as a model takes them. ``noise``: the share of
+    the target's labels that may be wrong; 0 asks for rules without errors. ``engine``: ``search``; ``nlm``
+    trains a machine first; ``auto`` does so only where the search leaves errors. ``header`` and ``note`` are
+    those of a model too."""
+    if engine not in ENGINES:
+        raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))
+    check("induce", {"budget": budget, "noise": noise, "seed": seed})
     began = time.monotonic()
     until = began + 60 * budget
     theory = theory or Theory()
     given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
-    # half of the time is for the machine; a tenth at least remains for the search, however slow a step was
-    trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch)
-    if watch is not None:
-        watch("searching for rules", 0.5)
-    matters = trained.relevance or dict.fromkeys(given.predicates, 1.0)
-    clauses = _clauses(given, kept, matters, seed, max(until, time.monotonic() + 6 * budget))
-    if not clauses:
+    effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
+    # half of the budget is for the search, however long reading took
+    limits = Limits(noise=noise, effort=effort, until=max(until, time.monotonic() + 30 * budget))
+    small = max(len(world.objects) for world in kept) <= LARGEST
+    database, examples = _database(given, kept, seed)
+
+    def searched(matters: dict[str, float]) -> Found:
+        if watch is not None:
+            watch("searching for rules", 0.5)
+        return focused_search(examples, database, matters, limits)
+
+    trained, found = _Trained(), Found((), len(examples.rows), 0)
+    if engine != "nlm" or not small:
+        found = searched(dict.fromkeys(given.predicates, 1.0))
+    if small and (engine == "nlm" or (engine == "auto" and not _explains(found, examples, noise))):
+        # half of what is left is for the machine; a tenth remains for the search, however slow a step was
+        trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch)
+        if engine == "nlm" or trained.graduated:
+            effort.most = effort.done + STEPS_A_MINUTE * budget * 0.4
+            limits = replace(limits, until=max(until, time.monotonic() + 6 * budget))
+            other = searched(trained.relevance or dict.fromkeys(given.predicates, 1.0))
+            found = min(found, other, key=lambda one: one.missed + one.wrong)
+    if not found.clauses:
         raise HerbrandError(
             f"no rule for '{target}' was found in {budget:g} minutes",
             hint="more --budget, more worlds, or more predicates to tell it from",
         )
+    clauses = found.clauses
     return Induced(
         _result(theory, given, clauses),
         clauses,
@@ -160,7 +213,16 @@ def induce(
         trained.accuracy,
         trained.graduated,
         trained.relevance,
+        int(effort.done),
+        _reports(given, kept, held_out, found, seed),
     )
+
+
+def _explains(found: Found, examples: Examples, noise: float) -> bool:
+    """True if the rules are right up to the noise."""
+    positives = int(examples.positive.sum())
+    right = positives - found.missed
+    return found.missed <= noise * positives and found.wrong <= noise * (right + found.wrong)
 
 
 def _split(worlds: Sequence[GivenWorld], seed: int) -> tuple[tuple[GivenWorld, ...], tuple[GivenWorld, ...]]:
@@ -188,8 +250,6 @@ class _Trained:
 def _trained(
     given: GivenWorlds, kept: Sequence[GivenWorld], seed: int, seconds: float, watch: Watch | None
 ) -> _Trained:
-    if max(len(world.objects) for world in kept) > LARGEST:
-        return _Trained()
     task = _task(given, kept)
     plan = Plan(
         exam_every=400, batch=8, rate=0.005, exam_worlds=(len(kept), 1), rebuild_widest=True, margin=0.0
@@ -275,36 +335,77 @@ def _known(world: GivenWorld, arity: int) -> list[np.ndarray]:
 # The rules
 
 
-def _clauses(
-    given: GivenWorlds, kept: Sequence[GivenWorld], matters: dict[str, float], seed: int, until: float
-) -> tuple[Clause, ...]:
-    database, examples, whole = _database(given, kept, seed)
-    best: tuple[int, tuple[Clause, ...]] | None = None
-    for _ in range(ROUNDS):
-        found = focused_search(examples, database, matters, Limits(until=until))
-        errors = _errors(given, kept, found.clauses) if found.clauses else whole
-        if best is None or errors < best[0]:
-            best = errors, found.clauses
-        more = _wrongly(given, kept, database, examples, found.clauses)
-        if not errors or not len(more) or time.monotonic() > until:
-            break
-        rows = np.concatenate([examples.rows, more])
-        positive = np.concatenate([examples.positive, np.zeros(len(more), bool)])
-        examples = replace(examples, rows=rows, positive=positive)
-    assert best is not None
-    return best[1]
+def _world(world: GivenWorld) -> World:
+    return World(len(world.objects), world.facts, tuple(value for *_, value in world.objects))
 
 
-def _database(given: GivenWorlds, kept: Sequence[GivenWorld], seed: int) -> tuple[Database, Examples, int]:
-    """The worlds as tables, the examples to search with, and how many positives there are."""
-    database = Database.of([World(len(world.objects), world.facts) for world in kept])
+def _reports(
+    given: GivenWorlds, kept: Sequence[GivenWorld], held_out: Sequence[GivenWorld], found: Found, seed: int
+) -> tuple[RuleReport, ...]:
+    """How each rule of the target does, and which others the examples do not tell from it."""
+    clauses = found.clauses
+    database = Database.of([_world(world) for world in kept])
+    true, false = _truth(given, kept, database)
+    database = evaluated(clauses, database)
+    others = Database.of([_world(world) for world in held_out])
+    _, others_false = _truth(given, held_out, others) if held_out else (None, None)
+    others = evaluated(clauses, others) if held_out else others
+    shuffled = evaluated(clauses, _shuffled(database.without(given.target), seed))
+    reports = []
+    for clause in clauses:
+        if clause.head != given.target:
+            continue
+        right = int(covered(clause, database, true).sum())
+        wrong = int(covered(clause, database, false).sum())
+        own = derived(clause, shuffled)
+        ties = [
+            other for other in found.ties.get(clause, ()) if not np.array_equal(own, derived(other, shuffled))
+        ]
+        reports.append(
+            RuleReport(
+                _shown(clause),
+                right,
+                wrong,
+                right / max(len(true), 1),
+                right / max(right + wrong, 1),
+                None if others_false is None else int(covered(clause, others, others_false).sum()),
+                tuple(_shown(other) for other in ties),
+            )
+        )
+    return tuple(reports)
+
+
+def _shown(clause: Clause) -> str:
+    return next(iter(show_statement(clause.to_rule())))
+
+
+def _shuffled(database: Database, seed: int) -> Database:
+    """Other worlds of the same objects: of each table half of the rows, their columns shuffled in each world.
+    Rules that derive the same there mean the same, as far as can be seen."""
+    rng = np.random.default_rng(seed)
+    for name, rows in list(database.tables.items()):
+        if database.arities[name] and len(rows):
+            rows = rows[rng.random(len(rows)) < 0.5]
+            for column in range(1, rows.shape[1]):
+                order = np.lexsort((rng.random(len(rows)), database.world_of[rows[:, 0]]))
+                places = np.argsort(database.world_of[rows[:, 0]], kind="stable")
+                mixed = rows[:, column].copy()
+                mixed[places] = rows[order, column]
+                rows = np.column_stack([rows[:, :column], mixed, rows[:, column + 1 :]])
+        database = database.with_table(name, rows, database.arities[name])
+    return database
+
+
+def _database(given: GivenWorlds, kept: Sequence[GivenWorld], seed: int) -> tuple[Database, Examples]:
+    """The worlds as tables, and the examples to search with."""
+    database = Database.of([_world(world) for world in kept])
     positives, negatives = _truth(given, kept, database)
     if len(negatives) > MOST_EXAMPLES:
         chosen = np.random.default_rng(seed).choice(len(negatives), MOST_EXAMPLES, replace=False)
         negatives = negatives[np.sort(chosen)]
     rows = np.concatenate([positives, negatives])
     positive = np.arange(len(rows)) < len(positives)
-    return database, Examples(given.target, rows, positive, given.arity == 0), len(positives)
+    return database, Examples(given.target, rows, positive, given.arity == 0)
 
 
 def _truth(
@@ -326,26 +427,9 @@ def _truth(
     return np.concatenate(true), np.concatenate(false)
 
 
-def _wrongly(
-    given: GivenWorlds,
-    kept: Sequence[GivenWorld],
-    database: Database,
-    examples: Examples,
-    clauses: Sequence[Clause],
-) -> np.ndarray:
-    """Tuples known to be false that the clauses derive and the examples do not hold yet."""
-    found = evaluated(clauses, database).tables.get(given.target)
-    if found is None:
-        return examples.rows[:0]
-    _, negatives = _truth(given, kept, database)
-    codes = database.codes(found)
-    wrong = np.isin(codes, database.codes(negatives)) & ~np.isin(codes, database.codes(examples.rows))
-    return found[wrong]
-
-
 def _errors(given: GivenWorlds, worlds: Sequence[GivenWorld], clauses: Sequence[Clause]) -> int:
     """Known tuples on which the clauses are wrong, evaluated exactly."""
-    database = Database.of([World(len(world.objects), world.facts) for world in worlds])
+    database = Database.of([_world(world) for world in worlds])
     true, false = _truth(given, worlds, database)
     found = evaluated(clauses, database).tables.get(given.target)
     if found is None:

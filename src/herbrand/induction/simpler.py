@@ -1,7 +1,6 @@
 """Clauses that say no more than they need, and no more clauses than needed.
 
 >>> from herbrand.induction.database import World
->>> from herbrand.induction.evaluation import Literal
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)], "red": [(0,), (1,)]})])
 >>> examples = Examples.of("starts", np.array([[0], [1]]), 1, database)
 >>> long = Clause("starts", (0,), (Literal("edge", (0, 1)), Literal("red", (0,))), ((0, 1),))
@@ -13,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from herbrand.errors import BudgetError
 from herbrand.induction.database import Database
-from herbrand.induction.evaluation import Clause, covered
+from herbrand.induction.evaluation import Clause, Literal, covered
 from herbrand.induction.examples import Examples
 
 
@@ -41,20 +41,80 @@ def simplified(clause: Clause, examples: Examples, database: Database) -> Clause
         shorter = replace(clause, apart=tuple(p for p in clause.apart if p != pair))
         if as_good(shorter):
             clause = shorter
+    for one in clause.conditions:
+        shorter = replace(clause, conditions=tuple(c for c in clause.conditions if c != one))
+        if safe(shorter) and as_good(shorter):
+            clause = shorter
     for literal in sorted(clause.body, key=lambda one: not one.negated):  # these keep others that bind theirs
-        rest = tuple(other for other in clause.body if other != literal)
-        kept = {v for other in rest for v in other.variables} | set(clause.variables)
-        shorter = replace(clause, body=rest, apart=tuple(p for p in clause.apart if set(p) <= kept))
-        if rest and safe(shorter) and as_good(shorter):
+        shorter = _shortened(clause, literal)
+        if shorter.body and safe(shorter) and as_good(shorter):
             clause = shorter
     return clause
 
 
+def _shortened(clause: Clause, literal: Literal) -> Clause:
+    """The clause without a literal, and without comparisons of variables that only this one binds."""
+    rest = tuple(other for other in clause.body if other != literal)
+    kept = {v for other in rest for v in other.variables} | set(clause.variables)
+    return replace(
+        clause,
+        body=rest,
+        apart=tuple(pair for pair in clause.apart if set(pair) <= kept),
+        conditions=tuple(one for one in clause.conditions if set(one.variables) <= kept),
+    )
+
+
 def safe(clause: Clause) -> bool:
-    """Every variable of the head and of a negated literal stands in a positive one."""
+    """Every variable of the head, of a negated literal and of a comparison stands in a positive literal, or
+    for one constant."""
     bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
+    bound |= {one.left for one in clause.conditions if one.binds}
     needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.variables}
-    return needed <= bound
+    needed |= {v for pair in clause.apart for v in pair}
+    return needed | {v for one in clause.conditions for v in one.variables} <= bound
+
+
+class Guard(NamedTuple):
+    """A predicate, the column for a variable, and the examples whose value stands there."""
+
+    predicate: str
+    column: int
+    arity: int
+    holds: np.ndarray
+
+
+def guards(examples: Examples, database: Database, predicates: Sequence[str]) -> list[list[Guard]]:
+    """For each argument of the target, literals that could bind it: of few arguments first, then such as hold
+    often."""
+    found = []
+    for column in examples.rows.T if not examples.of_worlds else ():
+        options = [
+            (arity, -len(database.tables[name]), Guard(name, place, arity, holds))
+            for name in predicates
+            for arity in (database.arities[name],)
+            for place in range(arity)
+            if (holds := np.isin(column, database.tables[name][:, place])).any()
+        ]
+        found.append([guard for *_, guard in sorted(options, key=lambda one: one[:2])])
+    return found
+
+
+def guarded(clause: Clause, options: Sequence[Sequence[Guard]], covers: np.ndarray) -> Clause | None:
+    """The clause with a literal for each variable of the head that none binds, such that all covered examples
+    stay. ``None`` where there is none."""
+    fresh = 1 + max([*clause.variables, *(v for x in clause.body for v in x.variables)], default=0)
+    bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
+    bound |= {one.left for one in clause.conditions if one.binds}
+    for variable, own in zip(clause.variables, options, strict=True):
+        if variable in bound:
+            continue
+        guard = next((one for one in own if one.holds[covers].all()), None)
+        if guard is None:
+            return None
+        variables = (variable if c == guard.column else fresh + c for c in range(guard.arity))
+        clause = replace(clause, body=(*clause.body, Literal(guard.predicate, tuple(variables))))
+        fresh, bound = fresh + guard.arity, bound | {variable}
+    return clause if safe(clause) else None
 
 
 def without_redundant(clauses: Sequence[Clause], examples: Examples, database: Database) -> list[Clause]:

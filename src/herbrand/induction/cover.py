@@ -1,0 +1,169 @@
+"""A set of clauses chosen from many candidates: the theory that describes the labels in the fewest bits.
+
+>>> positive = np.array([True, True, True, True, False])
+>>> def candidate(covers: str, bits: float) -> Candidate:
+...     return Candidate(Clause("t", (0,), ()), bits, np.array([c == "1" for c in covers]))
+>>> pool = [candidate("11000", 5), candidate("00110", 5), candidate("11110", 9), candidate("11111", 1)]
+>>> [one.bits for one in exact_cover(pool, positive)]
+[9]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand.induction.description import error_bits
+from herbrand.induction.evaluation import Clause
+
+MOST_CLAUSES = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A clause of the target, the bits it takes, and which examples it covers; ``helpers`` define the
+    predicates that were invented for it; ``ties``: clauses that cover the same examples."""
+
+    clause: Clause
+    bits: float
+    covers: np.ndarray
+    helpers: tuple[Clause, ...] = ()
+    ties: tuple[Clause, ...] = ()
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Positives that are not covered, negatives that are, and the examples covered; of how many."""
+
+    missed: int
+    wrong: int
+    covered: int
+    positives: int
+    examples: int
+
+    @classmethod
+    def of(cls, covers: np.ndarray, positive: np.ndarray) -> Errors:
+        missed = int((positive & ~covers).sum())
+        wrong = int((covers & ~positive).sum())
+        return cls(missed, wrong, int(covers.sum()), int(positive.sum()), len(positive))
+
+    @property
+    def total(self) -> int:
+        return self.missed + self.wrong
+
+    @property
+    def bits(self) -> float:
+        others = self.examples - self.covered
+        return float(error_bits(self.covered, self.wrong, others, self.missed))
+
+    def within(self, noise: float) -> bool:
+        """True if no more labels are wrong than this share, of the positives and of what is covered."""
+        return self.missed <= noise * self.positives and self.wrong <= noise * self.covered
+
+
+def union(theory: Sequence[Candidate], examples: int) -> np.ndarray:
+    covers = np.zeros(examples, bool)
+    for one in theory:
+        covers |= one.covers
+    return covers
+
+
+def description(theory: Sequence[Candidate], positive: np.ndarray) -> float:
+    """Bits of the theory and of the errors that it leaves."""
+    errors = Errors.of(union(theory, len(positive)), positive)
+    return errors.bits + sum(one.bits for one in theory)
+
+
+def shortest_cover(
+    pool: Sequence[Candidate], positive: np.ndarray, most: int = MOST_CLAUSES
+) -> list[Candidate]:
+    """Candidates added one by one while the description gets shorter, then each put to the test again."""
+    theory = _added([], pool, positive, most)
+    for _ in range(3):
+        before = description(theory, positive)
+        for one in list(theory):
+            rest = [other for other in theory if other is not one]
+            changed = min(rest, _added(rest, pool, positive, most), key=lambda t: description(t, positive))
+            if description(changed, positive) < description(theory, positive) - 1e-9:
+                theory = changed
+                break
+        if description(theory, positive) >= before - 1e-9:
+            return theory
+    return theory
+
+
+def _added(
+    theory: Sequence[Candidate], pool: Sequence[Candidate], positive: np.ndarray, most: int
+) -> list[Candidate]:
+    found = list(theory)
+    if not pool:
+        return found
+    table = np.stack([one.covers for one in pool]).astype(np.float32)
+    costs = np.array([one.bits for one in pool])
+    count, positives = len(positive), int(positive.sum())
+    covers = union(found, count)
+    while len(found) < most:
+        before = Errors.of(covers, positive)
+        right = table @ (positive & ~covers).astype(np.float32)
+        wrong = table @ (~positive & ~covers).astype(np.float32)
+        covered = before.covered + right + wrong
+        missed = positives - (before.covered - before.wrong) - right
+        bits = error_bits(covered, before.wrong + wrong, count - covered, missed) + costs
+        best = int(np.argmin(bits))
+        if bits[best] >= before.bits - 1e-9:
+            break
+        found.append(pool[best])
+        covers = covers | pool[best].covers
+    return found
+
+
+def exact_cover(pool: Sequence[Candidate], positive: np.ndarray, most: int = MOST_CLAUSES) -> list[Candidate]:
+    """Candidates that cover no negative and together as many positives as they can, in few bits."""
+    right = [one for one in pool if not (one.covers & ~positive).any()]
+    if not right:
+        return []
+    table = np.stack([one.covers for one in right])
+    costs = np.array([one.bits for one in right])
+    theories = []
+    for power in (0.0, 0.5, 1.0):
+        found: list[Candidate] = []
+        left = positive.copy()
+        while left.any() and len(found) < most:
+            gains = (table & left).sum(1) / costs**power - 1e-6 * costs
+            best = int(np.argmax(gains))
+            if not (right[best].covers & left).any():
+                break
+            found.append(right[best])
+            left &= ~right[best].covers
+        theories.append(_without_needless(found, positive))
+    return min(theories, key=lambda t: (Errors.of(union(t, len(positive)), positive).missed, _bits(t)))
+
+
+def _without_needless(theory: Sequence[Candidate], positive: np.ndarray) -> list[Candidate]:
+    kept = list(theory)
+    for one in sorted(theory, key=lambda c: -c.bits):
+        rest = [other for other in kept if other is not one]
+        if not (positive & one.covers & ~union(rest, len(positive))).any():
+            kept = rest
+    return kept
+
+
+def _bits(theory: Sequence[Candidate]) -> float:
+    return sum(one.bits for one in theory)
+
+
+def best_theory(
+    pool: Sequence[Candidate], positive: np.ndarray, noise: float, most: int = MOST_CLAUSES
+) -> list[Candidate]:
+    """The shortest description, if its errors are within the noise; else what makes fewer errors."""
+    exact = exact_cover(pool, positive, most)
+    if not noise:
+        return exact
+    short = shortest_cover(pool, positive, most)
+    errors = Errors.of(union(short, len(positive)), positive)
+    if short and errors.within(noise):
+        others = description(exact, positive) if exact else np.inf
+        return short if description(short, positive) <= others else exact
+    return exact
