@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.budget import Budget
+from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.learning.example import World, example
 from herbrand.learning.learned import Learning
 from herbrand.learning.messages import Aim, statement_messages
@@ -141,8 +142,14 @@ class TestKnownOptima:
 
 
 class TestLimits:
-    def test_no_time_is_told(self) -> None:
-        found = learned(time_limit=0.0, l2=0.1, tolerance=1e-15)
+    def test_no_time_for_loading_is_an_error(self) -> None:
+        with pytest.raises(OutOfTimeError, match="--time-limit"):
+            learned(time_limit=0.0)
+
+    def test_no_time_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where it ends while weights are learned, the last ones are the answer."""
+        monkeypatch.setattr(Budget, "ended", property(lambda budget: budget.seconds is not None))
+        found = learned(time_limit=1000.0, l2=0.1, tolerance=1e-15)
         assert not found.status.converged and "--time-limit" in found.status.advice
         assert found.status.iterations == 1
 

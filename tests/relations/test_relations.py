@@ -41,7 +41,7 @@ def tables(database: DuckDB) -> set[str]:
     ("wrong", "words"),
     [
         (lambda r: r.where(column("a") + 1), "true or false"),
-        (lambda r: r.let(b=column("t") + 1), r"'\+' is not for a value of kind text"),
+        (lambda r: r.let(b=column("t") + 1), r"'\+' is not for a text"),
         (lambda r: r.let(b=column("a") == column("t")), "which differ"),
         (lambda r: r.let(b=column("z")), "no column 'z'"),
         (lambda r: r.let(B=1), "lower case"),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.bounds import Bounds
+from herbrand.budget import UNLIMITED
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import Part, independences_of
@@ -201,7 +202,7 @@ def check_grounding(event: s.Formula, condition: s.Formula | None, data: st.Data
         place = f"duckdb:{folder}/w.duckdb"
         with opened(place_of(place)) as database:
             evidence = hb.Model(theory, on=place).stored.evidence_of(database)
-            lowering = StoredLowering.of(evidence, None)
+            lowering = StoredLowering.of(evidence, UNLIMITED)
             if isinstance(expected, type):
                 with pytest.raises(expected):
                     list(lowering.batches())

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import Part, independences_of
@@ -323,7 +324,7 @@ def test_more_atoms_than_can_be_numbered(tmp_path: object) -> None:
     with opened(place_of(place)) as database:
         evidence = hb.Model(theory, on=place).stored.evidence_of(database)
         with pytest.raises(BudgetError, match=r"1\.3e\+19 open ground atoms, more than 64 bits can number"):
-            StoredLowering.of(evidence, None)
+            StoredLowering.of(evidence, UNLIMITED)
 
 
 def test_choices_of_constants_are_those_of_memory(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,7 +348,7 @@ def test_choices_of_constants_are_those_of_memory(tmp_path: object, monkeypatch:
         place = f"duckdb:{tmp_path}/w{number}.duckdb"
         with opened(place_of(place)) as database:
             evidence = hb.Model(parsed, on=place).stored.evidence_of(database)
-            batches = list(StoredLowering.of(evidence, None).batches())
+            batches = list(StoredLowering.of(evidence, UNLIMITED).batches())
         rows = [
             sorted({(g.event, g.given, tuple(row)) for g in found for row in g.atoms.tolist()}, key=repr)
             for found in ([group for batch in batches for group in batch.groups()], expected.groups)

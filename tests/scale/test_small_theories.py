@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED
 from herbrand.errors import HerbrandError
 from herbrand.relations.database import DuckDB
 from herbrand.scale.bounds import parts, solving
@@ -119,7 +120,7 @@ def test_every_sentence_of_several_atoms_is_in_one_part(monkeypatch: pytest.Monk
     monkeypatch.setattr(parts, "PARTS_A_SHELF", 2)
     with DuckDB() as database:
         evidence = hb.Model(hb.parse(PEOPLE), FRIENDS, on="duckdb:unused").stored.evidence_of(database)
-        sentences = Sentences(database, StoredLowering.of(evidence, None), markov=False)
+        sentences = Sentences(database, StoredLowering.of(evidence, UNLIMITED), markov=False)
         sentences.write(lambda what, share: None)
         kept: list[tuple[Any, ...]] = []
         drop = DuckDB.drop

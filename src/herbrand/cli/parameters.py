@@ -9,7 +9,7 @@ the keywords, so that defaults stand in one place: where they are used.
 ... def command(written: Written, **options: object) -> None:
 ...     print(written.output, options)
 >>> list(inspect.signature(command).parameters)[-3:]
-['memory', 'format', 'output']
+['time_limit', 'format', 'output']
 >>> command(memory="1GB", output=None)
 None {'memory': '1GB'}
 """

@@ -10,7 +10,7 @@ them from the facts. So every engine evaluates arithmetic and aggregates as it e
 >>> print(*(literal.predicate for literal in found.theory.rules[0].body))
 net `0`p = n * 1.19
 >>> found.definitions[0].head.arguments
-(Variable(name='n'), Variable(name='p'))
+(Variable(name='p'), Variable(name='n'))
 >>> print(*show_statement(found.theory.rules[0]))
 price(x, p) :- net(x, n), p = n * 1.19
 """

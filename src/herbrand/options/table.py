@@ -122,7 +122,7 @@ TABLE = (
     _row("engine", "infer query bound explain", Text(), "Which engine runs it; auto chooses and says why.",
          metavar="NAME", default="auto", page="engines/index.md"),
     _row("engine", "compare", Texts(), "Which engines run it; all if not given.", metavar="NAME"),
-    _row("engine", "induce", Text(), "search; nlm trains a machine first; auto only if the search needs it.",
+    _row("engine", "induce", Text(), "How: search, nlm (a machine is trained first), auto (if needed).",
          metavar="NAME", default="auto"),
     _row("noise", "induce", Number(0, below=1), "The share of labels that may be wrong.", metavar="P",
          default="0.3"),

@@ -369,8 +369,9 @@ def _rules_of(statement: Rule | Choice) -> list[Rule]:
 
 
 def _placed(error: HerbrandError, definition: Definition) -> HerbrandError:
-    """The error with the place of the statement that computes."""
-    return type(error)([replace(one, span=one.span or definition.span) for one in error.mistakes])
+    """The error with the place of the statement that computes, which is what is wrong unless a limit is."""
+    kind = LanguageError if type(error) is HerbrandError else type(error)
+    return kind([replace(one, span=one.span or definition.span) for one in error.mistakes])
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,12 @@ __all__ = ["DUCKDB", "Expression", "choose", "column", "exp", "literal", "log"]
 
 Array = NDArray[Any]
 Kind = Literal["int", "float", "bool", "text"]
+IN_WORDS: dict[Kind, str] = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "a truth value",
+    "text": "a text",
+}
 Kinds = Mapping[str, Kind]
 
 DTYPES: Mapping[Kind, Any] = {
@@ -368,14 +374,15 @@ class _Reader:
                 fits = kind in wanted.split()
                 widened: Kind = "float" if not fits and kind == "int" and "float" in wanted.split() else kind
                 if not fits and widened == kind:
-                    raise HerbrandError(f"'{name}' is not for a value of kind {kind}")
+                    raise HerbrandError(f"'{name}' is not for {IN_WORDS[kind]}")
                 found.append(widened)
             else:
                 pair = {found[like], kind}
                 if pair == {"int", "float"}:
                     found[like] = "float"
                 elif len(pair) > 1:
-                    raise HerbrandError(f"'{name}' of a {found[like]} and of a {kind}, which differ")
+                    one, other = IN_WORDS[found[like]], IN_WORDS[kind]
+                    raise HerbrandError(f"'{name}' of {one} and {other}, which differ")
                 found.append(found[like])
         return found
 

@@ -132,7 +132,7 @@ def test_satisfiable_statements_are_never_named() -> None:
     grounded = ground(program, Budget(1 << 30))
     assert contradiction.contradicting(grounded, lambda network: True) is None
     assert contradiction.smallest_contradiction(grounded, lambda network: True) is None
-    error = claimed(program, 1 << 30, "regions")
+    error = claimed(program, Budget(1 << 30), "regions")
     assert isinstance(error, UnsupportedError) and not isinstance(error, ContradictionError)
     assert "could not be" in str(error) or "proved" in str(error)
 

@@ -125,7 +125,7 @@ def test_what_has_no_fixpoint_says_so() -> None:
         asked.query("p(0, y)", algebra="independent", depth="fixpoint")
     with pytest.raises(UnsupportedError, match="exact count takes a depth"):
         asked.query("p(0, y)", exact=True, depth="fixpoint")
-    with pytest.raises(BudgetError, match="not done after 0 s"):
+    with pytest.raises(BudgetError, match=r"not done after 0\.0 s"):
         asked.query("p(0, y)", depth="fixpoint", time_limit=0)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.regions.engine import STRUCTURES, Regions
 from herbrand.engines.regions.parts import Construction, TooLargeError, size_of
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
@@ -127,7 +127,7 @@ def test_a_larger_cost_makes_no_more_regions_and_no_smaller_ones() -> None:
     program = loop(3).program
     told = []
     for cost in (16.0, 64.0, 1000.0):
-        made = Construction(None, cost, True, True, False)
+        made = Construction(UNLIMITED, cost, True, True, False)
         _, (part,) = made.parted(program, Evidence(program))
         told.append((len(part.propagation.graph.regions), size_of(part).entries))
     counts, entries = zip(*told, strict=True)
@@ -150,7 +150,7 @@ def test_what_is_too_much_is_told_and_left_to_messages() -> None:
         assert support.possible
         assert support.reason == (f"messages are those of bp, since {told}" if told else "")
     with pytest.raises(TooLargeError, match=r"counting needs .* and may use 10 B"):
-        Construction(10, None, True, True, False).parted(program, Evidence(program))
+        Construction(Budget(10), None, True, True, False).parted(program, Evidence(program))
 
 
 def test_an_answer_too_long_for_memory_is_refused() -> None:

@@ -72,7 +72,7 @@ class CountTerm:
     """``sign`` times a weight times a product of numbers; ``weight`` ``None``: that product must be 0."""
 
     weight: int | None
-    sign: int
+    sign: float
     numbers: tuple[Number, ...]
     conditions: tuple[Some, ...] = ()
 
@@ -110,7 +110,7 @@ class PairTerm:
     """
 
     weight: int | None
-    sign: int
+    sign: float
     left: Slot
     right: Slot
     atoms: tuple[tuple[str, bool, tuple[int, ...]], ...]

@@ -181,7 +181,7 @@ def products_of(
 
 def _products(
     template: Template, program: Program, evidence: Evidence, wholly: Collection[str]
-) -> Iterator[tuple[int, Product]]:
+) -> Iterator[tuple[float, Product]]:
     rider = Literal(RIDER, template.weight_arguments, TRUE)
     whole = template.conjunction
     whole = replace(whole, literals=(*whole.literals, rider))
