@@ -55,7 +55,7 @@ VALUE = "value "
 """Names of axes of values start so."""
 PRESENT = "present "
 """Which constants of a type there are is read as a table of this and the type's name."""
-Worth = tuple[tuple[int, int], ...]
+Worth = tuple[tuple[int, float], ...]
 Weights = Sequence[Tensor]
 Tables = dict[str, Tensor]
 
@@ -332,14 +332,14 @@ class _Maker:
         self.per_constant: dict[int, tuple[int, Reading]] = {}
         self.ways: dict[Product, _Rows | None] = {}
         self.needed: set[int] = set()
-        self.derivatives: dict[tuple[int, Worth], list[tuple[int, Derivative, Mapping[str, int]]]] = (
+        self.derivatives: dict[tuple[int, Worth], list[tuple[float, Derivative, Mapping[str, int]]]] = (
             defaultdict(list)
         )
 
     def add_all(self, templates: Iterable[Template]) -> tuple[Template, ...]:
         """Those that are left."""
         whole = {*self.tables, *self.given}
-        left, forms = [], defaultdict[Product, list[tuple[Product, Counter[int]]]](list)
+        left, forms = [], defaultdict[Product, list[tuple[Product, dict[int, float]]]](list)
         for template in templates:
             found = products_of(self.program, [template], self.evidence, whole)
             if not all(self._fits(product) for product in found):
@@ -505,7 +505,7 @@ class _Maker:
             self.leaf_registers[leaf, -1] = self.complements[leaf] = self.registers.new(level)
         return self.leaf_registers[leaf, sign]
 
-    def _add(self, form: Product, members: Sequence[tuple[Product, Counter[int]]]) -> None:
+    def _add(self, form: Product, members: Sequence[tuple[Product, Mapping[int, float]]]) -> None:
         rows = self.ways[form]
         if not any(isinstance(x, Reading) and x.source in self.tables for x in form.operands):
             return
@@ -520,9 +520,10 @@ class _Maker:
         if rows.rows is not None and not any(ROW in operand.axes for operand in operands):
             repeats *= len(rows.rows)
         values = tuple(axis for axis in sizes if axis.startswith(VALUE))
-        total: Counter[int] = Counter()
+        total = defaultdict[int, float](float)
         for _, worth in members:
-            total.update(worth)
+            for number, count in worth.items():
+                total[number] += count
         by_constant = any(isinstance(operand, PerConstant) for operand in form.operands)
         if values:
             operands.append(self._table(form, members, values, sizes, repeats, by_constant))
@@ -543,7 +544,7 @@ class _Maker:
     def _table(
         self,
         form: Product,
-        members: Sequence[tuple[Product, Counter[int]]],
+        members: Sequence[tuple[Product, Mapping[int, float]]],
         axes: Axes,
         sizes: Mapping[str, int],
         repeats: int,
@@ -612,7 +613,7 @@ class _Maker:
 
     def _message(
         self,
-        sign: int,
+        sign: float,
         one: Derivative,
         sizes: Mapping[str, int],
         uses: Counter[int],

@@ -17,7 +17,6 @@ p(a0) × f(a0, a1) [a0 != a1] × not p(a1) {0: -1}
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -164,18 +163,18 @@ def products_of(
     templates: Iterable[Template],
     evidence: Evidence,
     whole: Collection[str] = (),
-) -> dict[Product, Counter[int]]:
+) -> dict[Product, dict[int, float]]:
     """Each product with what it counts times each weight (those of hard templates have none).
 
     ``whole``: open predicates that are read as whole tables, so that a reading may keep pairs apart.
     """
-    found: dict[Product, Counter[int]] = {}
+    found: dict[Product, dict[int, float]] = {}
     for template in templates:
         if template.weight is None:
             continue
         for sign, product in _products(template, program, evidence, whole):
-            worth = found.setdefault(product, Counter())
-            worth[template.weight] += sign
+            worth = found.setdefault(product, {})
+            worth[template.weight] = worth.get(template.weight, 0) + sign
     return {p: w for p, w in found.items() if any(w.values()) and 0 not in p.sizes.values()}
 
 

@@ -53,7 +53,7 @@ class Part:
     """A product and what it counts times each weight."""
 
     product: Product
-    worth: Counter[int]
+    worth: Mapping[int, float]
 
 
 class Leaves:
@@ -96,7 +96,7 @@ class Score:
         self,
         relations: KnownRelations,
         tables: Mapping[str, Table],
-        products: Mapping[Product, Counter[int]],
+        products: Mapping[Product, Mapping[int, float]],
     ) -> None:
         self.relations, self.tables, self.memory = relations, tables, relations.memory
         self._plans: dict[object, Plan] = {}
@@ -105,7 +105,7 @@ class Score:
         for product, worth in products.items():
             self._add(product, worth)
 
-    def _add(self, product: Product, worth: Counter[int]) -> None:
+    def _add(self, product: Product, worth: Mapping[int, float]) -> None:
         """A product without latent literals is a number; known relations of others are multiplied now."""
         if not all(isinstance(operand, Observed) for operand in product.operands):
             self.parts.append(Part(folded(product, self.relations), worth))
