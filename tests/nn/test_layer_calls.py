@@ -229,6 +229,8 @@ def _trained(rank: int, file: str, results: str) -> None:
     (parameter,) = layer.parameters()
     if rank == 0:
         torch.save(parameter.grad, results)
+    torch.distributed.barrier()  # no one leaves while the other still speaks to it
+    del layer, parameter  # and no reducer keeps the group's threads beyond the group
     torch.distributed.destroy_process_group()
 
 
