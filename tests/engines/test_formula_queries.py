@@ -96,8 +96,9 @@ def test_a_quantifier_may_have_its_type_by_comparison(engine: str, asked: str) -
     holds = []
     for value in ("a", "b"):
         total = share = 0.0
+        log_weight = UNIVERSE.weight_of_worlds(theory.formulas)
         for world in UNIVERSE.worlds():
-            weight = math.exp(UNIVERSE.log_weight(world, theory.formulas))
+            weight = math.exp(log_weight(world))
             total += weight
             share += weight * truth(renamed, world, {"x": value})
         holds.append(share / total)

@@ -33,7 +33,7 @@ def chosen_world(universe: Universe, answer: hb.Marginals) -> dict[GroundAtom, o
 def assert_most_probable(seed: int, engine: str) -> None:
     text, universe = theory(seed, liftable=seed % 2 == 0)
     read = hb.parse(text)
-    best = max((universe.log_weight(world, read.formulas) for world in universe.worlds()), default=-math.inf)
+    best = max(map(universe.weight_of_worlds(read.formulas), universe.worlds()), default=-math.inf)
     try:
         answer = hb.Model(read).infer(engine=engine, map=True)
     except ContradictionError:

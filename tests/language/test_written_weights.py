@@ -10,7 +10,7 @@ import herbrand as hb
 from herbrand.language import syntax as s
 from herbrand.language.written_weights import weight_statements, with_weights
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, lessons
-from tests.oracles.pseudo_likelihood import log_weight
+from tests.oracles.pseudo_likelihood import weight_of_worlds
 
 numbers = st.sampled_from([0.0, 0.5, -1.25, 2.0])
 
@@ -26,7 +26,7 @@ def test_worlds_weigh_what_the_numbers_say(lesson: Lesson, data: st.DataObject) 
     weights = {key: data.draw(numbers) for key in all_keys(lesson.universe, lesson.theory)}
     written = with_weights(lesson.theory, weights)
     assert not any(isinstance(f.weight, s.Learned) for f in written.formulas)
-    expected = log_weight(lesson.universe, lesson.theory.formulas, weights, lesson.world)
+    expected = weight_of_worlds(lesson.universe, lesson.theory.formulas, weights)(lesson.world)
     assert lesson.universe.log_weight(lesson.world, written.formulas) == pytest.approx(expected)
     assert hb.parse(hb.show(written)) == written
 

@@ -164,8 +164,10 @@ def ground_graph(universe: Universe, statements: Sequence[s.WeightedFormula]) ->
                 if isinstance(part, s.Atom)
             )
 
-            def worth(chosen: dict, statement=statement, binding=binding) -> float:  # type: ignore[no-untyped-def]
-                holds = universe.holds(statement.formula, {**fixed, **chosen}, binding)
+            meaning = universe.meaning(statement.formula, binding)
+
+            def worth(chosen: dict, statement=statement, meaning=meaning) -> float:  # type: ignore[no-untyped-def]
+                holds = meaning({**fixed, **chosen})
                 if isinstance(statement.weight, s.Hard):
                     return 0.0 if holds else -math.inf
                 return statement.weight * holds  # type: ignore[operator]

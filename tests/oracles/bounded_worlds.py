@@ -60,17 +60,17 @@ class BoundedWorlds:
         given = bound.given or s.Truth(True)
         worlds = list(self.universe.worlds())
         for binding in self.universe.bindings(s.WeightedFormula(1.0, s.And((bound.event, given)))):
-            told = np.array([self.universe.holds(given, world, binding) for world in worlds])
-            held = np.array([self.universe.holds(bound.event, world, binding) for world in worlds])
+            told = np.array(list(map(self.universe.meaning(given, binding), worlds)))
+            held = np.array(list(map(self.universe.meaning(bound.event, binding), worlds)))
             yield told & held, told
 
     def interval(self, event: s.Formula, given: s.Formula | None = None) -> tuple[float, float] | None:
         """Both ends of P(event | given and evidence), of closed formulas; ``None``: it cannot be given."""
         worlds = list(self.universe.worlds())
-        told = np.array([self.universe.holds(given or s.Truth(True), world, {}) for world in worlds])
+        told = np.array(list(map(self.universe.meaning(given or s.Truth(True), {}), worlds)))
         for atom, truth in self.evidence:
             told &= np.array([world[atom] is truth for world in worlds])
-        held = told & np.array([self.universe.holds(event, world, {}) for world in worlds])
+        held = told & np.array(list(map(self.universe.meaning(event, {}), worlds)))
         if self.extreme(-told.astype(float), np.ones(len(worlds))) > -POSSIBLE:
             return None
         low = self.extreme(held.astype(float), told.astype(float))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -65,9 +65,10 @@ class ChoiceWorlds:
 
     def probabilities(self, queries: Sequence[s.Formula]) -> list[float]:
         found = [0.0] * len(queries)
+        asked = [self.universe.meaning(query, {}) for query in queries]
         for world, weight in self.weighted:
-            for i, query in enumerate(queries):
-                found[i] += weight * self.universe.holds(query, world, {})
+            for i, holds in enumerate(asked):
+                found[i] += weight * holds(world)
         return [each / self.total for each in found]
 
     def marginals(self) -> dict[tuple[GroundAtom, object], float]:
@@ -106,8 +107,12 @@ class ChoiceWorlds:
         predicates = {name: shape for name, shape in u.predicates.items() if name not in self.heads}
         return Universe(u.domains, predicates, u.known, u.closed, u.soft, u.excluded)
 
+    @cached_property
+    def _log_weight(self) -> Callable[[World], float]:
+        return self.universe.weight_of_worlds(self.formulas)
+
     def _weight(self, world: World) -> float:
-        weight = math.exp(self.universe.log_weight(world, self.formulas))
+        weight = math.exp(self._log_weight(world))
         for atom, value, chance in self.evidence:
             weight *= chance if world[atom] == value else 1 - chance
         return weight

@@ -7,7 +7,7 @@ and by 1 - p (for one of k values by (1 - p) / (k - 1)) where it has not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +50,9 @@ def likelihood(
 ) -> Likelihood:
     """``labels``: the same universe with what is known of the labels, opinions among its ``soft``."""
     columns, counts, logs, told = {key: i for i, key in enumerate(keys)}, [], [], []
+    instances = _instances(evidence, statements, columns)
     for world in evidence.worlds():
-        count, log = _counted(evidence, statements, columns, world)
+        count, log = _counted(instances, len(columns), world)
         if log > -np.inf:
             counts.append(count)
             logs.append(log + _opinions(evidence, world))
@@ -59,24 +60,36 @@ def likelihood(
     return Likelihood(np.array(counts).reshape(len(logs), len(keys)), np.array(logs), np.array(told))
 
 
-def _counted(
-    universe: Universe, statements: Sequence[s.WeightedFormula], columns: Mapping[Key, int], world: World
-) -> tuple[np.ndarray, float]:
-    """How often each learned statement holds, and the log-weight of all others."""
-    counts, log, number = np.zeros(len(columns)), 0.0, -1
+def _instances(
+    universe: Universe, statements: Sequence[s.WeightedFormula], columns: Mapping[Key, int]
+) -> list[tuple[Callable[[World], bool], s.Weight, int | None]]:
+    """Each statement for each choice of constants: when it holds, its weight, and its column if learned."""
+    found, number = [], -1
     for statement in statements:
         weight = statement.weight
         number += not isinstance(weight, s.Hard)
         for binding in universe.bindings(statement):
-            holds = universe.holds(statement.formula, world, binding)
-            if isinstance(weight, s.Hard):
-                if not holds:
-                    return counts, -np.inf
-            elif isinstance(weight, s.Learned):
-                constants = tuple(binding[v.name] for v in weight.by)
-                counts[columns[number, constants]] += holds
-            else:
-                log += weight * holds
+            column = None
+            if isinstance(weight, s.Learned):
+                column = columns[number, tuple(binding[v.name] for v in weight.by)]
+            found.append((universe.meaning(statement.formula, binding), weight, column))
+    return found
+
+
+def _counted(
+    instances: Sequence[tuple[Callable[[World], bool], s.Weight, int | None]], size: int, world: World
+) -> tuple[np.ndarray, float]:
+    """How often each learned statement holds, and the log-weight of all others."""
+    counts, log = np.zeros(size), 0.0
+    for meaning, weight, column in instances:
+        holds = meaning(world)
+        if isinstance(weight, s.Hard):
+            if not holds:
+                return counts, -np.inf
+        elif column is not None:
+            counts[column] += holds
+        else:
+            log += weight * holds
     return counts, log
 
 

@@ -29,7 +29,7 @@ class LogicLayer:
         self.atoms = latent(universe)
         fixed = {a: universe.choices(a)[0] for a in universe.atoms() if a not in self.atoms}
         bare = replace(universe, soft=())
-        ones = [[replace(one, weight=1.0)] for one in statements]
+        ones = [bare.weight_of_worlds([replace(one, weight=1.0)]) for one in statements]
         self.opinions = {atom: dict.fromkeys(values, 0.0) for atom, values in self.atoms.items()}
         for atom, value, weight in universe.soft:
             if atom in self.atoms:
@@ -38,7 +38,7 @@ class LogicLayer:
         for values in product(*self.atoms.values()):
             chosen = dict(zip(self.atoms, values, strict=True))
             world = {**fixed, **chosen}
-            self.worlds.append((chosen, [bare.log_weight(world, one) for one in ones]))
+            self.worlds.append((chosen, [log_weight(world) for log_weight in ones]))
 
     def said(self, beliefs: Beliefs, weights: Sequence[float]) -> dict[GroundAtom, dict[object, float]]:
         """For every value of every atom the expected log-weight of worlds that have it."""

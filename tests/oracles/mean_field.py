@@ -38,10 +38,11 @@ class MeanField:
     def __init__(self, universe: Universe, statements: Sequence[s.WeightedFormula]) -> None:
         self.atoms = latent(universe)
         fixed = {a: universe.choices(a)[0] for a in universe.atoms() if a not in self.atoms}
+        log_weight = universe.weight_of_worlds(statements)
         self.worlds = []
         for values in product(*self.atoms.values()):
             chosen = dict(zip(self.atoms, values, strict=True))
-            self.worlds.append((chosen, universe.log_weight({**fixed, **chosen}, statements)))
+            self.worlds.append((chosen, log_weight({**fixed, **chosen})))
 
     def uniform(self) -> dict[GroundAtom, dict[object, float]]:
         return {atom: dict.fromkeys(values, 1 / len(values)) for atom, values in self.atoms.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from herbrand.language import syntax as s
 from tests.oracles.worlds import GroundAtom, Universe, World
@@ -27,15 +27,16 @@ def log_pseudo_likelihood(
     """
     if blocks is None:
         blocks = [[atom] for atom in universe.atoms() if atom[0] in targets]
+    log_weight = weight_of_worlds(universe, statements, weights)
     total = 0.0
     for block in blocks:
         logs = [
-            log_weight(universe, statements, weights, {**world, **dict(zip(block, values, strict=True))})
+            log_weight({**world, **dict(zip(block, values, strict=True))})
             for values in itertools.product(*(values_of(universe, atom) for atom in block))
         ]
         largest = max(logs)
         normalizer = largest + math.log(sum(math.exp(log - largest) for log in logs))
-        total += log_weight(universe, statements, weights, world) - normalizer
+        total += log_weight(world) - normalizer
     return total
 
 
@@ -48,14 +49,14 @@ def tied_blocks(
     """
     atoms = [atom for atom in universe.atoms() if atom[0] in targets]
     short = [
-        (formula, binding)
+        universe.meaning(formula, binding)
         for formula, binding, found in hard_groundings(universe, statements)
         if len(found & set(atoms)) <= 2
     ]
     possible = []
     for values in itertools.product(*(values_of(universe, atom) for atom in atoms)):
         changed = {**world, **dict(zip(atoms, values, strict=True))}
-        if all(universe.holds(formula, changed, binding) for formula, binding in short):
+        if all(holds(changed) for holds in short):
             possible.append(values)
     by_values: dict[object, list[GroundAtom]] = {}
     for atom, had in zip(atoms, zip(*possible, strict=True), strict=True):
@@ -86,21 +87,29 @@ def values_of(universe: Universe, atom: GroundAtom) -> Sequence[object]:
     return [False, True] if values is None else values
 
 
-def log_weight(
-    universe: Universe, statements: Sequence[s.WeightedFormula], weights: Weights, world: World
-) -> float:
-    total, number = 0.0, -1
+def weight_of_worlds(
+    universe: Universe, statements: Sequence[s.WeightedFormula], weights: Weights
+) -> Callable[[World], float]:
+    """The log-weight of a world as a function, with the weights in place of what is learned."""
+    instances, number = [], -1
     for statement in statements:
-        hard = isinstance(statement.weight, s.Hard)
-        number += not hard
+        number += not isinstance(statement.weight, s.Hard)
         for binding in universe.bindings(statement):
-            holds = universe.holds(statement.formula, world, binding)
-            if hard:
-                if not holds:
-                    return -math.inf
-            elif isinstance(statement.weight, s.Learned):
-                constants = tuple(binding[v.name] for v in statement.weight.by)
-                total += weights.get((number, constants), 0.0) * holds
-            else:
-                total += statement.weight * holds
-    return total
+            weight = statement.weight
+            if isinstance(weight, s.Hard):
+                weight = None
+            elif isinstance(weight, s.Learned):
+                weight = weights.get((number, tuple(binding[v.name] for v in weight.by)), 0.0)
+            instances.append((universe.meaning(statement.formula, binding), weight))
+
+    def log_weight(world: World) -> float:
+        total = 0.0
+        for meaning, weight in instances:
+            holds = meaning(world)
+            if weight is not None:
+                total += weight * holds
+            elif not holds:
+                return -math.inf
+        return total
+
+    return log_weight

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from herbrand.language import syntax as s
@@ -52,17 +52,25 @@ class Universe:
                 yield world
 
     def log_weight(self, world: World, statements: Sequence[s.WeightedFormula]) -> float:
-        total = sum(weight for atom, value, weight in self.soft if world[atom] == value)
-        for statement in statements:
-            weight = statement.weight
-            for binding in self.bindings(statement):
-                holds = self.holds(statement.formula, world, binding)
-                if isinstance(weight, s.Hard):
-                    if not holds:
-                        return -math.inf
-                elif isinstance(weight, float | int):
-                    total += weight * holds
-        return total
+        return self.weight_of_worlds(statements)(world)
+
+    def weight_of_worlds(self, statements: Sequence[s.WeightedFormula]) -> Callable[[World], float]:
+        """The log-weight of a world as a function: each statement is read once for each of its bindings."""
+        instances = [
+            (statement.weight, self.meaning(statement.formula, binding))
+            for statement in statements
+            for binding in self.bindings(statement)
+        ]
+        hard = [holds for weight, holds in instances if isinstance(weight, s.Hard)]
+        weighted = [(weight, holds) for weight, holds in instances if isinstance(weight, float | int)]
+
+        def log_weight(world: World) -> float:
+            if not all(holds(world) for holds in hard):
+                return -math.inf
+            total = sum(weight for atom, value, weight in self.soft if world[atom] == value)
+            return total + sum(weight * holds(world) for weight, holds in weighted)
+
+        return log_weight
 
     def bindings(self, statement: s.WeightedFormula) -> Iterator[dict[str, s.Value]]:
         types = self.variable_types(statement.formula)
@@ -92,45 +100,60 @@ class Universe:
         return types
 
     def holds(self, formula: s.Formula, world: World, binding: Mapping[str, s.Value]) -> bool:
+        return self.meaning(formula, binding)(world)
+
+    def meaning(self, formula: s.Formula, binding: Mapping[str, s.Value]) -> Callable[[World], bool]:
+        """The formula with its variables bound, as a function of the world that says whether it holds."""
+
         def value(term: s.Term) -> s.Value:
             return term.value if isinstance(term, s.Constant) else binding[term.name]
 
-        def atom(a: s.Atom) -> object:
-            return world[a.predicate, tuple(map(value, a.arguments))]
+        def key(a: s.Atom) -> GroundAtom:
+            return a.predicate, tuple(map(value, a.arguments))
+
+        def parts(operands: Sequence[s.Formula]) -> list[Callable[[World], bool]]:
+            return [self.meaning(operand, binding) for operand in operands]
 
         match formula:
-            case s.Truth(value=v):
-                return v
+            case s.Truth(value=truth):
+                return lambda world: truth
             case s.Atom():
-                return atom(formula) is True
+                atom = key(formula)
+                return lambda world: world[atom] is True
             case s.ValueIs(atom=a, value=v):
-                return atom(a) == value(v)
+                atom, wanted = key(a), value(v)
+                return lambda world: world[atom] == wanted
             case s.ValueIn(atom=a, values=values):
-                return atom(a) in [v.value for v in values]
+                atom, listed = key(a), [v.value for v in values]
+                return lambda world: world[atom] in listed
             case s.Comparison(operator=operator, left=left, right=right):
-                return (value(left) == value(right)) == (operator == "=")
+                truth = (value(left) == value(right)) == (operator == "=")
+                return lambda world: truth
             case s.Not(operand=operand):
-                return not self.holds(operand, world, binding)
+                inner = self.meaning(operand, binding)
+                return lambda world: not inner(world)
             case s.And(operands=operands):
-                return all(self.holds(o, world, binding) for o in operands)
+                each = parts(operands)
+                return lambda world: all(part(world) for part in each)
             case s.Or(operands=operands):
-                return any(self.holds(o, world, binding) for o in operands)
+                each = parts(operands)
+                return lambda world: any(part(world) for part in each)
             case s.Xor(operands=operands):
-                return sum(self.holds(o, world, binding) for o in operands) % 2 == 1
+                each = parts(operands)
+                return lambda world: sum(part(world) for part in each) % 2 == 1
             case s.Implies(premise=a, conclusion=b):
-                return not self.holds(a, world, binding) or self.holds(b, world, binding)
+                premise, conclusion = parts([a, b])
+                return lambda world: not premise(world) or conclusion(world)
             case s.Iff(left=a, right=b):
-                return self.holds(a, world, binding) == self.holds(b, world, binding)
+                one, other = parts([a, b])
+                return lambda world: one(world) == other(world)
             case s.Exists(variables=variables, body=body) | s.Forall(variables=variables, body=body):
                 types = self.variable_types(body)
-                ranges = [self.domains[types[v.name]] for v in variables]
-                found = (
-                    self.holds(
-                        body, world, {**binding, **dict(zip([v.name for v in variables], row, strict=True))}
-                    )
-                    for row in itertools.product(*ranges)
-                )
-                return any(found) if isinstance(formula, s.Exists) else all(found)
+                names = [v.name for v in variables]
+                rows = itertools.product(*(self.domains[types[name]] for name in names))
+                each = [self.meaning(body, {**binding, **dict(zip(names, row, strict=True))}) for row in rows]
+                among = any if isinstance(formula, s.Exists) else all
+                return lambda world: among(part(world) for part in each)
         raise AssertionError(formula)
 
 
@@ -148,17 +171,19 @@ def exact_answers(
     universe: Universe, statements: Sequence[s.WeightedFormula], queries: Sequence[s.Formula] = ()
 ) -> tuple[float, dict[tuple[GroundAtom, object], float], list[float]]:
     """Log Z, the probability of every atom's every value, and of closed formulas."""
-    weighted = [(world, universe.log_weight(world, statements)) for world in universe.worlds()]
+    log_weight = universe.weight_of_worlds(statements)
+    weighted = [(world, log_weight(world)) for world in universe.worlds()]
     largest = max((w for _, w in weighted), default=-math.inf)
     if largest == -math.inf:
         return -math.inf, {}, []
     z = sum(math.exp(w - largest) for _, w in weighted)
     marginals: dict[tuple[GroundAtom, object], float] = {}
     answers = [0.0] * len(queries)
+    asked = [universe.meaning(query, {}) for query in queries]
     for world, w in weighted:
         share = math.exp(w - largest) / z
         for atom, value in world.items():
             marginals[atom, value] = marginals.get((atom, value), 0.0) + share
-        for i, query in enumerate(queries):
-            answers[i] += share * universe.holds(query, world, {})
+        for i, holds in enumerate(asked):
+            answers[i] += share * holds(world)
     return largest + math.log(z), marginals, answers

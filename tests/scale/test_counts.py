@@ -23,7 +23,7 @@ from herbrand.scale.learning.flips import FIXED
 from herbrand.scale.learning.lesson import StoredExample, stored_example
 from tests.laws import law
 from tests.learning.worlds_to_learn_from import Lesson, lessons
-from tests.oracles.pseudo_likelihood import log_weight, values_of
+from tests.oracles.pseudo_likelihood import values_of, weight_of_worlds
 from tests.oracles.worlds import GroundAtom
 from tests.scale.test_learning import without_quantifiers
 
@@ -97,7 +97,7 @@ def soft(lesson: Lesson) -> list[s.WeightedFormula]:
 
 def _count(lesson: Lesson, key: Any, world: Mapping[GroundAtom, object]) -> float:
     if key == FIXED:
-        return log_weight(lesson.universe, lesson.theory.formulas, {}, world)
+        return weight_of_worlds(lesson.universe, lesson.theory.formulas, {})(world)
     statement, universe = soft(lesson)[key[0]], lesson.universe
     assert isinstance(statement.weight, s.Learned)
     return sum(
@@ -111,7 +111,7 @@ def _count(lesson: Lesson, key: Any, world: Mapping[GroundAtom, object]) -> floa
 def check_changes(lesson: Lesson) -> None:
     lesson = without_quantifiers(lesson)
     assume(any(isinstance(f.weight, s.Learned) for f in lesson.theory.formulas))
-    assume(math.isfinite(log_weight(lesson.universe, lesson.theory.formulas, {}, lesson.world)))
+    assume(math.isfinite(weight_of_worlds(lesson.universe, lesson.theory.formulas, {})(lesson.world)))
     with DuckDB() as database:
         try:
             told, found = counts(example_in(database, lesson.theory, lesson.targets))

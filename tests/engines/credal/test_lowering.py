@@ -36,8 +36,9 @@ def meanings(universe: Universe, bound: s.Bound) -> set[tuple[object, ...]]:
     found = set()
     for binding in universe.bindings(statement):
         event, given = statement.formula.operands  # type: ignore[union-attr]
-        held = tuple(universe.holds(event, w, binding) and universe.holds(given, w, binding) for w in worlds)
-        known = tuple(universe.holds(given, w, binding) for w in worlds)
+        holds, is_known = universe.meaning(event, binding), universe.meaning(given, binding)
+        held = tuple(holds(w) and is_known(w) for w in worlds)
+        known = tuple(is_known(w) for w in worlds)
         if any(known) and not _says_nothing(held, known, bound):
             found.add((held, known))
     return found
