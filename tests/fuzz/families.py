@@ -182,7 +182,9 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "distilled": Family(
         {"hb": {"theory.hb": WEIGHTS}},
-        ["learn THEORY FACTS --method distillation --latent smokes --latent mood --latent rich"],
+        [
+            "learn THEORY FACTS --method distillation --latent smokes --latent mood --latent rich --iterations 60"
+        ],
         {"friends": FRIENDS},
     ),
     "bounds": Family(
