@@ -183,7 +183,8 @@ FAMILIES: Mapping[str, Family] = {
     "distilled": Family(
         {"hb": {"theory.hb": WEIGHTS}},
         [
-            "learn THEORY FACTS --method distillation --latent smokes --latent mood --latent rich --iterations 60"
+            "learn THEORY FACTS --method distillation --iterations 60 "
+            "--latent smokes --latent mood --latent rich"
         ],
         {"friends": FRIENDS},
     ),
