@@ -31,6 +31,7 @@ FLOORS = [
     "scale",
     "model",
     "reports",
+    "editing",
     "__init__",
     "cli",
     "__main__",

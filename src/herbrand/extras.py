@@ -11,7 +11,7 @@ from types import ModuleType
 
 from herbrand.errors import UnsupportedError
 
-EXTRAS = {"torch": "torch", "safetensors": "torch"}
+EXTRAS = {"torch": "torch", "safetensors": "torch", "pygls": "lsp", "lsprotocol": "lsp"}
 """The extra that brings each package."""
 
 NAMES = {"torch": "PyTorch"}

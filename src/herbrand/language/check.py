@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from herbrand.errors import LanguageError, Mistakes
+from herbrand.errors import LanguageError, Mistake, Mistakes, in_order
 from herbrand.language.collection import collector_paused
 from herbrand.language.computed import separated
 from herbrand.language.constants import ConstantCheck
@@ -59,6 +59,22 @@ def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
          ^^^^^^^^
       did you mean 'smokes'?
     """
+    theory, signature, mistakes = _examined(readings)
+    mistakes.raise_any()
+    assert signature is not None
+    return theory, signature
+
+
+def examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, tuple[Mistake, ...]]:
+    """What could be read of several texts, its vocabulary, and every mistake in the order of lines.
+
+    There is no vocabulary where a text could not be read at all.
+    """
+    theory, signature, mistakes = _examined(readings)
+    return theory, signature, tuple(in_order(mistakes.listed))
+
+
+def _examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, Mistakes]:
     readings = list(readings)
     mistakes = Mistakes()
     for reading in readings:
@@ -66,10 +82,9 @@ def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
     theory = Theory(tuple(statement for reading in readings for statement in reading.theory.statements))
     unread = [reading.unread for reading in readings]
     if None in unread:
-        mistakes.raise_any()
+        return theory, None, mistakes
     signature = _signature(theory, mistakes, frozenset().union(*(names or () for names in unread)))
-    mistakes.raise_any()
-    return theory, signature
+    return theory, signature, mistakes
 
 
 def _signature(theory: Theory, mistakes: Mistakes, unread: Collection[str] = ()) -> Signature:

@@ -36,6 +36,7 @@ COMMANDS = (
     "convert",
     "fmt",
     "init",
+    "lsp",
 )
 
 

@@ -1,0 +1,369 @@
+"""One theory text in an editor: its mistakes, what the word at a place means, completions, an outline.
+
+Everything is computed from the text alone, when it is asked for; a changed text is a new document.
+
+>>> document = Document('predicate smokes(person)\\n1.5: smokes(x) => smokes(y)\\n')
+>>> document.mistakes
+()
+>>> print(document.hover(32))
+```herbrand
+predicate smokes(person)
+```
+open: an atom without a fact is unknown
+>>> [document.text[place.start : place.end] for place in document.references(32)]
+['smokes', 'smokes', 'smokes']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from herbrand.editing.keywords import KEYWORDS
+from herbrand.editing.reading import Checked, checked
+from herbrand.editing.words import Word, words
+from herbrand.errors import Mistake, UnsupportedError
+from herbrand.language.files import formatted
+from herbrand.language.names import RESERVED, shown_name
+from herbrand.language.show import show
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Theory
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_STATEMENT_WORDS = ("type", "predicate", "hard", "P", "exists", "forall", "not")
+_FORMULA_WORDS = ("and", "or", "xor", "not", "exists", "forall", "true", "false", "where", "in")
+_PLACEHOLDER = "zzplaceholder"
+"""A name put where nothing stands yet, so that the words around it say what could."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A word that could stand at a place; ``detail`` says what it is."""
+
+    text: str
+    kind: Literal["predicate", "type", "variable", "constant", "keyword"]
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """An entry of the outline: a declaration, a rule, a formula, or a run of facts."""
+
+    name: str
+    kind: Literal["type", "predicate", "rule", "formula", "bound", "facts"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A theory text under its file's name. Offsets count characters of ``text``, lines end with ``\\n``."""
+
+    text: str
+    name: str = "theory.hb"
+
+    @staticmethod
+    def of(text: str, name: str = "theory.hb") -> Document:
+        """The document of a text as an editor has it: line ends may be of any kind."""
+        return Document(text.replace("\r\n", "\n").replace("\r", "\n"), name)
+
+    def changed(self, text: str) -> Document:
+        """Another text under the same name."""
+        return Document(text, self.name)
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """All words with their roles."""
+        return words(self.text)
+
+    @cached_property
+    def _checked(self) -> Checked:
+        return checked(self.text, self.name)
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """Everything that is wrong with the text, in the order of lines."""
+        return self._checked.mistakes
+
+    @property
+    def signature(self) -> Signature | None:
+        """The vocabulary of what could be read; ``None`` where nothing could."""
+        return self._checked.signature
+
+    def formatted(self) -> str:
+        """The text in the one style; raises where it has mistakes."""
+        return formatted(self.text, self.name)
+
+    def word_at(self, offset: int) -> Word | None:
+        """The word that a place touches; a name rather than a sign beside it."""
+        touching = [word for word in self.words if word.start <= offset <= word.end]
+        return min(
+            touching, key=lambda word: (word.role in ("sign", "comment"), word.end == offset), default=None
+        )
+
+    def references(self, offset: int) -> list[Word]:
+        """Every place of the name at a place: of a variable in its statement, else in the text."""
+        word = self.word_at(offset)
+        if word is None or word.role not in ("predicate", "type", "variable"):
+            return []
+        same = [each for each in self.words if each.role == word.role and each.name == word.name]
+        if word.role == "variable":
+            return [each for each in same if each.statement == word.statement and word.name != "_"]
+        return same
+
+    def definition(self, offset: int) -> Word | None:
+        """Where the name at a place is declared; else the head of a rule, else its first place."""
+        places = self.references(offset)
+        heads = [word for word in places if word.role == "predicate" and self._is_head(word)]
+        declared = [word for word in places if word.declares]
+        return next(iter([*declared, *heads, *places]), None)
+
+    def _is_head(self, word: Word) -> bool:
+        """Whether the word begins a rule."""
+        statement = self.text[word.statement : self._statement_end(word.statement)]
+        return ":-" in statement and word.start < word.statement + statement.index(":-")
+
+    def _statement_end(self, start: int) -> int:
+        return max((word.end for word in self.words if word.statement == start), default=start)
+
+    def renamed(self, offset: int, name: str) -> list[tuple[Word, str]]:
+        """The places to change and the text for each; raises where the new name would change the meaning."""
+        places = self.references(offset)
+        if not places:
+            raise UnsupportedError("there is no name to change here")
+        role = places[0].role
+        name = name.strip("`") if name.startswith("`") else name
+        if not name or "`" in name or "\n" in name or name != name.strip():
+            raise UnsupportedError(f"'{name}' is no name", hint="a letter first, then letters and digits")
+        if role == "variable" and (name in RESERVED or not _NAME.fullmatch(name) or name == "_"):
+            raise UnsupportedError(f"'{name}' is no name of a variable")
+        if name != places[0].name and any(
+            each.name == name and (role != "variable" or each.statement == places[0].statement)
+            for each in self.words
+            if each.role in (("variable", "predicate") if role == "variable" else (role,))
+        ):
+            raise UnsupportedError(f"there is a {role} '{name}' already", hint="choose another name")
+        after = self._with_changes([(word, shown_name(name)) for word in places])
+        before = {mistake.message for mistake in self.mistakes}
+        new = [each for each in self.changed(after).mistakes if not before]
+        if new:
+            raise UnsupportedError(f"'{name}' would be a mistake here: {new[0].message}")
+        return [(word, shown_name(name)) for word in places]
+
+    def _with_changes(self, changes: Iterable[tuple[Word, str]]) -> str:
+        text = self.text
+        for word, after in sorted(changes, key=lambda change: -change[0].start):
+            text = text[: word.start] + after + text[word.end :]
+        return text
+
+    def hover(self, offset: int) -> str | None:
+        """What the word at a place means, as Markdown."""
+        word = self.word_at(offset)
+        if word is None:
+            return None
+        if word.role == "keyword":
+            return KEYWORDS.get(word.text)
+        if word.role == "variable":
+            kind = self.type_of_variable(word.name, word.statement)
+            return f"variable `{word.text}`" + (f" of type `{kind}`" if kind else "")
+        if word.role in ("text", "number") and word.inside is not None:
+            kind = self._column_type(word.inside, word.position)
+            return None if kind is None else f"constant of type `{kind}`"
+        declared = self._declaration(word)
+        return None if declared is None else declared
+
+    def _declaration(self, word: Word) -> str | None:
+        """A type or predicate as it is declared or inferred, with the comment that stands above it."""
+        known = self.signature
+        if known is None or word.role not in ("predicate", "type"):
+            return None
+        theory = known.declarations()
+        stated = [
+            statement
+            for statement in (theory.types if word.role == "type" else theory.predicates)
+            if statement.name == word.name
+        ]
+        if not stated:
+            return None
+        notes = [f"```herbrand\n{show(Theory((stated[0],))).strip()}\n```"]
+        notes += self._comment_above(word.name, word.role)
+        if word.role == "predicate":
+            notes.append(self._world(word.name, known))
+        return "\n".join(notes)
+
+    def _comment_above(self, name: str, role: str) -> list[str]:
+        """The comment lines straight above a declaration, or at the end of its line."""
+        place = next((w for w in self.words if w.declares and w.name == name and w.role == role), None)
+        if place is None:
+            return []
+        lines = self.text.split("\n")
+        line = self.text.count("\n", 0, place.start)
+        above: list[str] = []
+        for number in range(line - 1, -1, -1):
+            if not lines[number].lstrip().startswith("#"):
+                break
+            above.insert(0, lines[number].strip(" #"))
+        start = self.text.rfind("\n", 0, place.start) + 1
+        behind = [w.text.strip("# ") for w in self.words if w.role == "comment" and start < w.start]
+        behind = behind[:1] if behind and lines[line].rstrip().endswith(behind[0]) else []
+        return [" ".join([*above, *behind])] if above or behind else []
+
+    def _world(self, name: str, known: Signature) -> str:
+        predicate = known.predicates[name]
+        theory = self._checked.theory
+        derived = sum(rule.head.predicate == name for rule in theory.rules)
+        if derived:
+            return f"derived by {derived} rule{'s' if derived > 1 else ''}"
+        if predicate.role == "observed":
+            return "observed: an atom without a fact is false"
+        if predicate.role == "learned":
+            return "learned: the weights of its facts are parameters"
+        if predicate.declared:
+            return "open: an atom without a fact is unknown"
+        return "not declared: closed if it has facts, else open"
+
+    def _column_type(self, predicate: str, position: int) -> str | None:
+        known = self.signature
+        if known is None or predicate not in known.predicates:
+            return None
+        types = known.predicates[predicate].types
+        return types[position] if position < len(types) else None
+
+    def type_of_variable(self, name: str, statement: int) -> str | None:
+        """The type of a variable of the statement that begins at a place, as its atoms have it."""
+        for each in self.words:
+            if each.statement == statement and each.role == "variable" and each.name == name:
+                kind = each.inside and self._column_type(each.inside, each.position)
+                if kind:
+                    return kind
+        return None
+
+    def completions(self, offset: int) -> list[Completion]:
+        """What could stand at a place, whatever of it is written already left aside."""
+        string = next((w for w in self.words if w.role == "text" and w.start < offset <= w.end), None)
+        if any(w.role == "comment" and w.start < offset <= w.end for w in self.words):
+            return []
+        if string is not None and (offset < string.end or len(string.text) == 1 or string.text[-1] != '"'):
+            return list(self._constants(string, quoted=False))
+        start, end = offset, offset
+        while start and (self.text[start - 1].isalnum() or self.text[start - 1] == "_"):
+            start -= 1
+        while end < len(self.text) and (self.text[end].isalnum() or self.text[end] == "_"):
+            end += 1
+        text = self.text[:start] + _PLACEHOLDER + self.text[end:]
+        there = Document(text, self.name)
+        word = next((w for w in there.words if w.start == start and w.text == _PLACEHOLDER), None)
+        if word is None:
+            return []
+        return list(self._candidates(word, there))
+
+    def _candidates(self, word: Word, there: Document) -> Iterator[Completion]:
+        line = there.text[there.text.rfind("\n", 0, word.start) + 1 : word.start]
+        if re.fullmatch(r"\s*predicate\b[^\"]*:\s*", line):
+            yield from (Completion(role, "keyword") for role in ("observed", "learned"))
+        elif word.role == "type" and not word.declares:
+            yield from self._types(there)
+            if re.match(r"\s*type\b", line):
+                yield from (Completion(kind, "keyword") for kind in ("number", "date", "time"))
+        elif word.declares or word.role == "label":
+            return
+        elif word.role == "variable":
+            yield from self._terms(word, there)
+        elif word.role in ("predicate", "keyword"):
+            yield from self._predicates(there)
+            if word.start == word.statement:
+                yield from (Completion(w, "keyword") for w in _STATEMENT_WORDS)
+            else:
+                yield from (Completion(w, "keyword") for w in _FORMULA_WORDS)
+
+    def _types(self, there: Document) -> Iterator[Completion]:
+        names = dict.fromkeys(word.name for word in there.words if word.role == "type")
+        yield from (Completion(shown_name(name), "type") for name in names if name != _PLACEHOLDER)
+
+    def _predicates(self, there: Document) -> Iterator[Completion]:
+        known = self.signature
+        names = dict.fromkeys(word.name for word in there.words if word.role == "predicate")
+        for name in names:
+            if name == _PLACEHOLDER:
+                continue
+            detail = str(known.predicates[name]) if known and name in known.predicates else ""
+            yield Completion(shown_name(name), "predicate", detail)
+
+    def _terms(self, word: Word, there: Document) -> Iterator[Completion]:
+        same = (
+            each.name
+            for each in there.words
+            if each.role == "variable" and each.statement == word.statement and each.text != _PLACEHOLDER
+        )
+        yield from (Completion(name, "variable") for name in dict.fromkeys(same) if name != "_")
+        yield from self._constants(word, quoted=True)
+
+    def _constants(self, word: Word, quoted: bool) -> Iterator[Completion]:
+        """Constants that stand elsewhere in positions of the same type."""
+        if word.inside is None:
+            return
+        kind = self._column_type(word.inside, word.position)
+        known = self.signature
+        closed = known.types[kind].values if known and kind and kind in known.types else None
+        if closed is not None:
+            found = [f'"{value}"' if isinstance(value, str) else str(value) for value in closed[:1000]]
+        else:
+            found = [
+                each.text
+                for each in self.words
+                if each.role in ("text", "number")
+                and each.inside is not None
+                and each.start != word.start
+                and (kind and self._column_type(each.inside, each.position)) == kind
+            ]
+        for text in dict.fromkeys(found):
+            if quoted:
+                yield Completion(text, "constant", kind or "")
+            elif text.startswith('"') and text.endswith('"') and len(text) > 1:
+                yield Completion(text[1:-1], "constant", kind or "")
+
+    def symbols(self) -> list[Symbol]:
+        """The outline: declarations, rules and formulas; facts that follow each other are one entry."""
+        found: list[Symbol] = []
+        for start, group in self._statements():
+            text = self.text[start : group[-1].end]
+            symbol = _symbol(text, start, group)
+            last = found[-1] if found else None
+            if last and symbol.kind == last.kind == "facts" and symbol.name == last.name:
+                found[-1] = Symbol(last.name, "facts", last.start, symbol.end)
+            else:
+                found.append(symbol)
+        return found
+
+    def _statements(self) -> Iterator[tuple[int, list[Word]]]:
+        group: list[Word] = []
+        for word in self.words:
+            if word.role == "comment":
+                continue
+            if group and group[0].statement != word.statement:
+                yield group[0].statement, group
+                group = []
+            group.append(word)
+        if group:
+            yield group[0].statement, group
+
+
+def _symbol(text: str, start: int, group: list[Word]) -> Symbol:
+    end = group[-1].end
+    declared = next((word for word in group if word.declares), None)
+    line = " ".join(text.split())
+    line = line if len(line) <= 80 else f"{line[:77]}..."
+    if declared is not None:
+        return Symbol(declared.name, "type" if declared.role == "type" else "predicate", start, end)
+    signs = {word.text for word in group if word.role == "sign"}
+    if ":-" in signs or "::" in signs:
+        return Symbol(line, "rule", start, end)
+    if any(word.text == "P" for word in group[:4]):
+        return Symbol(line, "bound", start, end)
+    if ":" in signs:
+        return Symbol(line, "formula", start, end)
+    predicate = next((word.name for word in group if word.role == "predicate"), line)
+    return Symbol(predicate, "facts", start, end)

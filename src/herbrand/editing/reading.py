@@ -1,0 +1,106 @@
+"""Reads a theory text again after each change, parsing only the statements that changed.
+
+A statement is read as a text of its own and kept by its words; its mistakes then move to where it stands
+now. Parsing is nine tenths of the time of a check, so a keystroke costs what the changed statement costs.
+
+>>> mistakes("1: a\\n1: b ->\\n", "rain.hb")[0].span.place
+'rain.hb:2:6'
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from herbrand.errors import LanguageError, Mistake, Source, Span, in_order
+from herbrand.language.check import examined
+from herbrand.language.layout import stretches
+from herbrand.language.parse import Reading, plain_source, read_theory
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Theory
+from herbrand.program.strata import check_strata
+
+_FACT = re.compile(r"(?:not[ \t]+)?[^\W\d]\w*\([^()\n:]*\)[^\n:(]*")
+MOST_KEPT = 5_000
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What could be read of a text, its vocabulary if any, and its mistakes in the order of lines."""
+
+    theory: Theory
+    signature: Signature | None
+    mistakes: tuple[Mistake, ...]
+
+
+def mistakes(text: str, name: str) -> tuple[Mistake, ...]:
+    """Everything that is wrong with a text."""
+    return checked(text, name).mistakes
+
+
+def checked(text: str, name: str) -> Checked:
+    """A text, read and checked; line ends are ``\\n``."""
+    try:
+        source = plain_source(text, name)
+    except LanguageError as error:
+        return Checked(Theory(), None, error.mistakes)
+    shift = len(text) - len(source.text)  # a byte order mark
+    starts: dict[int, int] = {}
+    readings: list[Reading] = []
+    keep: list[Source] = []
+    times: Counter[str] = Counter()
+    for start, part in _parts(source.text):
+        own, reading = _read_part(part, times[part], name)
+        times[part] += 1
+        starts[id(own)] = start + shift
+        keep.append(own)
+        readings.append(reading)
+    theory, signature, found = examined(readings)
+    if not found:
+        try:
+            check_strata(theory.rules)
+        except LanguageError as error:
+            found = error.mistakes
+    whole = Source(name, text)
+    moved = (_moved(mistake, starts, whole) for mistake in found)
+    return Checked(theory, signature, tuple(in_order(moved)))
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    """The statements with their places; lines of facts that follow each other stay together."""
+    start = end = -1
+    for stretch in stretches(text):
+        if _FACT.fullmatch(text, stretch.start, stretch.end):
+            start, end = (start if start >= 0 else stretch.start), stretch.end
+            continue
+        if start >= 0:
+            yield start, text[start:end]
+            start = -1
+        yield stretch.start, text[stretch.start : stretch.end]
+    if start >= 0:
+        yield start, text[start:end]
+
+
+@lru_cache(MOST_KEPT)
+def _read_part(part: str, time: int, name: str) -> tuple[Source, Reading]:
+    """A part as a text of its own, the ``time``-th of equal ones: each has a source of its own."""
+    reading = read_theory(part, name)
+    for statement in reading.theory.statements:
+        if statement.span is not None:
+            return statement.span.source, reading
+    for mistake in reading.mistakes:
+        if mistake.span is not None:
+            return mistake.span.source, reading
+    return Source(name, part), reading
+
+
+def _moved(mistake: Mistake, starts: dict[int, int], whole: Source) -> Mistake:
+    def move(span: Span) -> Span:
+        start = starts.get(id(span.source), 0)
+        return Span(whole, start + span.start, start + span.end)
+
+    related = tuple((note, move(span)) for note, span in mistake.related)
+    return replace(mistake, span=mistake.span and move(mistake.span), related=related)
