@@ -31,7 +31,7 @@ FLOORS = [
     "scale",
     "model",
     "reports",
-    "editing",
+    "editing estimator notebook",
     "__init__",
     "cli",
     "__main__",
@@ -42,7 +42,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.
 
 LAZY = {
     *("polars", "pandas", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet", "scipy.sparse", "gymnasium"),
-    *("numba", "pyspark.sql", "pyspark.sql.pandas.types"),
+    *("sklearn.utils", "numba", "pyspark.sql", "pyspark.sql.pandas.types"),
     *("rich.console", "rich.markup", "rich.progress", "rich.table"),
 }
 """Heavy or optional packages that a function may import for itself."""

@@ -10,7 +10,7 @@ Names are imported when first used, so that ``import herbrand`` costs little.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from herbrand import nn
+    from herbrand.estimator import LinkClassifier
     from herbrand.induction.induce import induce
     from herbrand.language.drawing import drawn as draw
     from herbrand.language.files import formatted, formatted_file, read, written, written_facts
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HerbrandError",
+    "LinkClassifier",
     "Model",
     "compare",
     "draw",
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "LinkClassifier": ("herbrand.estimator", "LinkClassifier"),
     "Model": ("herbrand.model", "Model"),
     "parse": ("herbrand.language.parse", "parse_theory"),
     "formatted": ("herbrand.language.files", "formatted"),
@@ -63,6 +66,11 @@ _HOMES = {
     "draw": ("herbrand.language.drawing", "drawn"),
     "show": ("herbrand.language.show", "show"),
 }
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext herbrand`` in a notebook: the magics ``%herbrand`` and ``%%herbrand``."""
+    imported("herbrand.notebook").load(shell)
 
 
 _ROOMS = frozenset({"nn"})

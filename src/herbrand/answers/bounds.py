@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.answers.status import Status
 
 SEEN = 1e-6
@@ -103,6 +103,7 @@ class Bounds(Sheet):
     gaps: np.ndarray | None = None
 
     words = (0, 3)
+    ticks = PROBABILITIES
 
     def rows(self) -> Iterator[Interval]:
         columns = (self.queries, self.lower.tolist(), self.upper.tolist(), self.certified.tolist())

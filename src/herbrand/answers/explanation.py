@@ -25,9 +25,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.chart import stacked
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.numbers import in_json
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import ROWS_PLOTTED, Sheet
+from herbrand.language.drawing import Drawing
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 
@@ -175,6 +177,10 @@ class IntervalExplanation:
     def top(self, count: int) -> IntervalExplanation:
         """The ``count`` heaviest reasons of each end."""
         return IntervalExplanation(self.lower.top(count), self.upper.top(count))
+
+    def plot(self, rows: int = ROWS_PLOTTED) -> Drawing:
+        """Both ends as one picture."""
+        return stacked([end.plot(rows) for end in self.ends])
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``herbrand explain`` for ``P( )``."""

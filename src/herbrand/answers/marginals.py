@@ -25,7 +25,7 @@ import pyarrow as pa
 from herbrand.answers.argument_columns import argument_columns, argument_kinds, constant_array, kind_of
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.numbers import in_json
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
@@ -45,6 +45,8 @@ class AtomTable(Sheet):
     probabilities: np.ndarray
     values: tuple[Value, ...] | None = None
     entries: np.ndarray | None = None
+
+    ticks = PROBABILITIES
 
     @cached_property
     def reported(self) -> np.ndarray:
@@ -169,6 +171,8 @@ class Marginals(Sheet):
     log_weight: float | None = None
     heaviest_first: bool = False
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+
+    ticks = PROBABILITIES
 
     def rows(self) -> Iterator[Row]:
         rows = chain(*(table.rows() for table in self.tables), self.formulas)

@@ -13,14 +13,16 @@ world  true
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.chart import Bar
 from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
@@ -64,6 +66,18 @@ class Samples(Sheet):
     def share(self, atom: str) -> float:
         """In which share of the worlds an atom is true, or ``atom = "value"`` holds."""
         return sum(atom in world.atoms for world in self.worlds) / len(self.worlds)
+
+    ticks = PROBABILITIES
+
+    def __contains__(self, atom: object) -> bool:
+        """Whether an atom is true in one of the worlds at least."""
+        return any(atom in world.atoms for world in self.worlds)
+
+    def bars(self) -> Iterator[Bar]:
+        """For each atom the share of worlds in which it holds, largest first."""
+        counts = Counter(atom for world in self.worlds for atom in world.atoms)
+        for atom, count in counts.most_common():
+            yield Bar(atom, 0.0, count / len(self.worlds), f"{count / len(self.worlds):.4f}")
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command line."""

@@ -25,15 +25,20 @@ from html import escape
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from herbrand.answers.chart import Bar, bar_chart
 from herbrand.answers.columns import aligned
+from herbrand.errors import UnsupportedError
+from herbrand.language.drawing import Drawing
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
 
-ROWS_SHOWN, NOTEBOOK_ROWS = 20, 200
+ROWS_SHOWN, NOTEBOOK_ROWS, ROWS_PLOTTED = 20, 200, 40
 BAR_WIDTH = 100
+PROBABILITIES = ("0", "0.5", "1")
+"""The axis of a picture of probabilities."""
 _SORT = (
     "const t=this.closest('table'),b=t.tBodies[0],i=this.cellIndex,d=this.dataset.d=-(this.dataset.d||1);"
     "const v=r=>r.cells[i].textContent;"
@@ -47,6 +52,9 @@ class Sheet:
 
     words: ClassVar[Sequence[int]] = (0,)
     """Columns that stand to the left; numbers stand to the right."""
+
+    ticks: ClassVar[Sequence[str]] = ()
+    """Texts along the axis of a picture, spread evenly."""
 
     @property
     @abstractmethod
@@ -73,6 +81,24 @@ class Sheet:
     def spans(self) -> Iterator[tuple[float, float]] | None:
         """For each row where its bar begins and ends, from 0 to 1; ``None`` draws none."""
         return None
+
+    def bars(self) -> Iterator[Bar]:
+        """The rows as bars of a picture."""
+        spans = self.spans()
+        if spans is None:
+            raise UnsupportedError("these rows have no picture", hint="to_pandas() gives them as a table")
+        for row, (begin, end) in zip(self.cells(), spans, strict=False):
+            sides: tuple[list[str], list[str]] = ([], [])
+            for place, text in enumerate(row):
+                sides[place in self.words].append(text)
+            numbers, words = ([text for text in side if text] for side in sides)
+            yield Bar("  ".join(words), begin, end, "  ".join(numbers))
+
+    def plot(self, rows: int = ROWS_PLOTTED) -> Drawing:
+        """The first rows as a picture; a notebook shows it, and ``.svg`` is its text."""
+        bars = list(islice(self.bars(), rows))
+        more = f"; the first {rows:,} of {len(self):,} rows" if len(self) > rows == len(bars) else ""
+        return bar_chart(self.title + more, bars, self.ticks)
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:

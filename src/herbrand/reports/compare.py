@@ -8,13 +8,14 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
+from herbrand.answers.chart import Bar
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.budget import Budget
 from herbrand.engines.described import options_in
 from herbrand.engines.engine import settings_from
 from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.model import Model
 from herbrand.options.keywords import InferOptions
 from herbrand.options.kinds import texts
@@ -86,6 +87,14 @@ class Comparison(Sheet):
         for atom, probabilities in self._side_by_side():
             yield atom, *(f"{p:.4f}" for p in probabilities)
 
+    ticks = PROBABILITIES
+
+    def bars(self) -> Iterator[Bar]:
+        """A bar for each atom and engine."""
+        for atom, probabilities in self._side_by_side():
+            for name, p in zip(self.answers, probabilities, strict=True):
+                yield Bar(f"{atom}  {name}", 0.0, p, f"{p:.4f}")
+
     def to_arrow(self) -> pa.Table:
         found = list(self._side_by_side())
         columns = {"atom": pa.array([atom for atom, _ in found], pa.string())}
@@ -114,6 +123,8 @@ def compare(
     """
     names = tuple(engines or INFERENCE)
     refuse_unknown("compare", options)
+    if "engine" in options:  # the command line's name
+        raise UnsupportedError("compare has no option 'engine'", hint="engines=[...] names several")
     settings = settings_from(options, within)
     refuse_unused_by_all("infer", names, settings)
     asked, facts = texts(query), texts(given)

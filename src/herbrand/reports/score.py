@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.chart import Bar
+from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
@@ -114,6 +115,15 @@ class ScoreReport(Sheet):
         for one in self.pooled.bins:
             interval = f"{one.lower:.1f} to {one.upper:.1f}"
             yield interval, f"{one.rows:,}", f"{one.probability:.4f}", f"{one.truth:.4f}"
+
+    ticks = PROBABILITIES
+
+    def bars(self) -> Iterator[Bar]:
+        """For each interval of probabilities, from the mean probability to the share that is true."""
+        for one in self.pooled.bins:
+            begin, end = sorted((one.probability, one.truth))
+            label = f"{one.lower:.1f} to {one.upper:.1f}, {one.rows:,} rows"
+            yield Bar(label, begin, end, f"mean {one.probability:.2f}, true {one.truth:.2f}")
 
     def to_arrow(self) -> pa.Table:
         """A row a predicate, the last one pooled."""

@@ -1,0 +1,194 @@
+"""A classifier of pairs and links with the interface of scikit-learn, which it does not import.
+
+>>> theory = '''
+... predicate word(record, token): observed
+... predicate same(record, record)
+... ?: word(x, w) and word(y, w) and x != y => same(x, y)
+... ?: same(x, y)
+... '''
+>>> words = {"word": [("a", "ada"), ("b", "ada"), ("c", "bob"), ("d", "bob"), ("e", "eve")]}
+>>> links = LinkClassifier(theory, "same", words)
+>>> pairs = [("a", "b"), ("a", "c"), ("b", "e"), ("d", "e")]
+>>> links.fit(pairs, [True, False, False, False]).predict([("c", "d"), ("c", "e")]).tolist()
+[True, False]
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.errors import UnsupportedError
+from herbrand.facts.source import FactSource, fact_sources
+from herbrand.language.check import check
+from herbrand.language.files import read
+from herbrand.language.parse import parse_theory
+from herbrand.language.show import show_atom
+from herbrand.language.syntax import Learned, PredicateDeclaration, Theory, Value
+from herbrand.model import Model
+from herbrand.options.keywords import InferOptions, LearnOptions
+
+Row = tuple[Value, ...]
+ASKED = "asked for"
+"""The predicate that lists the rows to predict, so that their constants exist."""
+
+
+class LinkClassifier:
+    """Predicts whether a predicate holds for rows of constants, from rows for which that is known.
+
+    ``theory``: a theory, its text, or with a path's ending ``.hb`` its file; its ``?`` weights are learned by
+    ``fit``. ``target``: the predicate. ``facts``: tables, as :class:`~herbrand.model.Model` takes them.
+    ``method`` and ``engine``: how to learn and to infer. ``known``: whether the rows of ``fit`` are evidence
+    when other rows are predicted; a row of ``fit`` then keeps its label. ``seed``: equal ones give equal
+    results. Rows that ``fit`` does not list are unknown, not false.
+    """
+
+    _estimator_type = "classifier"
+
+    def __init__(
+        self,
+        theory: Theory | str | None = None,
+        target: str = "",
+        facts: Any = None,
+        method: str = "pseudo-likelihood",
+        engine: str = "auto",
+        known: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.theory = theory
+        self.target = target
+        self.facts = facts
+        self.method = method
+        self.engine = engine
+        self.known = known
+        self.seed = seed
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor and their values."""
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        return {name: getattr(self, name) for name in names}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters of the constructor."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"invalid parameter {name!r}; valid ones are {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the weights from rows of constants ``X`` [rows, arguments] and whether each holds, ``y``."""
+        theory = _stated(self.theory)
+        arity = check(theory).predicate(self.target).arity
+        rows, labels = self._rows(X, arity), _labels(y)
+        if len(rows) != len(labels):
+            raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels")
+        if not rows:
+            raise ValueError("X has 0 rows, and 1 is needed at least")
+        self._labels = dict(zip(rows, labels, strict=True))
+        if any(isinstance(formula.weight, Learned) for formula in theory.formulas):
+            options: LearnOptions = {"seed": self.seed}
+            model = Model(theory, self._sources(self._labels))
+            self.learned_ = model.learn(self.method, target=self.target, latent=self.target, **options)
+            theory = self.learned_.theory
+        self.theory_ = theory
+        self.classes_ = np.array([False, True])
+        self.n_features_in_ = arity
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities that each row does not hold and that it holds, [rows, 2]."""
+        if not hasattr(self, "theory_"):
+            raise UnsupportedError("this classifier is not fitted", hint="call fit(X, y) first")
+        rows = self._rows(X, self.n_features_in_)
+        known = self._labels if self.known else {}
+        sources, theory = self._sources(known), self.theory_
+        signature = check(theory)
+        if signature.strict:
+            types = signature.predicate(self.target).types
+            theory = theory + Theory((PredicateDeclaration(ASKED, types, role="observed"),))
+            sources = (*sources, *fact_sources({ASKED: rows}))
+        options: InferOptions = {"seed": self.seed}
+        model = Model(theory, sources, open=self.target)
+        found = model.infer(self.target, engine=self.engine, **options)
+        table = found[self.target]
+        holds = np.array([self._probability(row, known, table) for row in rows], np.float64)
+        return np.stack([1 - holds, holds], axis=1)
+
+    def _probability(self, row: Row, known: Mapping[Row, bool], table: Any) -> float:
+        if row in known:
+            return float(known[row])
+        if row not in table:
+            raise UnsupportedError(
+                f"{show_atom(self.target, row)} has no probability: no fact names its constants",
+                hint="declare the predicates of the theory, or add facts about these constants",
+            )
+        return table[row]
+
+    def _sources(self, labels: Mapping[Row, bool]) -> tuple[FactSource, ...]:
+        """The facts, and the labels as a table of true and false rows."""
+        stated = fact_sources(self.facts)
+        if not labels:
+            return stated
+        columns = {f"argument {place}": list(each) for place, each in enumerate(zip(*labels, strict=True))}
+        table = pa.table({**columns, "truth": list(labels.values())})
+        return (*stated, *fact_sources({self.target: table}))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Whether each row is more likely to hold than not."""
+        return self.predict_proba(X)[:, 1] > 0.5
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of rows that are predicted right."""
+        return float((self.predict(X) == np.array(_labels(y))).mean())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(target={self.target!r}, method={self.method!r})"
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks, in its own classes; only scikit-learn calls this."""
+        import sklearn.utils as of_sklearn  # only when the user has it
+
+        return of_sklearn.Tags(
+            estimator_type="classifier",
+            target_tags=of_sklearn.TargetTags(required=True),
+            classifier_tags=of_sklearn.ClassifierTags(multi_class=False),
+            input_tags=of_sklearn.InputTags(string=True, categorical=True),
+        )
+
+    def _rows(self, X: Any, arity: int) -> list[Row]:
+        rows = _rows(X)
+        for row in rows:
+            if len(row) != arity:
+                raise ValueError(f"{self.target} has {arity} arguments, and a row of X has {len(row)}")
+        return rows
+
+
+def _stated(theory: Any) -> Theory:
+    if isinstance(theory, Theory):
+        return theory
+    if isinstance(theory, str) and not theory.strip().endswith(".hb"):
+        return parse_theory(theory)
+    if isinstance(theory, str | PathLike):
+        return read(theory)
+    raise UnsupportedError("a classifier needs a theory", hint="a text, a file, or what hb.parse gives")
+
+
+def _rows(X: Any) -> list[Row]:
+    """Rows of constants of a list, an array or a DataFrame; a row of one constant may stand alone."""
+    values = X.to_numpy() if hasattr(X, "to_numpy") else X
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [tuple(row) if isinstance(row, list | tuple | np.ndarray) else (row,) for row in listed]
+
+
+def _labels(y: Any) -> list[bool]:
+    listed = np.asarray(y).ravel().tolist()
+    if wrong := [label for label in listed if label not in (True, False)]:
+        raise ValueError(f"labels are True and False, not {wrong[0]!r}")
+    return [bool(label) for label in listed]

@@ -1,0 +1,196 @@
+"""``%load_ext herbrand``: the magics ``%%herbrand`` and ``%herbrand`` of notebooks, with progress there.
+
+A cell ``%%herbrand [COMMAND] [options]`` holds a theory; a line ``%herbrand COMMAND [options]`` asks the last
+one again. Commands and options are those of the command line; ``--facts`` also takes names of variables,
+``--into NAME`` keeps the answer in one. Needs IPython, which every notebook brings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NoReturn
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.display import HTML, display
+
+from herbrand.errors import HerbrandError
+from herbrand.facts.source import FactSource, fact_sources
+from herbrand.language.parse import parse_theory
+from herbrand.language.syntax import Theory
+from herbrand.model import Model
+from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
+from herbrand.options.table import Option, options_of
+from herbrand.reports.compare import compare
+from herbrand.reports.sizes import size_report
+
+COMMANDS = ("check", "infer", "bound", "query", "explain", "sample", "learn", "compare")
+WITH_SUBJECT = {"query": "goal", "explain": "query"}
+"""Commands whose last argument is no option: its keyword in Python."""
+OF_MODEL = ("open", "closed", "header", "ignore", "on")
+SHOWN_AFTER, SHOWN_EVERY = 1.0, 0.2
+
+
+def load(shell: Any) -> None:
+    """Register the magics with an IPython shell."""
+    shell.register_magics(HerbrandMagics(shell))
+
+
+@magics_class
+class HerbrandMagics(Magics):
+    """The magics, and the theory and facts that the last cell gave."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._last: tuple[Theory, tuple[FactSource, ...], dict[str, Any]] | None = None
+
+    @line_cell_magic
+    def herbrand(self, line: str, cell: str | None = None) -> Any:
+        """Run a command on the theory of this cell, or of the last one."""
+        try:
+            return self._run(line, cell)
+        except HerbrandError as error:
+            raise UsageError(f"\n{error}") from None
+
+    def _run(self, line: str, cell: str | None) -> Any:
+        words = _words(line)
+        command = words.pop(0) if words and words[0] in COMMANDS else "check"
+        asked = _parser(command).parse_args(words)
+        given = {name: value for name, value in vars(asked).items() if value not in (None, False)}
+        into, subject = given.pop("into", None), given.pop("subject", None)
+        facts = self._facts(given.pop("facts", ()))
+        of_model = {name: given.pop(name) for name in OF_MODEL if name in given}
+        if "header" in of_model:
+            of_model["header"] = of_model["header"] == "yes"
+        theory, facts, of_model = self._asked(cell, facts, of_model)
+        if command in WITH_SUBJECT:
+            given[WITH_SUBJECT[command]] = _one(subject or (), command)
+        elif subject:
+            raise UsageError(f"{command} takes options only, not '{subject[0]}'")
+        with Progress() as progress:
+            answer = _answer(Model(theory, facts or None, progress=progress, **of_model), command, given)
+        if into is not None:
+            self._namespace[into] = answer
+        return answer
+
+    def _asked(
+        self, cell: str | None, facts: tuple[FactSource, ...], of_model: dict[str, Any]
+    ) -> tuple[Theory, tuple[FactSource, ...], dict[str, Any]]:
+        """The theory of a cell, which is kept; without a cell the one before, and its facts unless named."""
+        if cell is not None:
+            self._last = (parse_theory(cell, "cell"), facts, of_model)
+            return self._last
+        if self._last is None:
+            raise UsageError("there is no theory yet: write one in a cell that begins with %%herbrand")
+        theory, before, options = self._last
+        return theory, facts or before, options | of_model
+
+    @property
+    def _namespace(self) -> dict[str, Any]:
+        assert self.shell is not None
+        return self.shell.user_ns
+
+    def _facts(self, given: Sequence[str]) -> tuple[FactSource, ...]:
+        return tuple(source for each in given for source in fact_sources(self._fact(each)))
+
+    def _fact(self, text: str) -> Any:
+        """A variable, PREDICATE=VARIABLE, or what the command line takes."""
+        name, equals, place = text.partition("=")
+        if equals and place in self._namespace:
+            return {name: self._namespace[place]}
+        if not equals and name in self._namespace:
+            found = self._namespace[name]
+            whole = isinstance(found, Mapping | str | FactSource) or type(found).__name__.endswith(
+                "Connection"
+            )
+            return found if whole else {name: found}
+        return {name: place} if equals else text
+
+
+def _answer(model: Model, command: str, given: dict[str, Any]) -> Any:
+    if command == "check":
+        return size_report(model, **given)
+    if command == "compare":
+        return compare(model, given.pop("engine", ()), **given)
+    return getattr(model, command)(**given)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{error}: a quotation that is opened is closed on the same line") from None
+
+
+def _one(words: Sequence[str], command: str) -> str:
+    if len(words) != 1:
+        raise UsageError(f"{command} takes one text in quotes, such as '%herbrand {command} \"smokes(x)\"'")
+    return words[0]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().strip()}")
+
+
+def _parser(command: str) -> argparse.ArgumentParser:
+    """The options of a command as the table has them, and where its answer goes."""
+    parser = _Parser(f"%herbrand {command}", add_help=False, allow_abbrev=False)
+    if command in (*WITH_SUBJECT, "check"):
+        parser.add_argument("subject", nargs="*")
+    parser.add_argument("--into", metavar="NAME")
+    for option in options_of(command).values():
+        taken = option.taken_by == "call" or option.name in (*OF_MODEL, "facts")
+        if taken and option.name != WITH_SUBJECT.get(command):
+            parser.add_argument(option.flag, dest=option.name, **_argument(option, option.kind))
+    return parser
+
+
+def _argument(option: Option, kind: Kind) -> dict[str, Any]:
+    match kind:
+        case Flag():
+            return {"action": "store_true"}
+        case Texts():
+            return {"action": "append"}
+        case Whole():
+            return {"type": int}
+        case Number():
+            return {"type": float}
+        case Name(names, usage=True):
+            return {"choices": names}
+    return {"metavar": option.metavar or None}
+
+
+@dataclass
+class Progress:
+    """A bar below the cell, from a second on; it disappears when the work ends.
+
+    >>> with Progress() as progress:
+    ...     progress("loading", 0.5)  # too soon for a bar
+    """
+
+    _shown: Any = None
+    _next: float = 0.0
+
+    def __enter__(self) -> Progress:
+        self._next = time.monotonic() + SHOWN_AFTER
+        return self
+
+    def __call__(self, text: str, share: float) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + SHOWN_EVERY
+        bar = HTML(f"<progress value='{share:.3f}' max='1'></progress> {escape(text)}")
+        if self._shown is None:
+            self._shown = display(bar, display_id=True)
+        else:
+            self._shown.update(bar)
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown is not None:
+            self._shown.update(HTML(""))

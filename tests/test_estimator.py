@@ -1,0 +1,99 @@
+"""The classifier of links does what scikit-learn's tools expect, and what ``learn`` and ``infer`` give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import herbrand as hb
+
+THEORY = """\
+predicate word(record, token): observed
+predicate same(record, record)
+?: word(x, w) and word(y, w) and x != y => same(x, y)
+?: same(x, y)
+"""
+RECORDS = [f"r{number}" for number in range(12)]
+WORDS = {"word": [(record, f"w{number // 2}") for number, record in enumerate(RECORDS)]}
+PAIRS = [(x, y) for x in RECORDS for y in RECORDS if x < y]
+LABELS = [
+    any((x, w) in WORDS["word"] and (y, w) in WORDS["word"] for _, w in WORDS["word"]) for x, y in PAIRS
+]
+
+
+def links(**options: object) -> hb.LinkClassifier:
+    return hb.LinkClassifier(THEORY, "same", WORDS, **options)  # type: ignore[arg-type]
+
+
+def test_probabilities_are_those_of_learn_and_infer() -> None:
+    train, test = PAIRS[:40], PAIRS[40:]
+    fitted = links().fit(train, LABELS[:40])
+    labels = [(*pair, label) for pair, label in zip(train, LABELS, strict=False)]
+    table = pd.DataFrame(labels, columns=["a", "b", "truth"])
+    model = hb.Model(hb.parse(THEORY), {**WORDS, "same": table})
+    learned = model.learn(target="same", latent="same").theory
+    found = hb.Model(learned, {**WORDS, "same": table}, open="same").infer("same")
+    expected = [found["same"][pair] for pair in test]
+    assert fitted.predict_proba(test)[:, 1] == pytest.approx(expected, abs=1e-12)
+    assert fitted.predict_proba(test).sum(axis=1) == pytest.approx(1.0)
+    assert fitted.score(test, LABELS[40:]) == 1.0
+
+
+def test_rows_of_fit_keep_their_labels_unless_they_are_not_known() -> None:
+    wrong = [not label for label in LABELS]
+    assert links().fit(PAIRS, wrong).predict(PAIRS).tolist() == wrong
+    apart = links(known=False).fit(PAIRS, LABELS).predict_proba(PAIRS)[:, 1]
+    assert apart.min() > 0 and apart.max() < 1
+
+
+def test_rows_of_several_kinds_and_new_constants() -> None:
+    fitted = links().fit(PAIRS, LABELS)
+    rows = [("r0", "r1"), ("r0", "r5")]
+    lists = fitted.predict(rows)
+    assert (fitted.predict(np.array(rows)) == lists).all()
+    assert (fitted.predict(pd.DataFrame(rows)) == lists).all()
+    assert not fitted.predict([("new", "newer")])[0]
+    assert fitted.predict_proba([]).shape == (0, 2)
+
+
+def test_what_is_wrong_is_refused() -> None:
+    with pytest.raises(ValueError, match="2 arguments"):
+        links().fit([("a",)], [True])
+    with pytest.raises(ValueError, match="2 rows and y has 1"):
+        links().fit([("a", "b"), ("c", "d")], [True])
+    with pytest.raises(ValueError, match="True and False"):
+        links().fit([("a", "b")], ["yes"])
+    with pytest.raises(ValueError, match="0 rows"):
+        links().fit([], [])
+    with pytest.raises(hb.HerbrandError, match="not fitted"):
+        links().predict([("a", "b")])
+    with pytest.raises(hb.HerbrandError, match="no predicate 'sane'"):
+        hb.LinkClassifier(THEORY, "sane", WORDS).fit(PAIRS, LABELS)
+    with pytest.raises(ValueError, match="invalid parameter"):
+        links().set_params(engin="exact")
+
+
+def test_scikit_learn_takes_it() -> None:
+    base = pytest.importorskip("sklearn.base")
+    selection = pytest.importorskip("sklearn.model_selection")
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    estimator = links()
+    copy = base.clone(estimator)
+    assert copy is not estimator and copy.get_params() == estimator.get_params()
+    assert base.is_classifier(estimator)
+    name = type(estimator).__name__
+    for each in (
+        checks.check_get_params_invariance,
+        checks.check_set_params,
+        checks.check_no_attributes_set_in_init,
+        checks.check_parameters_default_constructible,
+        checks.check_estimator_repr,
+    ):
+        each(name, estimator)
+    X, y = np.array(PAIRS), np.array(LABELS)
+    folds = selection.StratifiedKFold(3, shuffle=True, random_state=0)
+    scores = selection.cross_val_score(estimator, X, y, cv=folds, scoring="roc_auc")
+    assert scores.min() == 1.0
+    search = selection.GridSearchCV(estimator, {"known": [True, False]}, cv=folds).fit(X, y)
+    assert search.best_score_ == 1.0
