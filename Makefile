@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz fault limits test-oldest test-scale clean
+.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
 
 setup: $(READY)
 
@@ -27,6 +27,32 @@ lint: $(READY)
 	$(BIN)/pyright
 	$(PYTEST) tests/test_architecture.py
 
+# The studio in a real browser, where there is one, or root may install it.
+test-studio: $(READY) studio/node_modules/.package-lock.json
+	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null || \
+		{ apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } > /dev/null 2>&1 || true
+	$(PYTEST) -rs tests/studio -m "browser or not browser"
+
+# The pictures of docs/studio.md, by the same tests.
+studio-pictures: $(READY)
+	HERBRAND_PICTURES=1 $(PYTEST) tests/studio -m browser
+
+# The client of the studio, built into the package. Users need no Node; only who changes studio/ does.
+studio: studio/node_modules/.package-lock.json
+	cd studio && npm run --silent build
+
+# Whether the committed bundle is what the sources build; needs Node and npm's registry.
+studio-check: studio/node_modules/.package-lock.json
+	@if [ -f studio/node_modules/.package-lock.json ]; then \
+		cd studio && npm run --silent check && npx vite build --logLevel warn --outDir ../build/studio --emptyOutDir && \
+		diff -r ../build/studio ../src/herbrand/serving/studio && echo "the bundle is what the sources build"; \
+	else echo "studio-check is skipped: there is no Node, or no registry of its packages"; fi
+
+studio/node_modules/.package-lock.json: studio/package-lock.json
+	@if command -v npm > /dev/null && npm ping > /dev/null 2>&1; then \
+		cd studio && npm ci --no-audit --no-fund --loglevel=error; \
+	else echo "there is no npm, or no registry of packages"; fi
+
 # The documentation, as pages that open from disk: site/index.html.
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -42,7 +68,7 @@ changelog: $(READY)
 	$(BIN)/python changelog.d/assemble.py
 
 check-all: lint site
-	$(PYTEST) -n 2 -m "slow or not slow" --hypothesis-profile=explore
+	$(PYTEST) -n 2 -m "not browser" --hypothesis-profile=explore
 
 # The tests with the oldest version of each dependency that pyproject.toml allows; `make test` has the newest.
 test-oldest:
@@ -98,4 +124,4 @@ bench-peers: $(READY)
 	$(BIN)/python -m benchmarks peers
 
 clean:
-	rm -rf .venv .venv-oldest .pytest_cache .ruff_cache .hypothesis dist build site
+	rm -rf studio/node_modules .venv .venv-oldest .pytest_cache .ruff_cache .hypothesis dist build site

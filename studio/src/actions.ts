@@ -1,0 +1,466 @@
+// What the person at the page can do. Each action reads the state, asks the server, and sets the state.
+import * as api from "./api";
+import type { TheoryEditor } from "./write/editor";
+import { credit, sheetOf } from "./see/sheet";
+import { isTheory, latest, now, set, textOf, unsaved, type Finished, type Tab } from "./store";
+
+let editor: TheoryEditor | null = null;
+export const setEditor = (made: TheoryEditor | null): void => void (editor = made);
+export const getEditor = (): TheoryEditor | null => editor;
+
+const KEPT_RUNS = 12;
+const CHECK_AFTER = 90;
+const EMPTY = "theory.hb";
+
+const count = (many: number, one: string) => `${many.toLocaleString("en")} ${one}${many === 1 ? "" : "s"}`;
+const troubleOf = (error: unknown): api.Trouble =>
+  error instanceof api.ServerError ? error.trouble : { message: String(error), where: null, hint: null };
+
+function fail(error: unknown): void {
+  const trouble = troubleOf(error);
+  set({ trouble, status: `Error: ${trouble.message.split("\n")[0]}` });
+}
+
+/** The theory files that a question reads: the first is the one in the editor. */
+const theoriesInUse = () => {
+  const { files, unused, current } = now();
+  const used = files.filter((file) => isTheory(file) && (file.name === current || !unused.includes(file.name)));
+  return used.map(({ name }) => name).sort((a, b) => Number(b === current) - Number(a === current));
+};
+const factFiles = () => {
+  const { files, unused, outside } = now();
+  const used = files.filter((file) => file.kind === "facts" && !unused.includes(file.name)).map(({ name }) => name);
+  return [...outside.filter((name) => !unused.includes(name)), ...used];
+};
+/** Texts that the server cannot read for itself: those that differ from the folder's. */
+const texts = (names: string[]) => {
+  const { files, saved } = now();
+  const sent = files.filter(({ name, text }) => text !== null && (names.includes(name) || saved[name] !== text));
+  return Object.fromEntries(sent.map(({ name, text }) => [name, text!]));
+};
+const checkable = (): api.Checkable => {
+  const main = theoriesInUse();
+  return { files: texts(main), main, facts: factFiles() };
+};
+/** Tables of a folder are in use where nobody else was named, at its top or in its folder `facts`. */
+const usedAtFirst = (name: string, main: string | null, given: string[]) =>
+  kindOf(name) === "theory" ? name === main : given.length === 0 && /^(facts\/)?[^/]+$/.test(name);
+/** Whether the command line named a file, or the folder that it is in. */
+const named = (name: string, given: string[]) => given.includes(name) || given.includes(name.replace(/\/[^/]*$/, ""));
+const kindOf = (name: string): api.Kind =>
+  /\.(hb|mln|pl|lcn|ppr|tlog|bif|uai)$/i.test(name) ? "theory"
+  : /\.(csv|tsv|jsonl|parquet|pq|arrow|duckdb|db|cfacts)(\.gz)?$/i.test(name) ? "facts" : "other";
+
+// ---- the project
+
+export async function open(): Promise<void> {
+  void loadOptions();
+  void loadExamples();
+  try {
+    show(await api.project());
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function show(project: api.Project): void {
+  const given = project.given ?? [];
+  const theory = project.files.find(({ name }) => name === project.main) ?? project.files.find(isTheory);
+  const files = theory ? project.files : [...project.files, { name: EMPTY, text: "", kind: "theory" as const }];
+  const current = theory?.name ?? EMPTY;
+  editor?.forget();
+  set({
+    opened: true,
+    revision: now().revision + 1,
+    files,
+    saved: Object.fromEntries(project.files.map((file) => [file.name, file.text])),
+    folder: project.folder ?? null,
+    outside: given.filter((name) => !project.files.some((file) => named(file.name, [name]))),
+    tables: project.facts ?? [],
+    tablesMistake: project.mistake ?? null,
+    current,
+    unused: files.map(({ name }) => name).filter((name) => !named(name, given) && !usedAtFirst(name, current, given)),
+    checked: null,
+    finished: [],
+    why: null,
+    selected: null,
+    given: [],
+    question: "",
+    trouble: null,
+  });
+  scheduleCheck(0);
+}
+
+async function loadOptions(): Promise<void> {
+  const { commands } = await api.options().catch(() => ({ commands: {} as Record<string, api.Option[]> }));
+  set({ allOptions: commands });
+}
+
+async function loadExamples(): Promise<void> {
+  set(await api.examples().catch(() => ({ examples: [] })));
+}
+
+export async function openExample(name: string): Promise<void> {
+  try {
+    const found = await api.example(name);
+    show(found);
+    // An example is a copy: none of its files is in the person's folder yet.
+    set({ saved: {}, status: `Opened the example ${found.title ?? name}. Save writes its files into your folder.` });
+    await refreshTables();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+export function openFile(name: string): void {
+  const { unused, current } = now();
+  // Opening another theory turns to it; the two are one theory only where both boxes are ticked.
+  const turned = kindOf(name) === "theory" && unused.includes(name) ? [...unused.filter((one) => one !== name), current] : unused;
+  set({ current: name, unused: turned });
+  scheduleCheck(0);
+}
+
+export function addFile(name: string, text = ""): void {
+  const clean = name.trim();
+  if (!clean) return;
+  if (now().files.some((file) => file.name === clean)) return openFile(clean);
+  set({ files: [...now().files, { name: clean, text, kind: kindOf(clean) }], current: clean });
+  scheduleCheck(0);
+}
+
+export async function removeFile(name: string): Promise<void> {
+  const { files, saved, current } = now();
+  try {
+    if (name in saved) await api.deleteFile(name);
+    const left = files.filter((file) => file.name !== name);
+    const some = left.length ? left : [{ name: EMPTY, text: "", kind: "theory" as const }];
+    const { [name]: _, ...others } = saved;
+    set({ files: some, saved: others, current: current === name ? some[0]!.name : current, status: `Removed ${name}.` });
+    scheduleCheck(0);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+export async function save(): Promise<void> {
+  try {
+    const names = unsaved(now());
+    for (const name of names) {
+      const text = textOf(now(), name);
+      await api.saveFile(name, text);
+      set({ saved: { ...now().saved, [name]: text } });
+    }
+    set({ status: names.length ? `Saved ${names.join(", ")}.` : "All files are saved." });
+    if (names.length) await refreshTables();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Counts and types of the tables, as the editor has theory and tables now. */
+export async function refreshTables(): Promise<void> {
+  try {
+    const { facts = [], mistake = null } = await api.tables(checkable());
+    set({ tables: facts, tablesMistake: mistake });
+  } catch (error) {
+    set({ tables: [], tablesMistake: troubleOf(error).message });
+  }
+}
+
+export async function upload(files: Iterable<File>): Promise<void> {
+  try {
+    const names: string[] = [];
+    for (const file of files) {
+      await api.upload(file);
+      names.push(file.name);
+    }
+    if (!names.length) return;
+    const project = await api.project();
+    const arrived = project.files.filter((file) => names.includes(file.name));
+    const kept = now().files.filter((file) => !names.includes(file.name));
+    const saved = { ...now().saved, ...Object.fromEntries(arrived.map((file) => [file.name, file.text])) };
+    const unused = now().unused.filter((name) => !names.includes(name));
+    set({ revision: now().revision + 1, files: [...kept, ...arrived], saved, unused, tab: "Facts", status: `Added ${names.join(", ")}.` });
+    scheduleCheck(0);
+    await refreshTables();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+export function setText(name: string, text: string): void {
+  set({ files: now().files.map((file) => (file.name === name ? { ...file, text } : file)) });
+  scheduleCheck();
+}
+
+/** Another text for a file, from elsewhere than the editor. */
+export function replaceText(name: string, text: string): void {
+  setText(name, text);
+  set({ revision: now().revision + 1 });
+}
+
+export function use(name: string, used: boolean): void {
+  const others = now().unused.filter((other) => other !== name);
+  set({ unused: used ? others : [...others, name] });
+  scheduleCheck(0);
+  void refreshTables();
+}
+
+// ---- checking
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+let asked = 0;
+
+export function scheduleCheck(after = CHECK_AFTER): void {
+  clearTimeout(timer);
+  timer = setTimeout(() => void check(), after);
+}
+
+/** Check the theory as it stands; an answer that a later text has overtaken is dropped. */
+export async function check(): Promise<api.Checked | null> {
+  clearTimeout(timer);
+  const number = ++asked;
+  const began = performance.now();
+  try {
+    const checked = await api.check(checkable());
+    if (number !== asked) return null;
+    set({ checked, checkedIn: performance.now() - began });
+    const { current } = now();
+    editor?.mark(checked.mistakes.filter((one) => one.line !== null && (one.file === null || one.file === current)));
+    return checked;
+  } catch (error) {
+    if (number === asked) fail(error);
+    return null;
+  }
+}
+
+export async function checkNow(): Promise<void> {
+  const checked = await check();
+  if (!checked) return;
+  const { length } = checked.mistakes.filter((one) => one.severity !== "warning");
+  const warnings = checked.mistakes.length - length;
+  const also = warnings ? ` ${count(warnings, "warning")}.` : "";
+  set({ status: (length ? `${count(length, "mistake")}.` : "No mistakes.") + also, trouble: null });
+}
+
+export async function format(): Promise<void> {
+  const { current } = now();
+  try {
+    const { text } = await api.format(textOf(now(), current));
+    replaceText(current, text);
+    set({ status: "Formatted.", trouble: null });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+// ---- asking
+
+/** Questions stand one a line. */
+const questions = () => now().question.split("\n").map((line) => line.trim()).filter(Boolean);
+
+function optionsOf(command: string): Record<string, unknown> {
+  const table = new Map((now().allOptions[command] ?? []).map((option) => [option.name, option]));
+  const chosen = Object.entries(now().chosen[command] ?? {}).filter(([, value]) => value.trim() !== "");
+  return Object.fromEntries(chosen.map(([name, value]) => [name, valueOf(table.get(name), value)]));
+}
+
+function valueOf(option: api.Option | undefined, value: string): unknown {
+  const type = option?.type ?? "text";
+  if (type === "flag") return value === "true";
+  if (type === "texts" || (option?.name === "engine" && value.includes(","))) {
+    return value.split(",").map((text) => text.trim()).filter(Boolean);
+  }
+  const numeric = type === "whole" || type === "number" || type === "depth";
+  return numeric && !Number.isNaN(Number(value)) ? Number(value) : value;
+}
+
+export function request(command: api.RunRequest["command"], query = questions()): api.RunRequest {
+  const facts = factFiles().map((file) => ({ predicate: null, file }));
+  const { files, main } = checkable();
+  const options = optionsOf(command);
+  const asking = { command, files, main, facts, given: now().given, options };
+  // induce asks for a predicate, which the command line calls its target; learn asks for nothing.
+  if (command === "induce" && query[0]) return { ...asking, query: [], options: { target: query[0], ...options } };
+  return { ...asking, query: command === "learn" || command === "induce" ? [] : query };
+}
+
+let runs = 0;
+
+export async function run(): Promise<void> {
+  if (now().ongoing) return;
+  const asking = request(now().command);
+  const began = performance.now();
+  const theory = asking.main.map((name) => textOf(now(), name)).join("\n");
+  const running = api.run(asking, {
+    progress: (progress) => ongoing({ progress }),
+    cost: (cost) => ongoing({ cost: spoken(cost, String(asking.options["engine"] ?? "")) }),
+    note: (text) => ongoing({ notes: [...(now().ongoing?.notes ?? []), text] }),
+    trace: (point) => ongoing({ trace: [...(now().ongoing?.trace ?? []), point] }),
+  });
+  set({
+    ongoing: { running, asked: asking, progress: null, cost: null, notes: [], trace: [] },
+    trouble: null,
+    status: `Running ${asking.command}.`,
+  });
+  try {
+    const answer = await running.done;
+    const trace = now().ongoing?.trace ?? [];
+    if (answer === null) {
+      set({ ongoing: null, status: "Cancelled." });
+      return;
+    }
+    const seconds = (performance.now() - began) / 1000;
+    const goal = asking.command === "query" ? { goal: asking.query[0] } : {};
+    const done: Finished = { number: ++runs, asked: asking, answer: { ...goal, ...answer }, theory, trace };
+    const tab: Tab = asking.command === "compare" ? "Compare" : "Answers";
+    set({
+      ongoing: null,
+      finished: [...now().finished, done].slice(-KEPT_RUNS),
+      status: statusOf(done, seconds),
+      tab,
+      why: null,
+      selected: null,
+    });
+  } catch (error) {
+    set({ ongoing: null });
+    fail(error);
+  }
+}
+
+function ongoing(change: Partial<NonNullable<ReturnType<typeof now>["ongoing"]>>): void {
+  const { ongoing: before } = now();
+  if (before) set({ ongoing: { ...before, ...change } });
+}
+
+/** What the run will cost, by the engine that is asked for. */
+function spoken({ auto, engines = [] }: api.Cost, wanted: string): string {
+  const name = wanted && wanted !== "auto" ? wanted : auto;
+  const found = engines.find(({ engine }) => engine === name);
+  if (!found?.operations) return "";
+  const memory = found.bytes ? `, ${found.bytes < 1e6 ? "under 1 MB" : `${Math.ceil(found.bytes / 1e6).toLocaleString("en")} MB`}` : "";
+  return `${found.engine}: about ${found.operations.toExponential(1)} operations${memory}`;
+}
+
+function statusOf({ answer, asked: { command } }: Finished, seconds: number): string {
+  const sheet = sheetOf(answer);
+  const what = [credit(answer), sheet?.title ?? command].filter(Boolean).join(" ");
+  const rows = sheet ? `, ${count(sheet.rows.length, "row")}` : "";
+  const unsure = answer["converged"] === false ? " Not converged." : "";
+  const cut = answer["truncated"] === true ? " Some calls were cut by the depth." : "";
+  return `Done: ${what}${rows}, in ${seconds.toFixed(2)} s.${unsure}${cut}`;
+}
+
+export function cancel(): void {
+  now().ongoing?.running.cancel();
+  if (now().ongoing) set({ status: "Cancelling." });
+}
+
+// ---- evidence
+
+const negated = (literal: string) => /^not\s/.test(literal);
+const atomOf = (literal: string) => literal.replace(/^not\s+/, "");
+
+/** What the evidence says of an atom. */
+export const evidenceFor = (given: string[], atom: string): boolean | null => {
+  const said = given.find((literal) => atomOf(literal) === atom);
+  return said === undefined ? null : !negated(said);
+};
+
+export function setEvidence(atom: string, truth: boolean | null): void {
+  const others = now().given.filter((literal) => atomOf(literal) !== atom);
+  const given = truth === null ? others : [...others, truth ? atom : `not ${atom}`];
+  const says = truth === null ? `${atom} is unknown again` : `${atom} is given as ${String(truth)}`;
+  set({ given, status: `Evidence: ${says}. Run again to see what changes.` });
+}
+
+export function addEvidence(literal: string): void {
+  const clean = literal.trim();
+  if (!clean) return;
+  setEvidence(atomOf(clean), !negated(clean));
+}
+
+// ---- why
+
+/** What Why explains where nothing is chosen: the question, if it is one thing; else the first answer. */
+function subjectAtHand(): string | null {
+  const { selected } = now();
+  if (selected) return selected.subject;
+  const last = latest(now());
+  const rows = last ? (sheetOf(last.answer)?.rows ?? []) : [];
+  const asking = questions();
+  const only = asking.length === 1 ? asking[0]! : null;
+  const named = rows.find((row) => row.subject === only);
+  return named?.subject ?? rows.find((row) => row.subject !== null)?.subject ?? (only && /[("=]/.test(only) ? only : null);
+}
+
+export async function explain(subject = subjectAtHand()): Promise<void> {
+  if (subject === null) return set({ tab: "Why" });
+  set({ tab: "Why", why: { subject, explanation: null, trouble: null }, status: `Explaining ${subject}.` });
+  try {
+    const last = latest(now())?.asked;
+    const asking = { ...request("explain", [subject]), options: explainOptions(last) };
+    const explanation = await api.run(asking).done;
+    if (now().why?.subject !== subject) return;
+    set({ why: { subject, explanation, trouble: null }, status: `Explained ${subject}.` });
+  } catch (error) {
+    set({ why: { subject, explanation: null, trouble: troubleOf(error) }, status: `Error: ${troubleOf(error).message.split("\n")[0]}` });
+  }
+}
+
+/** Options of the run that explain takes too, so that it explains the same number. */
+function explainOptions(last: api.RunRequest | undefined): Record<string, unknown> {
+  const known = new Set((now().allOptions["explain"] ?? []).map(({ name }) => name));
+  const given = Object.entries(last?.options ?? {}).filter(([name]) => known.has(name) && name !== "top");
+  return Object.fromEntries(last?.command === "compare" ? [] : given);
+}
+
+export function openTab(tab: Tab): void {
+  set({ tab });
+  if (tab === "Facts") void refreshTables();
+  if (tab === "Why" && !now().why && latest(now())) void explain();
+}
+
+// ---- keeping
+
+export function download(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export async function exportPage(): Promise<void> {
+  const last = latest(now());
+  if (!last) return set({ status: "Nothing to show yet: press Run first." });
+  try {
+    const title = `${(last.asked.main[0] ?? EMPTY).replace(/\.[^.]*$/, "")}: ${last.asked.command}`;
+    const { goal: _, ...answer } = last.answer;
+    download(await api.exportPage(answer, last.theory, title), `${title.replace(/[^\w-]+/g, "-")}.html`);
+    set({ status: "The page is in your downloads." });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** The rows of the answer as comma-separated values. */
+export function exportTable(): void {
+  const last = latest(now());
+  const sheet = last && sheetOf(last.answer);
+  if (!sheet) return;
+  const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+  const lines = [sheet.heads, ...sheet.rows.map((row) => row.cells)].map((cells) => cells.map(cell).join(","));
+  download(new Blob([lines.join("\n") + "\n"], { type: "text/csv" }), `${last.asked.command}.csv`);
+}
+
+// ---- looking at facts
+
+export const rowsOf = (predicate: string, offset: number, limit: number): Promise<api.RowsPage> =>
+  api.table({ ...checkable(), predicate, offset, limit });
+
+/** The atoms of the last answer, or of the facts alone, as a graph. */
+export function graphOf(): Promise<api.Graph> {
+  const marginals = latest(now())?.answer["marginals"] ?? [];
+  return api.graph({ ...checkable(), marginals });
+}
