@@ -19,6 +19,7 @@ FLOORS = [
     "options",
     "memory",
     "budget",
+    "guards",
     "arrays relations",
     "language contraction tensor_files",
     "facts",
@@ -33,6 +34,7 @@ FLOORS = [
     "reports",
     "editing estimator notebook",
     "__init__",
+    "serving",
     "cli",
     "__main__",
 ]

@@ -17,9 +17,14 @@ PACKAGE = ROOT / "src"
 
 
 def sources() -> set[str]:
-    """Every file of the package, data files among them."""
-    found = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(PACKAGE).as_posix() for path in found}
+    """Every file of the package, data files and the examples among them."""
+    examples = ROOT / "examples"
+    homes = dict.fromkeys(PACKAGE.rglob("*"), PACKAGE) | dict.fromkeys(examples.rglob("*"), examples)
+    found = {path: home for path, home in homes.items() if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        f"{'herbrand/examples/' if home == examples else ''}{path.relative_to(home).as_posix()}"
+        for path, home in found.items()
+    }
 
 
 def built(what: str, folder: Path, source: Path = ROOT) -> Path:

@@ -11,7 +11,11 @@ from types import ModuleType
 
 from herbrand.errors import UnsupportedError
 
-EXTRAS = {"torch": "torch", "safetensors": "torch", "pygls": "lsp", "lsprotocol": "lsp"}
+EXTRAS = {
+    **dict.fromkeys(("torch", "safetensors"), "torch"),
+    **dict.fromkeys(("pygls", "lsprotocol"), "lsp"),
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "pydantic"), "studio"),
+}
 """The extra that brings each package."""
 
 NAMES = {"torch": "PyTorch"}

@@ -22,9 +22,9 @@ import typer
 
 import herbrand
 from herbrand.cli.compiling import advice_out_of_time, tell_of_compiling
-from herbrand.cli.guards import GUARDS
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
+from herbrand.guards import GUARDS
 from herbrand.options.table import COMMANDS
 from herbrand.visible import visible_lines
 

@@ -37,10 +37,14 @@ class Guards:
             later = LATER + LATER_SHARE * budget.seconds
             signal.setitimer(signal.ITIMER_REAL, budget.seconds_left + later)
         if budget.memory is not None and not elsewhere:
-            _, most = resource.getrlimit(resource.RLIMIT_DATA)
-            wanted = budget.memory + LIBRARIES
-            if most == resource.RLIM_INFINITY or wanted < most:
-                resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+            bound_data(budget.memory + LIBRARIES)
+
+
+def bound_data(wanted: int) -> None:
+    """Bound the bytes of data of this process: an allocation beyond them fails."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most == resource.RLIM_INFINITY or wanted < most:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
 
 
 GUARDS = Guards()

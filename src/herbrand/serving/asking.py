@@ -1,0 +1,138 @@
+"""A request, as JSON, as a call of the Python interface: the same options, the same answer.
+
+>>> import herbrand as hb
+>>> model = hb.Model(hb.parse("1.5: rain => wet"))
+>>> asked = request_of("infer", {"query": ["wet"], "given": ["rain"]})
+>>> round(answered(model, "infer", asked).to_dict()["marginals"][0]["probability"], 3)
+0.818
+>>> request_of("infer", {"query": ["wet"], "tolerence": 1})
+Traceback (most recent call last):
+herbrand.errors.UnsupportedError: infer has no option 'tolerence'
+  did you mean 'tolerance'?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import herbrand as hb
+from herbrand.budget import Budget
+from herbrand.engines.described import budget_of
+from herbrand.errors import HerbrandError
+from herbrand.memory import bytes_of
+from herbrand.options.kinds import texts
+from herbrand.options.table import check, options_of, refuse_unknown
+from herbrand.serving.refusals import BAD_REQUEST, RefusedError
+
+ASKING = ("infer", "bound", "query", "explain", "check")
+"""Commands that ask a loaded model and change nothing."""
+ONE_QUESTION = ("query", "explain")
+"""Commands of one question a call."""
+FILES = ("save", "resume")
+"""Options that name files on the server."""
+
+Request = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Who hears of a call while it lasts: notes, progress with the share done, steps of an iteration."""
+
+    note: Callable[[str], None] = field(default=lambda text: None)
+    progress: Callable[[str, float], None] = field(default=lambda text, share: None)
+    learned: Callable[[Any], None] = field(default=lambda progress: None)
+
+
+def request_of(command: str, given: Any) -> Request:
+    """What a body asks for, with options checked against the one table; ``None`` leaves an option out.
+
+    Raises :class:`RefusedError` where it is no object, and ``HerbrandError`` for options and values that the
+    command does not take.
+    """
+    if not isinstance(given, dict):
+        raise RefusedError(
+            BAD_REQUEST, "the request is a JSON object", 'such as {"query": [...], "given": [...]}'
+        )
+    asked = {name: value for name, value in given.items() if value is not None}
+    known = options_of(command)
+    if command in ONE_QUESTION:
+        asked["query"] = _one_question(command, asked.get("query", ()))
+    refuse_unknown(command, [name for name in asked if name != "query" or "query" in known])
+    for name in FILES:
+        if name in asked and name in known and asked[name] is not False:
+            raise RefusedError(
+                BAD_REQUEST, f"a request cannot take {known[name].flag}: it is for the command line"
+            )
+    check(command, asked)
+    for name in ("query", "given"):
+        if name in asked and command not in ONE_QUESTION:
+            asked[name] = list(texts(asked[name]))
+    if "given" in asked:
+        asked["given"] = list(texts(asked["given"]))
+    return asked
+
+
+def _one_question(command: str, given: Any) -> str:
+    questions = texts(given)
+    if len(questions) != 1:
+        raise RefusedError(
+            BAD_REQUEST,
+            f"{command} takes one question in 'query', not {len(questions)}",
+            "several go into one request by POST /batch",
+        )
+    return questions[0]
+
+
+def limited(asked: Request, memory: int | None, seconds: float | None) -> Budget:
+    """The budget of a request: its own limits, and never more than those of the server."""
+    own = budget_of(asked)
+    return Budget(_least(own.memory, memory), _least(own.seconds, seconds))
+
+
+def seconds_of(asked: Request, most: float | None) -> float | None:
+    """The seconds that a request may take."""
+    return _least(asked.get("time_limit"), most)
+
+
+def memory_of(asked: Request, most: int | None) -> int | None:
+    """The bytes that a request may take."""
+    own = asked.get("memory")
+    return _least(None if own is None else bytes_of(own), most)
+
+
+def _least(one: Any, other: Any) -> Any:
+    limits = [limit for limit in (one, other) if limit is not None and limit != math.inf]
+    return min(limits, default=None)
+
+
+def answered(
+    model: hb.Model,
+    command: str,
+    asked: Mapping[str, Any],
+    within: Budget | None = None,
+    watching: Watching | None = None,
+) -> Any:
+    """What a model answers; an object with ``to_dict``."""
+    heard = Watching() if watching is None else watching
+    options = {"within": within, **asked}
+    match command:
+        case "infer":
+            return model.infer(note=heard.note, **options)
+        case "bound":
+            return model.bound(note=heard.note, progress=heard.progress, **options)
+        case "query":
+            return model.query(options.pop("query"), **options)
+        case "explain":
+            return model.explain(options.pop("query"), note=heard.note, **options)
+        case "check":
+            return hb.size_report(model, **options)
+        case "sample":
+            return model.sample(**options)
+        case "compare":
+            return hb.compare(model, options.pop("engine", ()), **options)
+        case "learn":
+            return model.learn(note=heard.note, watch=heard.learned, **options)
+    raise HerbrandError(f"there is no command '{command}' to ask a model by")

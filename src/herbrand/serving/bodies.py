@@ -1,0 +1,84 @@
+"""Bodies of requests as JSON, and errors as responses, for both applications."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from herbrand.errors import HerbrandError
+from herbrand.serving.refusals import BAD_REQUEST, RefusedError, fault_of, refusal_of
+
+JSON = "application/json"
+
+
+async def json_of(request: Request) -> Any:
+    """The body as JSON; an empty one is an object without entries."""
+    return parsed(await request.body())
+
+
+def parsed(body: bytes) -> Any:
+    """JSON values, without NaN and infinities."""
+    if not body.strip():
+        return {}
+    try:
+        return json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(
+            BAD_REQUEST, f"the body is no JSON: {error}", 'such as {"query": ["smokes"]}'
+        ) from None
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def field(body: Any, name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
+    """An entry of an object, checked to be of a kind."""
+    if not isinstance(body, dict):
+        raise RefusedError(BAD_REQUEST, "the body is a JSON object")
+    found = body.get(name)
+    if found is None:
+        if default is None:
+            raise RefusedError(BAD_REQUEST, f"'{name}' is missing")
+        return default
+    if not isinstance(found, kind) or (isinstance(found, bool) and kind is int):
+        names = [each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,))]
+        words = {"str": "a text", "list": "a list", "dict": "an object", "int": "a whole number"}
+        raise RefusedError(BAD_REQUEST, f"'{name}' is {' or '.join(words.get(n, n) for n in names)}")
+    return found
+
+
+def as_json(what: Any, status: int = 200) -> Response:
+    """A response of JSON values."""
+    body = json.dumps(what, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    return Response(body, status, media_type=JSON)
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Let an application answer every error in one form."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RefusedError)
+        return as_json(error.body(), error.status)
+
+    async def wrong(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HerbrandError)
+        return await refused(request, refusal_of(error, BAD_REQUEST))
+
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        message = f"{request.method} {request.url.path}: {error.detail}"
+        return as_json(RefusedError(error.status_code, message).body(), error.status_code)
+
+    async def fault(request: Request, error: Exception) -> Response:
+        return await refused(request, fault_of(error))
+
+    app.add_exception_handler(RefusedError, refused)
+    app.add_exception_handler(HerbrandError, wrong)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, fault)

@@ -1,0 +1,130 @@
+"""What every request must pass before the application sees it: the host, the key, the size of the body.
+
+Plain ASGI, as each layer of Starlette's own middleware costs as much as a small query.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from herbrand.serving.refusals import BAD_REQUEST, FORBIDDEN, TOO_LARGE, UNAUTHORIZED, RefusedError
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Nothing is loaded from elsewhere. Editors and graphs set styles of elements, which needs 'unsafe-inline'
+for styles; scripts stand in files of the bundle only."""
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """``hosts``: names by which the server may be called, ``None`` for any. ``key``: who asks for
+    ``guarded`` paths sends it as a bearer token; with ``header`` in that header, or as ``token`` in the
+    query. ``body``: the most bytes that a body may have, ``uploads`` those of an upload."""
+
+    app: Any
+    body: int
+    uploads: int = 0
+    hosts: Collection[str] | None = None
+    key: str | None = None
+    header: str = ""
+    guarded: str = "/"
+    open: Collection[str] = ()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                added = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in present]
+                if message["status"] == TOO_LARGE:  # else the rest of the body would be read to its end
+                    added.append((b"connection", b"close"))
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        try:
+            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+            self._check_host(headers)
+            self._check_key(scope, headers)
+            most = self.uploads if scope["path"] == "/api/upload" else self.body
+            receive = _Counted(receive, most, headers)
+            await self.app(scope, receive, with_headers)
+        except RefusedError as refused:
+            await respond(refused, with_headers)
+
+    def _check_host(self, headers: dict[bytes, str]) -> None:
+        if self.hosts is None:
+            return
+        host = urlsplit(f"//{headers.get(b'host', '')}").hostname
+        origin = headers.get(b"origin")
+        if host not in self.hosts:
+            raise RefusedError(
+                BAD_REQUEST, f"this server is not called '{host}'", "use the address it printed"
+            )
+        if origin not in (None, "null") and urlsplit(origin or "").hostname not in self.hosts:
+            raise RefusedError(FORBIDDEN, "pages of other places may not ask this server")
+
+    def _check_key(self, scope: Any, headers: dict[bytes, str]) -> None:
+        if self.key is None or not scope["path"].startswith(self.guarded) or scope["path"] in self.open:
+            return
+        given = headers.get(self.header.lower().encode(), "") if self.header else ""
+        if not given:
+            kind, _, token = headers.get(b"authorization", "").partition(" ")
+            given = token.strip() if kind.lower() == "bearer" else ""
+        if not given and self.header:
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self.key.encode()):
+            hint = f"send the header {self.header}" if self.header else "send Authorization: Bearer KEY"
+            raise RefusedError(UNAUTHORIZED, "the key is missing or wrong", hint)
+
+
+class _Counted:
+    """Receives a body and refuses it once it is too large, whatever its header claims."""
+
+    def __init__(self, receive: Any, most: int, headers: dict[bytes, str]) -> None:
+        self._receive, self._most, self._seen = receive, most, 0
+        length = headers.get(b"content-length", "0")
+        if length.isdigit() and int(length[:20]) > most:
+            raise self._refusal()
+
+    async def __call__(self) -> Any:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._seen += len(message.get("body", b""))
+            if self._seen > self._most:
+                raise self._refusal()
+        return message
+
+    def _refusal(self) -> RefusedError:
+        return RefusedError(TOO_LARGE, f"the body has more than {self._most:,} bytes", "send less at a time")
+
+
+async def respond(refused: RefusedError, send: Any) -> None:
+    """Send an error as the whole response."""
+    body = json.dumps(refused.body(), ensure_ascii=False).encode("utf-8", "replace")
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if refused.status == UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

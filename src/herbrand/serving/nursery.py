@@ -1,0 +1,304 @@
+"""One prepared process from which children are forked: a child begins in milliseconds with everything loaded.
+
+The server starts ``python -m herbrand.serving.nursery``, which prepares a *role* (imports, a loaded model)
+in one thread and then forks a child whenever it is asked to; each child gets a socket of its own. Forking
+from the server itself would copy its threads' locks, and starting Python anew would load the model again.
+
+A child ends when its socket closes; all of them end with the nursery, and the nursery with the server, also
+where that was killed: its socket closes then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from herbrand.errors import HerbrandError
+from herbrand.serving.frames import ANSWER, ERROR, TASK, Frame, frame, read_frame, receive, send
+from herbrand.serving.refusals import UNAVAILABLE, RefusedError, fault_of, refusal_of
+
+ROLES = {
+    "service": ("herbrand.serving.service_work", "ServiceRole"),
+    "studio": ("herbrand.serving.studio_work", "StudioRole"),
+}
+"""What children do: module and class, imported by the nursery."""
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""No library may start threads before a fork: they would be missing in the child, and their locks be held."""
+PR_SET_PDEATHSIG = 1
+STACK = 1 << 16
+GONE_SECONDS = 10.0
+FORK, READY = b"F", b"R"
+Emit = Callable[[bytes, Any], None]
+
+
+class Role(Protocol):
+    """What the children of a nursery do. Built in the nursery; ``work`` runs in a child."""
+
+    def work(self, task: dict[str, Any], emit: Emit) -> Any:
+        """The answer of a task as JSON values, or its bytes. ``emit`` sends what is known before."""
+        ...
+
+
+# In the nursery's process
+
+
+def main(control: socket.socket) -> None:
+    """Prepare the role that the server names, then fork a child for each socket that it sends."""
+    first = receive(control)
+    if first is None:
+        return
+    asked = json.loads(first[1])
+    module, name = ROLES[asked["role"]]
+    try:
+        role: Role = getattr(importlib.import_module(module), name)(**asked["settings"])
+    except Exception as error:
+        send(control, ERROR, _refusal(error))
+        return
+    send(control, READY, b"")
+    children: set[int] = set()
+    signal.signal(signal.SIGCHLD, lambda *_: _reap(children))
+    try:
+        while True:
+            asked_for, handles, _, _ = socket.recv_fds(control, 1, 1)
+            if not asked_for:
+                return
+            pid = _forked(role, control, handles[0])
+            children.add(pid)
+            os.close(handles[0])
+            send(control, FORK, str(pid).encode())
+    finally:
+        for pid in list(children):
+            end_process(pid)
+
+
+def _forked(role: Role, control: socket.socket, handle: int) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        os.setsid()
+        _end_with_parent()
+        with socket.socket(fileno=handle) as channel:
+            work(role, channel)
+        status = 0
+    finally:
+        os._exit(status)
+    return 0
+
+
+def work(role: Role, channel: socket.socket) -> None:
+    """Do the tasks that come on a socket until it closes."""
+    while (message := receive(channel)) is not None:
+        _, body = message
+        try:
+            found = role.work(json.loads(body), lambda kind, what: send(channel, kind, encoded(what)))
+            reply = (ANSWER, found if isinstance(found, bytes) else encoded(found))
+        except Exception as error:
+            if os.environ.get("HERBRAND_DEBUG") and not isinstance(error, HerbrandError | RefusedError):
+                sys.excepthook(type(error), error, error.__traceback__)
+            reply = (ERROR, _refusal(error))
+        send(channel, *reply)
+
+
+def encoded(what: Any) -> bytes:
+    """JSON as the command line writes it."""
+    return json.dumps(what, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+
+def _refusal(error: Exception) -> bytes:
+    if isinstance(error, HerbrandError):
+        error = refusal_of(error)
+    refused = error if isinstance(error, RefusedError) else fault_of(error)
+    return encoded({"status": refused.status, **refused.body()})
+
+
+def _reap(children: set[int]) -> None:
+    for pid in list(children):
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                children.discard(pid)
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process with the nursery, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+# In the server's process
+
+
+@dataclass(eq=False)
+class Child:
+    """A forked process and its socket, on the server's side."""
+
+    pid: int
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    tasks: int = field(default=0)
+
+    async def ask(self, task: dict[str, Any]) -> None:
+        """Send a task."""
+        self.writer.write(frame(TASK, encoded(task)))
+        with contextlib.suppress(ConnectionError):
+            await self.writer.drain()
+
+    async def next(self) -> Frame | None:
+        """Its next message; ``None`` where it has ended."""
+        return await read_frame(self.reader)
+
+    def close(self) -> None:
+        """Close its socket: it ends after its task."""
+        self.writer.close()
+
+    async def end(self) -> None:
+        """Kill it and what it started; returns when it is gone."""
+        end_process(self.pid)
+        self.writer.close()
+        for _ in range(int(GONE_SECONDS / 0.005)):
+            if not is_alive(self.pid):
+                return
+            await asyncio.sleep(0.005)
+
+
+class Nursery:
+    """The prepared process, from the server's side."""
+
+    def __init__(self, role: str, **settings: Any) -> None:
+        self._asked = {"role": role, "settings": settings}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._lock = asyncio.Lock()
+        self._prepared = asyncio.Event()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "started"
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start the process; returns when its role is prepared, raises what that raised."""
+        here, there = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "herbrand.serving.nursery", str(there.fileno())],
+            pass_fds=[there.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # an interrupt of the terminal is for the server
+        )
+        there.close()
+        self._control = here
+        here.settimeout(None)
+        send(here, TASK, encoded(self._asked))
+        reply = await asyncio.get_running_loop().run_in_executor(None, receive, here)
+        if reply is None or reply[0] != READY:
+            await self.stop()
+            raise _told(reply)
+        self._prepared.set()
+
+    async def fork(self) -> Child:
+        """A new child, once the role is prepared."""
+        await self._prepared.wait()
+        async with self._lock:
+            here, there = socket.socketpair()
+            with there:
+                reply = await asyncio.get_running_loop().run_in_executor(None, self._ask_for_fork, there)
+            if reply is None:
+                here.close()
+                raise RefusedError(UNAVAILABLE, "the server is shutting down")
+            reader, writer = await asyncio.open_connection(sock=here, limit=STACK)
+            return Child(int(reply[1]), reader, writer)
+
+    def _ask_for_fork(self, channel: socket.socket) -> Frame | None:
+        if self._control is None:
+            return None
+        try:
+            socket.send_fds(self._control, [FORK], [channel.fileno()])
+            return receive(self._control)
+        except OSError:
+            return None
+
+    async def stop(self) -> None:
+        """End the process and all its children."""
+        if self._process is None:
+            return
+        control, self._control = self._control, None
+        self._prepared.set()
+        end_process(self._process.pid)
+        if control is not None:
+            control.close()
+        await asyncio.get_running_loop().run_in_executor(None, self._process.wait)
+
+
+def _told(reply: Frame | None) -> Exception:
+    if reply is None:
+        return HerbrandError("the process that runs the work ended while it was prepared")
+    told = json.loads(reply[1])["error"]
+    where = f"{told['where']}: " if told["where"] and told["where"] not in told["message"] else ""
+    return HerbrandError(where + told["message"], hint=told["hint"])
+
+
+def end_process(pid: int) -> None:
+    """Kill a process and all that it started, also what leads a session of its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)  # it starts no more while we look
+    for each in (*_descendants(pid), pid):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(each, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """Children, their children and so on, as Linux lists them; elsewhere the group of the process."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return
+    for task in tasks:
+        with contextlib.suppress(OSError):
+            for child in map(int, (task / "children").read_text().split()):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGSTOP)
+                yield from _descendants(child)
+                yield child
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and it is not merely waiting to be reaped."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return _is_known(pid) if sys.platform != "linux" else False
+    return state not in "ZX"
+
+
+def _is_known(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    main(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,95 @@
+"""The one table of options for programs: as a form for the studio, as a schema for the service.
+
+>>> [each["name"] for each in forms("bound")][:2]
+['facts', 'on']
+>>> schema("infer")["properties"]["damping"]["exclusiveMaximum"]
+1
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from herbrand.engines.registry import ENGINES
+from herbrand.options.kinds import Amount, Depth, File, Flag, Kind, Name, Number, Texts, Whole
+from herbrand.options.table import Option, options_of
+
+TYPES: dict[type[Any], str] = {
+    Whole: "whole",
+    Number: "number",
+    Name: "name",
+    Depth: "depth",
+    Amount: "amount",
+    Flag: "flag",
+    Texts: "texts",
+    File: "file",
+}
+
+
+def forms(command: str) -> list[dict[str, Any]]:
+    """The options of a command, each with what a form needs."""
+    return [_form(command, option) for option in options_of(command).values()]
+
+
+def _form(command: str, option: Option) -> dict[str, Any]:
+    kind: Any = option.kind
+    found = {
+        "name": option.name,
+        "flag": option.flag,
+        "type": TYPES.get(type(kind), "text"),
+        "choices": list(_choices(command, option)),
+        "help": option.help,
+        "engines": list(option.used_by),
+        "default": option.default or None,
+        "taken_by": option.taken_by,
+        "required": option.required,
+    }
+    return found | {
+        end: getattr(kind, end) for end in ("least", "most", "above", "below") if hasattr(kind, end)
+    }
+
+
+def _choices(command: str, option: Option) -> tuple[str, ...]:
+    if isinstance(option.kind, Name):
+        return option.kind.names
+    if option.name == "method":  # whatever uses some option
+        named = (name for other in options_of(command).values() for name in other.used_by)
+        return tuple(dict.fromkeys(named))
+    if option.name != "engine":
+        return ()
+    if command == "induce":
+        return "auto", "search", "nlm"
+    return ("auto", *ENGINES.get(command, ENGINES["infer"]))
+
+
+def schema(command: str) -> dict[str, Any]:
+    """The JSON schema of a request."""
+    options = (option for option in options_of(command).values() if option.taken_by == "call")
+    properties = {
+        option.name: _property(option.kind) | {"description": option.described} for option in options
+    }
+    if command in ("query", "explain"):
+        properties["query"] = _texts() | {"description": "One question."}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _property(kind: Kind) -> dict[str, Any]:
+    match kind:
+        case Whole(least, most):
+            return {"type": "integer", "minimum": least, "maximum": most}
+        case Number(least, most, above, below):
+            ends = {"minimum": least, "maximum": most, "exclusiveMinimum": above, "exclusiveMaximum": below}
+            return {"type": "number", **{name: end for name, end in ends.items() if end is not None}}
+        case Name(names):
+            return {"type": "string", "enum": list(names)}
+        case Flag():
+            return {"type": "boolean"}
+        case Texts():
+            return _texts()
+        case Depth() | Amount():
+            return {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]}
+    return {"type": "string"}
+
+
+def _texts() -> dict[str, Any]:
+    return {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}

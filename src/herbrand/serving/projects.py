@@ -1,0 +1,164 @@
+"""A project of the studio: a folder of plain files, and the facts that the command line names.
+
+Files are saved whole or not at all, and none outside the folder is read or written.
+
+>>> import tempfile
+>>> project = Project(Path(tempfile.mkdtemp()))
+>>> project.save("rain.hb", "0.5: rain")
+>>> [file["name"] for file in project.files()]
+['rain.hb']
+>>> project.save("../rain.hb", "")
+Traceback (most recent call last):
+herbrand.serving.refusals.RefusedError: '../rain.hb' is no name of a file in the project
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from herbrand.errors import HerbrandError
+from herbrand.facts.source import COMPRESSIBLE, FILE_READERS, TABLE_READERS
+from herbrand.scratch_folders import ScratchFolder
+from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, RefusedError
+from herbrand.whole_files import written_whole
+
+THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai")
+DEEPEST, MOST_FILES = 3, 500
+MOST_TEXT = 2**20
+"""Bytes of the largest file whose text the browser gets; larger tables are shown by their rows."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """``main``: the theory that is opened first; ``given``: facts that the command line named."""
+
+    folder: Path
+    main: str | None = None
+    given: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, theory: str | None, facts: Sequence[str]) -> Project:
+        """The project around a theory file, or of a folder; by default that in which the program runs."""
+        place = Path(theory or ".").resolve()
+        given = tuple(_absolute(path) for path in facts)
+        if place.is_dir():
+            return cls(place, _first_theory(place), given)
+        if not place.is_file():
+            hint = f"herbrand init {place.stem} makes a small project to begin with"
+            raise HerbrandError(f"there is no file '{theory}'", hint=hint)
+        return cls(place.parent, place.name, given)
+
+    def files(self) -> list[dict[str, Any]]:
+        """Name, kind and text of each file; the text of a large or binary one is ``None``."""
+        names = [name for _, name in zip(range(MOST_FILES), _walk(self.folder, "", DEEPEST), strict=False)]
+        return [
+            {"name": name, "text": _text(self.folder / name), "kind": kind_of(name)} for name in sorted(names)
+        ]
+
+    def path(self, name: str) -> Path:
+        """Where a file of the project is; raises for names that lead elsewhere."""
+        parts = PurePosixPath(name).parts
+        plain = bool(parts) and name == "/".join(parts) and "\\" not in name and name.isprintable()
+        if not plain or any(part.startswith(".") for part in parts) or PurePosixPath(name).is_absolute():
+            raise RefusedError(BAD_REQUEST, f"'{name}' is no name of a file in the project")
+        path = self.folder / name
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder)):
+            raise RefusedError(BAD_REQUEST, f"'{name}' leads out of the project's folder")
+        return path
+
+    def save(self, name: str, content: str | bytes) -> None:
+        """Write a file whole."""
+        path = self.path(name)
+        with written_whole(path, folders=True) as file:
+            file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+
+    def delete(self, name: str) -> None:
+        """Delete a file."""
+        path = self.path(name)
+        try:
+            path.unlink()
+        except OSError as error:
+            raise RefusedError(NOT_FOUND, f"'{name}' cannot be deleted: {error.strerror}") from None
+
+    def facts_path(self, name: str) -> str:
+        """The path of a table for a child that works in a copy of the project."""
+        return name if name in self.given else str(self.path(name).relative_to(self.folder))
+
+    def laid_out(self, files: Mapping[str, str]) -> ScratchFolder:
+        """A temporary folder with the files as the editor has them, and links to all others."""
+        for name in files:
+            self.path(name)
+        scratch = ScratchFolder()
+        inside = os.path.join(scratch.name, "project")
+        _lay_out(self.folder, Path(inside), "", files)
+        for name, text in files.items():
+            place = Path(inside, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(text.encode("utf-8", "replace"))
+        return scratch
+
+
+def kind_of(name: str) -> str:
+    """``theory``, ``facts`` or ``other``, by its ending.
+
+    >>> kind_of("smokers.hb"), kind_of("friends.csv.gz"), kind_of("README.md")
+    ('theory', 'facts', 'other')
+    """
+    path = PurePosixPath(name.lower())
+    if path.suffix in THEORIES:
+        return "theory"
+    compressed = path.with_suffix("").suffix in COMPRESSIBLE
+    return "facts" if path.suffix in (*TABLE_READERS, *FILE_READERS) or compressed else "other"
+
+
+def _absolute(path: str) -> str:
+    """A path of ``--facts``, or ``PREDICATE=PATH``, wherever the program runs later."""
+    name, equals, rest = path.partition("=")
+    if equals and not Path(path).exists():
+        return f"{name}={Path(rest).resolve()}"
+    return str(Path(path).resolve())
+
+
+def _first_theory(folder: Path) -> str | None:
+    names = sorted(path.name for path in folder.iterdir() if kind_of(path.name) == "theory")
+    return min(names, key=lambda name: not name.endswith(".hb"), default=None)
+
+
+def _walk(folder: Path, before: str, deep: int) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: (entry.is_dir(), entry.name))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith((".", "_")) or not entry.name.isprintable():
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if deep and entry.name not in ("node_modules", "venv"):
+                yield from _walk(Path(entry.path), f"{before}{entry.name}/", deep - 1)
+        elif entry.is_file():
+            yield before + entry.name
+
+
+def _text(path: Path) -> str | None:
+    try:
+        if path.stat().st_size > MOST_TEXT:
+            return None
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _lay_out(source: Path, target: Path, before: str, files: Mapping[str, str]) -> None:
+    target.mkdir()
+    for entry in os.scandir(source):
+        name = before + entry.name
+        if entry.name.startswith(".") or name in files:
+            continue
+        if entry.is_dir() and any(other.startswith(f"{name}/") for other in files):
+            _lay_out(Path(entry.path), target / entry.name, f"{name}/", files)
+        else:
+            os.symlink(os.path.abspath(entry.path), target / entry.name)

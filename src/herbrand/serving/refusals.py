@@ -1,0 +1,58 @@
+"""Errors as HTTP: a status and ``{"error": {"message", "where", "hint"}}``.
+
+>>> RefusedError(400, "the body is no JSON").body()
+{'error': {'message': 'the body is no JSON', 'where': None, 'hint': ''}}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from herbrand.errors import BudgetError, HerbrandError
+from herbrand.visible import visible_lines
+
+BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
+TOO_LARGE, UNPROCESSABLE, FAULT, UNAVAILABLE = 413, 422, 500, 503
+
+
+class RefusedError(Exception):
+    """A request that gets an error instead of an answer."""
+
+    def __init__(self, status: int, message: str, hint: str = "", where: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.hint, self.where = status, message, hint, where
+
+    def body(self) -> dict[str, Any]:
+        return {"error": {"message": self.message, "where": self.where, "hint": self.hint}}
+
+
+def refusal_of(error: HerbrandError, status: int | None = None) -> RefusedError:
+    """The refusal of what Herbrand refuses: 503 where a limit ended the work, else 422.
+
+    ``where`` is ``file:line:column`` of the first mistake that has a place. The messages of several
+    mistakes stand below each other.
+    """
+    if status is None:
+        status = UNAVAILABLE if isinstance(error, BudgetError) else UNPROCESSABLE
+    mistakes = error.mistakes
+    placed = [mistake.span.place for mistake in mistakes if mistake.span is not None]
+    if len(mistakes) == 1:
+        message, hint = mistakes[0].message, mistakes[0].hint
+    else:
+        message, hint = str(error), ""
+    return RefusedError(status, visible_lines(message), visible_lines(hint), placed[0] if placed else None)
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Whether it is Python's own or a library's way to say that no memory is left."""
+    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
+
+
+def fault_of(error: Exception) -> RefusedError:
+    """The refusal for any other error: out of memory, or a fault of Herbrand."""
+    if lacks_memory(error):
+        return RefusedError(
+            UNAVAILABLE, "the work needed more memory than it may use", "allow more by --memory"
+        )
+    message = f"internal error: {type(error).__name__}: {error}"
+    return RefusedError(FAULT, message, "this is a fault of herbrand, not of your input")

@@ -1,0 +1,155 @@
+"""The application of ``herbrand serve``: one loaded model, asked by JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import HTMLResponse, Response
+
+import herbrand
+from herbrand.errors import HerbrandError
+from herbrand.serving.asking import ASKING, request_of, seconds_of
+from herbrand.serving.bodies import JSON, answer_errors, as_json, json_of
+from herbrand.serving.metrics import Metrics
+from herbrand.serving.nursery import encoded
+from herbrand.serving.pool import Pool
+from herbrand.serving.refusals import BAD_REQUEST, RefusedError, refusal_of
+from herbrand.serving.schema import SCRIPT, page, schema_of
+
+MOST_IN_BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of every request: seconds of work, bytes beside the model; ``kept`` answers are remembered."""
+
+    seconds: float | None
+    memory: int | None = None
+    kept: int = 1_000
+
+
+class Answers:
+    """Asks the pool, and remembers the latest answers: equal requests have equal answers, as seeds are
+    given."""
+
+    def __init__(self, pool: Pool, limits: Limits, metrics: Metrics) -> None:
+        self._pool, self._limits, self._metrics = pool, limits, metrics
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+
+    async def answer(self, command: str, given: Any) -> bytes:
+        """The answer of one request as JSON, from the pool or from memory."""
+        began = time.perf_counter()
+        status = 500
+        try:
+            found = await self._answer(command, given)
+            status = 200
+        except RefusedError as refused:
+            status = refused.status
+            raise
+        finally:
+            self._metrics.answered(command, status, time.perf_counter() - began)
+        return found
+
+    async def _answer(self, command: str, given: Any) -> bytes:
+        try:
+            asked = request_of(command, given)
+        except HerbrandError as error:
+            raise refusal_of(error, BAD_REQUEST) from None
+        task = {"command": command, "asked": asked}
+        key = encoded(task)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            self._metrics.remembered += 1
+            return self._kept[key]
+        found = await self._pool.answer(task, seconds_of(asked, self._limits.seconds))
+        if self._limits.kept and len(found) <= self._metrics.most_remembered_bytes:
+            self._kept[key] = found
+            if len(self._kept) > self._limits.kept:
+                self._kept.popitem(last=False)
+        return found
+
+
+def service(pool: Pool, limits: Limits) -> FastAPI:
+    """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
+    app = FastAPI(
+        title="Herbrand", version=herbrand.__version__, docs_url=None, redoc_url=None, openapi_url=None
+    )
+    metrics = Metrics()
+    answers = Answers(pool, limits, metrics)
+    schema = encoded(schema_of())
+    answer_errors(app)
+
+    def add(path: str, endpoint: Callable[..., Any], method: str = "GET") -> None:
+        app.add_api_route(path, endpoint, methods=[method], response_model=None)
+
+    async def asked(request: Request, command: str) -> Response:
+        given = await json_of(request)
+        return Response(await answers.answer(command, given), media_type=JSON)
+
+    async def batch(request: Request) -> Response:
+        requests = _requests_in(await json_of(request))
+        found = await asyncio.gather(*(_part(answers, each) for each in requests))
+        return Response(b'{"answers":[' + b",".join(found) + b"]}", media_type=JSON)
+
+    async def health() -> Response:
+        alive = pool.alive > 0
+        told = {"status": "ok" if alive else "starting", "workers": pool.alive, "busy": pool.busy}
+        return as_json(told | {"version": herbrand.__version__}, 200 if alive else 503)
+
+    async def measured() -> Response:
+        return Response(metrics.text(pool), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def described() -> Response:
+        return Response(schema, media_type=JSON)
+
+    async def shown() -> Response:
+        return HTMLResponse(page())
+
+    async def script() -> Response:
+        return Response(SCRIPT, media_type="text/javascript")
+
+    for command in ASKING:
+        add(f"/{command}", partial(_asking, asked, command), "POST")
+    add("/batch", batch, "POST")
+    add("/health", health)
+    add("/metrics", measured)
+    add("/openapi.json", described)
+    add("/docs", shown)
+    add("/docs.js", script)
+    return app
+
+
+async def _asking(asked: Callable[..., Any], command: str, request: Request) -> Response:
+    return await asked(request, command)
+
+
+def _requests_in(body: Any) -> list[Any]:
+    requests = body.get("requests") if isinstance(body, dict) else None
+    if not isinstance(requests, list):
+        hint = 'such as {"requests": [{"command": "infer", "query": ["smokes"]}]}'
+        raise RefusedError(BAD_REQUEST, "a batch is an object with a list of 'requests'", hint)
+    if len(requests) > MOST_IN_BATCH:
+        message = f"a batch has at most {MOST_IN_BATCH:,} requests, not {len(requests):,}"
+        raise RefusedError(BAD_REQUEST, message, "send several batches")
+    return requests
+
+
+async def _part(answers: Answers, given: Any) -> bytes:
+    """The answer of a part of a batch, or its error: one that is wrong does not spoil the others."""
+    try:
+        if not isinstance(given, dict) or given.get("command") not in ASKING:
+            told = given.get("command") if isinstance(given, dict) else given
+            hint = f"one of {', '.join(ASKING)}"
+            raise RefusedError(BAD_REQUEST, f"there is no command {json.dumps(told)[:60]} to batch", hint)
+        own = {name: value for name, value in given.items() if name != "command"}
+        return await answers.answer(given["command"], own)
+    except RefusedError as refused:
+        return encoded({"status": refused.status, **refused.body()})

@@ -1,0 +1,64 @@
+"""What the children of ``herbrand serve`` do: answer requests over one loaded model."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import herbrand as hb
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.errors import HerbrandError
+from herbrand.guards import bound_data
+from herbrand.memory import resident_bytes
+from herbrand.serving.asking import answered, limited
+from herbrand.serving.nursery import Emit, encoded
+
+WARM_SECONDS = 5.0
+"""How long the first calls may take that load compiled loops before any child is forked."""
+LIBRARIES = 256 * 2**20
+"""Bytes of data that libraries may take in a child beside what a request claims."""
+
+
+class ServiceRole:
+    """A model, loaded once in the nursery and shared by all children."""
+
+    def __init__(
+        self,
+        theory: Sequence[str],
+        dialect: str | None = None,
+        memory: int | None = None,
+        seconds: float | None = None,
+        **model: Any,
+    ) -> None:
+        self._model = hb.Model(hb.read(theory, dialect), **model)
+        self._memory, self._seconds = memory, seconds
+        self._child = 0
+        self._warm()
+
+    def _warm(self) -> None:
+        """Read the facts, where mistakes are refused before anybody asks, and load compiled loops."""
+        self._model.measured_program(UNLIMITED, derived=False)
+        calls = [self._model.infer, self._model.bound, *map(self._goal, list(self._model.theory.derived)[:1])]
+        for call in calls:
+            with contextlib.suppress(HerbrandError):
+                call(within=Budget(seconds=WARM_SECONDS))
+
+    def _goal(self, predicate: str) -> Callable[..., object]:
+        """The call that asks for all atoms of a derived predicate."""
+        names = [f"x{place}" for place in range(self._model.signature.predicate(predicate).arity)]
+        return partial(self._model.query, f"`{predicate}`({', '.join(names)})" if names else f"`{predicate}`")
+
+    def work(self, task: dict[str, Any], emit: Emit) -> bytes:
+        self._bound_memory()
+        asked = task["asked"]
+        budget = limited(asked, self._memory, self._seconds)
+        return encoded(answered(self._model, task["command"], asked, budget).to_dict())
+
+    def _bound_memory(self) -> None:
+        """Bound what this child may allocate beyond what it was forked with."""
+        if self._memory is not None and self._child != os.getpid():
+            self._child = os.getpid()
+            bound_data(resident_bytes() + self._memory + LIBRARIES)

@@ -1,0 +1,274 @@
+"""The application of ``herbrand studio``: the client's files, and its calls below ``/api``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.staticfiles import StaticFiles
+
+import herbrand
+from herbrand.errors import HerbrandError
+from herbrand.serving.bodies import answer_errors, as_json, field, json_of
+from herbrand.serving.editing import Checker
+from herbrand.serving.gallery import example, examples
+from herbrand.serving.option_forms import forms
+from herbrand.serving.projects import Project, kind_of
+from herbrand.serving.refusals import BAD_REQUEST, RefusedError, refusal_of
+from herbrand.serving.result_page import result_page
+from herbrand.serving.runs import COMMANDS, Runs, theories_in
+from herbrand.serving.tables import MOST_EDGES, MOST_NODES
+
+BUNDLE = Path(__file__).parent / "studio"
+"""The client as Vite builds it."""
+ABSENT = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Herbrand</title></head>
+<body><h1>The studio's pages are not here</h1><p>This installation lacks them. In a checkout they are built
+from the sources in <code>studio/</code>; the calls below <code>/api</code> work.</p></body></html>
+"""
+QUIET_SECONDS = 15.0
+"""After so long without an event a comment keeps the connection open."""
+MOST_ROWS = 10_000
+
+
+def studio_app(project: Project, runs: Runs) -> FastAPI:
+    """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
+    app = FastAPI(title="Herbrand studio", docs_url=None, redoc_url=None, openapi_url=None)
+    answer_errors(app)
+    _add_files(app, project, runs)
+    _add_editing(app, project)
+    _add_runs(app, runs)
+    _add_views(app, project, runs)
+    if (BUNDLE / "index.html").is_file():
+        app.mount("/", StaticFiles(directory=BUNDLE, html=True))
+    else:
+        app.add_api_route("/", _absent, response_model=None)
+    return app
+
+
+async def _absent() -> Response:
+    return HTMLResponse(ABSENT)
+
+
+# Files
+
+
+def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
+    @app.get("/api/project", response_model=None)
+    async def described() -> Response:
+        files = await asyncio.to_thread(project.files)
+        tables = [file["name"] for file in files if file["kind"] == "facts"]
+        chosen = [_relative(project, path) for path in project.given]
+        asked = {"main": project.main, "facts": chosen or tables}
+        try:
+            facts = await runs.look("tables", asked)
+        except RefusedError as refused:
+            facts = {"facts": [], "mistake": refused.message}
+        return as_json(
+            {
+                "folder": str(project.folder),
+                "main": project.main,
+                "files": files,
+                "given": chosen,
+                "version": herbrand.__version__,
+                **facts,
+            }
+        )
+
+    @app.put("/api/files/{name:path}", response_model=None)
+    async def saved(name: str, request: Request) -> Response:
+        text = field(await json_of(request), "text", str, "")
+        await asyncio.to_thread(_saved, project, name, text)
+        return as_json({"name": name, "kind": kind_of(name)})
+
+    @app.delete("/api/files/{name:path}", response_model=None)
+    async def deleted(name: str) -> Response:
+        await asyncio.to_thread(project.delete, name)
+        return as_json({"name": name})
+
+    @app.post("/api/upload", response_model=None)
+    async def uploaded(request: Request, name: str = "") -> Response:
+        content = await request.body()
+        await asyncio.to_thread(_saved, project, name, content)
+        return as_json({"name": name, "kind": kind_of(name), "bytes": len(content)})
+
+    @app.get("/api/examples", response_model=None)
+    async def gallery() -> Response:
+        return as_json({"examples": examples()})
+
+    @app.get("/api/examples/{name}", response_model=None)
+    async def one_example(name: str) -> Response:
+        return as_json(example(name))
+
+
+def _saved(project: Project, name: str, content: str | bytes) -> None:
+    try:
+        project.save(name, content)
+    except HerbrandError as error:
+        raise refusal_of(error, BAD_REQUEST) from None
+
+
+def _relative(project: Project, path: str) -> str:
+    """A path of ``--facts`` as files of the project are named, if it leads to one."""
+    inside = Path(path).is_relative_to(project.folder) and Path(path) != project.folder
+    return str(Path(path).relative_to(project.folder)) if inside else path
+
+
+# What an editor asks for
+
+
+def _add_editing(app: FastAPI, project: Project) -> None:
+    checker = Checker()
+
+    @app.post("/api/check", response_model=None)
+    async def checked(request: Request) -> Response:
+        asked = await json_of(request)
+        files = dict(field(asked, "files", dict, {}))
+        names = theories_in(asked)
+        for name in names:
+            if name not in files:
+                files[name] = await asyncio.to_thread(_read, project, name)
+            if not isinstance(files[name], str):
+                raise RefusedError(BAD_REQUEST, "'files' holds texts by their names")
+        return as_json(checker.check(files, names))
+
+    @app.post("/api/format", response_model=None)
+    async def formatted(request: Request) -> Response:
+        asked = await json_of(request)
+        text = field(asked, "text", str, "")
+        try:
+            return as_json({"text": herbrand.formatted(text, field(asked, "name", str, "theory"))})
+        except HerbrandError as error:
+            raise refusal_of(error) from None
+
+    @app.get("/api/options", response_model=None)
+    async def options() -> Response:
+        return as_json({"commands": {command: forms(command) for command in COMMANDS}})
+
+
+def _read(project: Project, name: str) -> str:
+    try:
+        return project.path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise RefusedError(BAD_REQUEST, f"there is no text of '{name}'") from None
+
+
+# Runs
+
+
+def _add_runs(app: FastAPI, runs: Runs) -> None:
+    @app.post("/api/runs", response_model=None)
+    async def started(request: Request) -> Response:
+        asked = await json_of(request)
+        if not isinstance(asked, dict):
+            raise RefusedError(BAD_REQUEST, "a run is a JSON object")
+        return as_json((await runs.start(asked)).described(), 201)
+
+    @app.get("/api/runs/{name}", response_model=None)
+    async def described(name: str) -> Response:
+        return as_json(runs.named(name).described())
+
+    @app.delete("/api/runs/{name}", response_model=None)
+    async def cancelled(name: str) -> Response:
+        return as_json((await runs.cancel(name)).described())
+
+    @app.get("/api/runs/{name}/events", response_model=None)
+    async def events(name: str, request: Request) -> Response:
+        run = runs.named(name)
+        last = request.headers.get("last-event-id", "")
+        first = int(last) + 1 if last.isdecimal() and len(last) < 10 else 0
+        return StreamingResponse(_stream(run.heard(first)), media_type="text/event-stream")
+
+
+async def _stream(heard: Any) -> AsyncIterator[bytes]:
+    """Events as a browser reads them; a comment where there is none for long."""
+    async with aclosing(heard):
+        following = asyncio.ensure_future(anext(heard))
+        try:
+            while True:
+                done, _ = await asyncio.wait([following], timeout=QUIET_SECONDS)
+                if not done:
+                    yield b": still at work\n\n"
+                    continue
+                try:
+                    number, event, data = following.result()
+                except StopAsyncIteration:
+                    return
+                yield f"id: {number}\nevent: {event}\ndata: {data}\n\n".encode()
+                following = asyncio.ensure_future(anext(heard))
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+# What there is to see
+
+
+def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
+    @app.get("/api/table", response_model=None)
+    async def table(request: Request) -> Response:
+        query = request.query_params
+        given = {"predicate": query.get("predicate"), **_own(project)}
+        for name in ("offset", "limit"):
+            text = query.get(name, "")
+            if text and not (text.isdecimal() and len(text) < 12):
+                raise RefusedError(BAD_REQUEST, f"'{name}' is a whole number")
+            given |= {name: int(text)} if text else {}
+        return await _table(runs, given)
+
+    @app.post("/api/table", response_model=None)
+    async def edited_table(request: Request) -> Response:
+        return await _table(runs, await json_of(request))
+
+    @app.get("/api/graph", response_model=None)
+    async def graph() -> Response:
+        return await _graph(runs, _own(project))
+
+    @app.post("/api/graph", response_model=None)
+    async def edited_graph(request: Request) -> Response:
+        return await _graph(runs, await json_of(request))
+
+    @app.post("/api/tables", response_model=None)
+    async def tables(request: Request) -> Response:
+        asked = await json_of(request)
+        field({"body": asked}, "body", dict)
+        return as_json(await runs.look("tables", asked))
+
+    @app.post("/api/export", response_model=None)
+    async def exported(request: Request) -> Response:
+        asked = await json_of(request)
+        answer = field(asked, "answer", dict)
+        title = field(asked, "title", str, "A result")
+        return HTMLResponse(result_page(answer, field(asked, "theory", str, ""), title))
+
+
+def _own(project: Project) -> dict[str, Any]:
+    """What the project has on disk."""
+    tables = [file["name"] for file in project.files() if file["kind"] == "facts"]
+    return {"main": project.main, "facts": [_relative(project, path) for path in project.given] or tables}
+
+
+async def _table(runs: Runs, asked: Any) -> Response:
+    predicate = field(asked, "predicate", str)
+    offset, limit = field(asked, "offset", int, 0), field(asked, "limit", int, 200)
+    if offset < 0 or not 0 <= limit <= MOST_ROWS:
+        raise RefusedError(BAD_REQUEST, f"'offset' is 0 or more, and 'limit' at most {MOST_ROWS:,}")
+    return as_json(await runs.look("table", asked, predicate=predicate, offset=offset, limit=limit))
+
+
+async def _graph(runs: Runs, asked: Any) -> Response:
+    marginals = field(asked, "marginals", list, [])
+    if not all(isinstance(each, dict) for each in marginals):
+        raise RefusedError(BAD_REQUEST, "'marginals' holds rows of an answer")
+    found = await runs.look(
+        "graph",
+        asked,
+        marginals=marginals,
+        most_nodes=min(field(asked, "most_nodes", int, MOST_NODES), 5_000),
+        most_edges=min(field(asked, "most_edges", int, MOST_EDGES), 20_000),
+    )
+    return as_json(found)

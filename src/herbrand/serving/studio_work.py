@@ -1,0 +1,149 @@
+"""What the children of ``herbrand studio`` do: a run, or a look at the facts, in a copy of the project."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import herbrand as hb
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.errors import HerbrandError
+from herbrand.guards import LIBRARIES, bound_data
+from herbrand.language.syntax import Theory
+from herbrand.serving.asking import Watching, answered, limited
+from herbrand.serving.frames import EVENT
+from herbrand.serving.nursery import Emit
+from herbrand.serving.tables import graph_of, rows_of, tables_of
+
+OFTEN = 0.05
+"""Seconds between two reports of progress: a browser shows no more."""
+COST_SECONDS = 2.0
+"""How long a run is estimated before it begins."""
+STEP = re.compile(r"iteration ([\d,]+), residual (\S+)")
+
+
+class StudioRole:
+    """Imports what runs need, so that each begins at once."""
+
+    def __init__(self) -> None:
+        hb.Model(hb.parse("0.5: rain")).infer()
+
+    def work(self, task: dict[str, Any], emit: Emit) -> Any:
+        os.chdir(task["folder"])
+        return WORK[task["kind"]](task, emit)
+
+
+def _run(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    command, asked = task["command"], dict(task["asked"])
+    budget = limited(asked, task["memory"], task["seconds"])
+    if budget.memory is not None:
+        bound_data(budget.memory + LIBRARIES)
+    events = Events(emit)
+    watching = Watching(events.note, events.progress, events.learned)
+    if command == "induce":
+        return _induced(task, asked, watching) | {"command": command}
+    model = _model(task, budget, watching)
+    if command in ("infer", "bound", "compare"):
+        events.cost(lambda: hb.size_report(model, within=budget.at_most(COST_SECONDS)).to_dict())
+    answer = answered(model, command, asked, budget, watching)
+    events.progress("done", 1.0)
+    found = {"command": command, **answer.to_dict()}
+    advice = getattr(getattr(answer, "status", None), "advice", "")
+    return found | {"notes": events.notes} | ({"advice": advice} if advice else {})
+
+
+def _induced(task: Mapping[str, Any], asked: dict[str, Any], watching: Watching) -> dict[str, Any]:
+    theory = hb.read(task["theory"]) if task["theory"] else None
+    header = task["model"].get("header")
+    found = hb.induce(
+        theory,
+        facts=task["facts"] or None,
+        header=header,
+        watch=watching.progress,
+        note=watching.note,
+        **asked,
+    )
+    return found.to_dict() | {"theory": found.text}
+
+
+def _model(task: Mapping[str, Any], budget: Budget = UNLIMITED, watching: Watching | None = None) -> hb.Model:
+    own = dict(task["model"])
+    theory = hb.read(task["theory"], own.pop("dialect", None), budget) if task["theory"] else Theory()
+    heard = Watching() if watching is None else watching
+    return hb.Model(theory, task["facts"] or None, note=heard.note, progress=heard.progress, **own)
+
+
+class Events:
+    """What the browser hears of a run."""
+
+    def __init__(self, emit: Emit, clock: Callable[[], float] = time.monotonic) -> None:
+        self._emit, self._clock, self._next = emit, clock, 0.0
+        self.notes: list[str] = []
+
+    def send(self, event: str, data: Mapping[str, Any]) -> None:
+        self._emit(EVENT, {"event": event, "data": data})
+
+    def note(self, text: str) -> None:
+        """Something worth knowing that is no result."""
+        self.notes.append(text)
+        self.send("note", {"text": text})
+
+    def progress(self, text: str, share: float, step: int | None = None) -> None:
+        """Work of which a share is done; the steps of an iteration are a trace too."""
+        found = STEP.fullmatch(text)
+        if found is not None:
+            step = int(found[1].replace(",", ""))
+            self.trace(step, float(found[2]))
+        now = self._clock()
+        if now >= self._next or share >= 1:
+            self._next = now + OFTEN
+            fraction = share if 0 <= share <= 1 else None
+            self.send("progress", {"text": text, "fraction": fraction, "step": step, "bound": None})
+
+    def trace(self, step: int, value: float) -> None:
+        """A step and its value; of thousands of steps one in a hundred of those before."""
+        if step <= 200 or step % (step // 100) == 0:
+            self.send("trace", {"step": step, "value": value if abs(value) < float("inf") else None})
+
+    def learned(self, progress: Any) -> None:
+        """A step of learning, which knows its metric."""
+        self.trace(progress.step, float(progress.value))
+        share = min(progress.step / max(progress.steps, 1), 1.0)
+        self.progress(f"{progress.metric} {progress.value:.4f}", share, progress.step)
+
+    def cost(self, estimate: Callable[[], Mapping[str, Any]]) -> None:
+        """What the run will cost, where that is known soon."""
+        with contextlib.suppress(HerbrandError):
+            self.send("cost", estimate())
+
+
+def _tables(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """The tables over the theory; where these do not fit together, each by itself."""
+    try:
+        return {"facts": tables_of(_model(task)), "mistake": None}
+    except HerbrandError as error:
+        found: list[dict[str, Any]] = []
+        for path in task["facts"]:
+            with contextlib.suppress(HerbrandError):
+                found += tables_of(hb.Model(Theory(), [path]))
+        return {"facts": found, "mistake": str(error)}
+
+
+def _table(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    return rows_of(_model(task), task["predicate"], task["offset"], task["limit"])
+
+
+def _graph(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    return graph_of(_model(task), task["marginals"], task["most_nodes"], task["most_edges"])
+
+
+WORK: dict[str, Callable[[Mapping[str, Any], Emit], Any]] = {
+    "run": _run,
+    "tables": _tables,
+    "table": _table,
+    "graph": _graph,
+}

@@ -1,0 +1,161 @@
+"""The facts of a model for looking at: its tables, their rows, and what they connect as a graph.
+
+>>> import herbrand as hb
+>>> theory = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)")
+>>> model = hb.Model(theory, {"friends": [("anna", "bob")]})
+>>> [(table["predicate"], table["rows"], table["world"]) for table in tables_of(model)]
+[('smokes', 0, 'open'), ('friends', 1, 'closed')]
+>>> rows_of(model, "friends")["rows"]
+[['anna', 'bob']]
+>>> [edge["target"] for edge in graph_of(model)["edges"]]
+['thing:"bob"']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from herbrand.budget import UNLIMITED
+from herbrand.language.names import shown_constant
+from herbrand.language.signature import Predicate
+from herbrand.model import Model
+from herbrand.program.program import Program
+
+MOST_CONSTANTS = 200
+"""Of each type, for completion."""
+MOST_NODES, MOST_EDGES = 300, 1_000
+
+
+def _stated(model: Model) -> Program:
+    return model.measured_program(UNLIMITED, derived=False)
+
+
+def tables_of(model: Model) -> list[dict[str, Any]]:
+    """Every predicate with its arguments, its world and how many facts it has."""
+    program = _stated(model)
+    found = []
+    for predicate in program.signature.predicates.values():
+        table = program.facts.tables.get(predicate.name)
+        if table is not None:
+            found.append(
+                {
+                    "predicate": predicate.name,
+                    "arguments": [{"name": name, "type": name} for name in predicate.column_types],
+                    "rows": len(table.true) + len(table.false) + len(table.soft),
+                    "world": table.world,
+                    "constants": [_constants(program, name) for name in predicate.column_types],
+                }
+            )
+    return found
+
+
+def _constants(program: Program, type_name: str) -> list[Any]:
+    domain = program.facts.domain(type_name)
+    return [domain.value(place) for place in range(min(len(domain), MOST_CONSTANTS))]
+
+
+def rows_of(model: Model, name: str, offset: int = 0, limit: int = 200) -> dict[str, Any]:
+    """Some rows of a table, with a column for what is not simply true."""
+    program = _stated(model)
+    predicate = program.signature.predicate(name)
+    table = program.facts.table(name)
+    kinds = (
+        ("weight", table.true, [] if table.weights is None else table.weights),
+        ("truth", table.false, []),
+        ("probability", table.soft, table.probabilities),
+    )
+    marks = [mark for mark, rows, numbers in kinds if len(numbers) or (mark == "truth" and len(rows))]
+
+    def marked(mark: str, place: int, numbers: Any) -> list[Any]:
+        """The cells behind a row's own: whether it is true, how probable or how heavy."""
+        number = float(numbers[place]) if len(numbers) else None
+        cells = {
+            "truth": {"weight": True, "truth": False}.get(mark),
+            mark: number if mark != "truth" else False,
+        }
+        return [cells.get(each) for each in marks]
+
+    every = (
+        [*row, *marked(mark, place, numbers)]
+        for mark, rows, numbers in kinds
+        for place, row in enumerate(program.facts.rows(predicate, rows))
+    )
+    return {
+        "predicate": name,
+        "columns": [*predicate.column_types, *marks],
+        "rows": list(islice(every, offset, offset + limit)),
+        "total": sum(len(rows) for _, rows, _ in kinds),
+    }
+
+
+def graph_of(
+    model: Model,
+    marginals: Sequence[Mapping[str, Any]] = (),
+    most_nodes: int = MOST_NODES,
+    most_edges: int = MOST_EDGES,
+) -> dict[str, Any]:
+    """Constants as nodes, atoms of two arguments as edges; what atoms of one argument say is a mark.
+
+    ``marginals``: rows of an answer; their probabilities stand at edges and marks, else these are ``None``,
+    as facts are certain.
+    """
+    program = _stated(model)
+    graph = _Graph(most_nodes, most_edges)
+    for predicate in program.signature.predicates.values():
+        table = program.facts.tables.get(predicate.name)
+        if table is not None and predicate.value_type is None:
+            for row in program.facts.rows(predicate, table.true):
+                graph.add(predicate, row, None)
+    for marginal in marginals:
+        predicate = program.signature.predicates.get(marginal.get("predicate") or "")
+        arguments = marginal.get("arguments")
+        if predicate is not None and isinstance(arguments, list) and len(arguments) == predicate.arity:
+            graph.add(predicate, arguments, marginal.get("probability"), marginal.get("value"))
+    for name, domain in program.facts.domains.items():
+        for value in islice(map(domain.value, range(len(domain))), most_nodes + 1):
+            graph.node(name, value)
+    left_out = {"nodes": max(sum(map(len, program.facts.domains.values())) - len(graph.nodes), 0)}
+    return {
+        "nodes": list(graph.nodes.values()),
+        "edges": graph.edges,
+        "left_out": left_out | {"edges": graph.edges_left_out},
+    }
+
+
+class _Graph:
+    """Nodes and edges as they are added, up to a size."""
+
+    def __init__(self, most_nodes: int, most_edges: int) -> None:
+        self._most_nodes, self._most_edges = most_nodes, most_edges
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.edges: list[dict[str, Any]] = []
+        self.edges_left_out = 0
+
+    def node(self, type_name: str, value: Any) -> dict[str, Any] | None:
+        """The node of a constant; ``None`` where there are too many."""
+        key = f"{type_name}:{shown_constant(value)}"
+        if key not in self.nodes:
+            if len(self.nodes) >= self._most_nodes:
+                return None
+            self.nodes[key] = {"id": key, "label": str(value), "type": type_name, "marks": []}
+        return self.nodes[key]
+
+    def add(self, predicate: Predicate, row: Sequence[Any], probability: Any, value: Any = None) -> None:
+        """An atom with its probability."""
+        told = {"predicate": predicate.name, "probability": probability}
+        told |= {"value": value} if value is not None else {}
+        if predicate.arity == 1:
+            node = self.node(predicate.types[0], row[0])
+            if node is not None:
+                node["marks"].append(told)
+        elif predicate.arity == 2:
+            if len(self.edges) >= self._most_edges:
+                self.edges_left_out += 1
+                return
+            ends = [self.node(name, each) for name, each in zip(predicate.types, row, strict=True)]
+            if ends[0] is None or ends[1] is None:
+                self.edges_left_out += 1
+                return
+            self.edges.append({"source": ends[0]["id"], "target": ends[1]["id"], **told})

@@ -1,0 +1,234 @@
+"""``herbrand serve``: the command line's answers, refusals in one form, limits, and nothing that stops it."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import herbrand as hb
+from herbrand.serving.asking import ASKING
+from tests.conftest import Outcome
+from tests.serving.conftest import SMOKERS, Started, children, ended, gone, served
+
+Ask = Callable[..., Any]
+COMMANDS = {
+    "infer": {"query": ["smokes", 'cancer("bob")'], "given": ['smokes("helen")']},
+    "check": {},
+    "explain": {"query": ['smokes("frank")'], "top": 3},
+}
+
+
+def without_seconds(answer: Any) -> Any:
+    """An answer without what no two calls share."""
+    if isinstance(answer, dict):
+        return {name: without_seconds(value) for name, value in answer.items() if name != "seconds"}
+    return [without_seconds(each) for each in answer] if isinstance(answer, list) else answer
+
+
+def refused(answer: Any, status: int) -> dict[str, Any]:
+    """The error of a response."""
+    assert answer.status_code == status, answer.text
+    error = answer.json()["error"]
+    assert set(error) == {"message", "where", "hint"} and error["message"]
+    return error
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_answers_are_those_of_the_command_line(
+    command: str, ask: Ask, herbrand: Callable[..., Outcome]
+) -> None:
+    body = COMMANDS[command]
+    lines = [f"--{name}={value}" for name, value in body.items() if not isinstance(value, list)]
+    lines += [part for n, v in body.items() if isinstance(v, list) for each in v for part in (f"--{n}", each)]
+    theory = (str(SMOKERS / "smokers.hb"), "--facts", str(SMOKERS / "facts"))
+    outcome = herbrand(command, *theory, *lines, "--format", "json")
+    assert outcome.status == 0, outcome.err
+    answer = ask(f"/{command}", body)
+    assert answer.status_code == 200
+    assert without_seconds(answer.json()) == without_seconds(json.loads(outcome.out))
+
+
+def test_rules_and_bounds_are_served_too(tmp_path: Path) -> None:
+    rules = tmp_path / "family.hb"
+    rules.write_text(
+        'uncle(x, y) :- parent(x, z), brother(z, y)\nparent("liam", "eve")\nbrother("eve", "bob")\n'
+        "P(burglary) in [0.1, 0.2]\nP(alarm | burglary) in [0.9, 1]\n"
+    )
+    with (
+        ended(served(str(rules), "--ignore", "bounds", "--workers", "1")) as started,
+        started.client() as client,
+    ):
+        found = client.post("/query", json={"query": 'uncle("liam", y)'}).json()
+        assert found["answers"] == [{"bindings": {"y": "bob"}, "weight": 1.0}]
+        assert refused(client.post("/query", json={}), 400)["message"].startswith("query takes one question")
+    with ended(served(str(rules), "--workers", "1")) as started, started.client() as client:
+        found = client.post("/bound", json={"query": ["P(alarm and burglary)"]}).json()["bounds"][0]
+        assert (found["lower"], found["upper"]) == (pytest.approx(0.09), pytest.approx(0.2))
+
+
+BAD: dict[str, tuple[str, bytes, int, str]] = {
+    "no JSON": ("/infer", b"{", 400, "no JSON"),
+    "no text": ("/infer", b"\xff\xfe\xff", 400, "no JSON"),
+    "deep": ("/infer", b"[" * 100_000, 400, "no JSON"),
+    "NaN": ("/infer", b'{"min": NaN}', 400, "NaN"),
+    "a list": ("/infer", b"[]", 400, "JSON object"),
+    "a number": ("/infer", b"3", 400, "JSON object"),
+    "an unknown option": ("/infer", b'{"tolerence": 1}', 400, "no option 'tolerence'"),
+    "a model's option": ("/infer", b'{"facts": ["/etc"]}', 400, "no option 'facts'"),
+    "a file": ("/infer", b'{"resume": true}', 400, "--resume"),
+    "a wrong type": ("/infer", b'{"iterations": "many"}', 400, "--iterations"),
+    "a large number": ("/infer", b'{"seed": 1e400}', 400, "seed"),
+    "no texts": ("/infer", b'{"query": [1]}', 400, "list of texts"),
+    "an object of a query": ("/infer", b'{"query": {"a": 1}}', 422, "predicate"),
+    "an unknown predicate": ("/infer", b'{"query": ["smoks"]}', 422, "no predicate 'smoks'"),
+    "no formula": ("/infer", b'{"query": ["smokes("]}', 422, ""),
+    "a lone surrogate": ("/infer", b'{"query": ["\\ud800"]}', 422, ""),
+    "a contradiction": ("/infer", b'{"given": ["not smokes(\\"anna\\")"]}', 422, "smokes"),
+    "an engine": ("/infer", b'{"engine": "nonesuch"}', 422, "nonesuch"),
+    "an option of others": ("/infer", b'{"engine": "exact", "damping": 0.5}', 422, "--damping"),
+    "no rules": ("/query", b'{"query": "smokes(x)"}', 422, "cannot use"),
+    "no question": ("/explain", b"{}", 400, "one question"),
+    "no batch": ("/batch", b"{}", 400, "requests"),
+    "a long batch": ("/batch", b'{"requests": [' + b"3," * 2000 + b"3]}", 400, "at most 1,000"),
+    "an unknown command": ("/learn", b"{}", 404, "Not Found"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_in_one_form(name: str, smokers: Started) -> None:
+    path, body, status, words = BAD[name]
+    with smokers.client() as client:
+        error = refused(client.post(path, content=body), status)
+        assert words in error["message"]
+
+
+def test_mistakes_tell_place_and_hint(ask: Ask) -> None:
+    error = refused(ask("/infer", {"query": ["cancr"]}), 422)
+    assert error == {
+        "message": "there is no predicate 'cancr'", "where": "<query>:1:1", "hint": "did you mean 'cancer'?"
+    }  # fmt: skip
+
+
+def test_a_huge_body_is_refused_before_it_is_read(smokers: Started) -> None:
+    with smokers.client() as client:
+        assert "bytes" in refused(client.post("/infer", content=b" " * (9 << 20)), 413)["message"]
+
+        def endless() -> Any:
+            while True:
+                yield b" " * 65_536
+
+        try:
+            refused(client.post("/infer", content=endless()), 413)
+        except Exception as error:  # the server may close before all is sent
+            assert type(error).__module__.startswith("httpx")
+        assert client.get("/health").json()["status"] == "ok"
+
+
+def test_a_request_over_its_limit_is_cut_and_others_go_on(smokers: Started) -> None:
+    long = {"engine": "gibbs", "samples": 10**9, "time_limit": 1}
+    with smokers.client() as client, ThreadPoolExecutor(4) as threads:
+        cut = [threads.submit(client.post, "/infer", json=long | {"seed": seed}) for seed in range(2)]
+        others = [client.post("/infer", json={"query": "smokes", "top": top}) for top in range(1, 6)]
+        assert [len(each.json()["marginals"]) for each in others] == [1, 2, 3, 3, 3]
+        for each in cut:
+            answer = each.result()
+            assert answer.status_code == 503 or not answer.json()["converged"]
+        health = client.get("/health").json()
+        assert health["workers"] >= 1
+
+
+def test_a_batch_answers_each_in_its_place(ask: Ask) -> None:
+    requests = [
+        {"command": "infer", "query": 'smokes("bob")'},
+        {"command": "nonesuch"},
+        {"command": "infer", "query": "smoks"},
+        {"command": "explain", "query": 'smokes("bob")'},
+    ]
+    answers = ask("/batch", {"requests": requests}).json()["answers"]
+    assert answers[0]["marginals"][0]["atom"] == 'smokes("bob")'
+    assert [answers[1]["status"], answers[2]["status"]] == [400, 422]
+    assert answers[3]["subject"] == 'smokes("bob")'
+    assert ask("/batch", {"requests": []}).json() == {"answers": []}
+
+
+def test_many_requests_at_once_have_their_own_answers(smokers: Started) -> None:
+    model = hb.Model(hb.read(SMOKERS / "smokers.hb"), SMOKERS / "facts")
+    people = ["bob", "frank", "helen"]
+    draw = random.Random(5)
+    asked = []
+    for _ in range(200):
+        given = [f'{draw.choice(["", "not "])}smokes("{person}")' for person in people if draw.random() < 0.5]
+        asked.append({"query": [f'cancer("{draw.choice(people)}")'], "given": given})
+    right = [model.infer(each["query"], given=each["given"]).to_dict()["marginals"] for each in asked]
+    with smokers.client() as client, ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(lambda each: client.post("/infer", json=each), asked))
+    assert [answer.status_code for answer in answers] == [200] * len(asked)
+    for answer, expected in zip(answers, right, strict=True):
+        assert answer.json()["marginals"] == expected
+
+
+def test_health_metrics_and_the_schema(smokers: Started) -> None:
+    with smokers.client() as client:
+        assert client.get("/health").json()["status"] == "ok"
+        client.post("/infer", json={})
+        lines = client.get("/metrics").text.splitlines()
+        assert any(
+            line.startswith('herbrand_requests_total{command="infer",status="200"} ') for line in lines
+        )
+        schema = client.get("/openapi.json").json()
+        assert {f"/{command}" for command in ASKING} <= set(schema["paths"])
+        properties = schema["components"]["schemas"]["InferRequest"]["properties"]
+        assert {"query", "given", "engine", "time_limit"} <= set(properties) and "facts" not in properties
+        page = client.get("/docs")
+        assert "POST /infer" in page.text and "http" not in page.text.replace("http-equiv", "")
+        assert "default-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_other_names_and_pages_are_refused(smokers: Started) -> None:
+    with smokers.client() as client:
+        refused(client.get("/health", headers={"Host": "evil.example"}), 400)
+        refused(client.post("/infer", json={}, headers={"Origin": "http://evil.example"}), 403)
+        assert client.get("/health", headers={"Host": "localhost:1"}).status_code == 200
+
+
+def test_a_key_is_asked_for(tmp_path: Path, herbrand: Callable[..., Outcome]) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    outcome = herbrand("serve", theory, "--host", "0.0.0.0", "--port", "0")
+    assert outcome.status == 1 and "--key" in outcome.err
+    with (
+        ended(served(str(theory), "--key", "secret", "--workers", "1")) as started,
+        started.client() as client,
+    ):
+        assert client.get("/health").status_code == 200
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
+            refused(client.post("/infer", json={}, headers=headers), 401)
+        assert client.post("/infer", json={}, headers={"Authorization": "Bearer secret"}).status_code == 200
+
+
+def test_a_model_with_mistakes_is_refused_at_the_start(
+    tmp_path: Path, herbrand: Callable[..., Outcome]
+) -> None:
+    theory = tmp_path / "wrong.hb"
+    theory.write_text("predicate rain\n0.5: rian\n")
+    outcome = herbrand("serve", theory, "--port", "0")
+    assert outcome.status == 1 and "wrong.hb:2:6" in outcome.err and "did you mean 'rain'?" in outcome.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_it_and_its_children(number: int, tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    started = served(str(theory), "--workers", "2")
+    below = children(started.process.pid)
+    assert len(below) == 3
+    assert started.end(number) == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+    assert all(map(gone, below))
+    started.process.communicate()
