@@ -90,7 +90,7 @@ fault: $(READY)
 
 # Beyond memory, and two executors of Spark: needs Java 17 and downloads 400 MB.
 test-scale: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[scale]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[scale,postgresql]'
 	$(PYTEST) tests/scale tests/contraction/test_relational.py -m "slow or not slow"
 
 bench: $(READY)

@@ -15,10 +15,11 @@ EXTRAS = {
     **dict.fromkeys(("torch", "safetensors"), "torch"),
     **dict.fromkeys(("pygls", "lsprotocol"), "lsp"),
     **dict.fromkeys(("fastapi", "starlette", "uvicorn", "pydantic"), "studio"),
+    "adbc_driver_postgresql": "postgresql",
 }
 """The extra that brings each package."""
 
-NAMES = {"torch": "PyTorch"}
+NAMES = {"torch": "PyTorch", "adbc_driver_postgresql": "the ADBC driver of PostgreSQL"}
 
 
 class MissingPackageError(UnsupportedError):

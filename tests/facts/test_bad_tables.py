@@ -113,7 +113,7 @@ def database(folder: Path, predicate: str, columns: dict) -> Path:
 
 
 STRANGE = [
-    (pa.array([datetime.date(2020, 1, 1)]), "date32[day]", "DATE"),
+    (pa.array([datetime.time(9, 30)]), "time64[us]", "TIME"),
     (pa.array([True]), "bool", "BOOLEAN"),
     (pa.array([["y"]]), "list<item: string>", "VARCHAR[]"),
     (pa.array([b"y"]), "binary", "BLOB"),

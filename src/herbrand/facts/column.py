@@ -83,7 +83,18 @@ def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return array.cast(pa.int64())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return array.cast(pa.float64())
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _dated(array)
     raise TypeError(str(kind))
+
+
+def _dated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Dates and moments (in UTC) as the text that their constants are."""
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("us"), safe=True)
+    distinct = array.unique()
+    texts = pa.array([None if value is None else value.isoformat() for value in distinct.to_pylist()], TEXT)
+    return texts.take(pc.index_in(array, distinct))
 
 
 def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]:

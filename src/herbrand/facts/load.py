@@ -29,6 +29,7 @@ from herbrand.facts.row_checks import read_claims
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
+from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.store import Progress, Store
 from herbrand.facts.table import FactTable
 from herbrand.facts.table_claims import Claims
@@ -71,15 +72,11 @@ def load_facts(
     report = _under_the_clock(budget, progress)
     before = signature
     with Store() as store:
-        tables: list[OpenTable] = [*theory_tables(theory_rows)]
-        for source in sources:
-            with _collecting(mistakes):
-                signature = with_constants(signature, source)
-                tables += source.open(store, Reading(signature.predicates, header))
+        signature, tables, notes = opened_tables(store, theory_rows, signature, sources, header, mistakes)
         listed = _listed_since(before, signature)
-        notes = doubtful_headers(tables, theory_rows, chain.from_iterable(signature.mentioned.values()))
         signature = grown(signature, tables, mistakes)
         claims = list(_claims(tables, signature, mistakes, report))
+        notes += tuple(claim.note for claim in claims if claim.note)
     worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
     with _collecting(mistakes):
@@ -90,6 +87,62 @@ def load_facts(
     mistakes.raise_any(FactsError)
     facts = _facts(signature, claims, domains, worlds, report)
     return _with_kinds(signature, domains), replace(facts, notes=notes)
+
+
+def opened_tables(
+    store: Store,
+    theory_rows: Sequence[FactRows],
+    signature: Signature,
+    sources: Sequence[FactSource],
+    header: bool | None,
+    mistakes: Mistakes,
+) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
+    """All tables of a theory and of its sources; the vocabulary with constants that these list; and notes."""
+    tables: list[OpenTable] = [*theory_tables(theory_rows)]
+    notes: dict[str, None] = {}
+    for source in sources:
+        with _collecting(mistakes):
+            signature = with_constants(signature, source)
+            reading = Reading(signature.predicates, header, signature.strict, notes.setdefault)
+            tables += source.open(store, reading)
+    for predicate in signature.predicates.values():
+        if predicate.query is not None:
+            with _collecting(mistakes):
+                tables.append(_queried(predicate, store, sources))
+    mentioned = chain.from_iterable(signature.mentioned.values())
+    return signature, tables, (*notes, *doubtful_headers(tables, theory_rows, mentioned))
+
+
+def _queried(predicate: Predicate, store: Store, sources: Sequence[FactSource]) -> OpenTable:
+    """The rows of a declaration's query, from the one database of the sources that answers it."""
+    assert predicate.query is not None
+    tables: list[OpenTable] = []
+    refused: list[FactsError] = []
+    for source in {getattr(source, "path", source): source for source in sources}.values():
+        try:
+            table = source.queried(store, predicate.name, predicate.query)
+        except FactsError as error:
+            refused.append(error)
+        else:
+            if table is not None and not any(_alike(table, other) for other in tables):
+                tables.append(table)
+    if len(tables) == 1:
+        return tables[0]
+    if refused and not tables:
+        raise refused[0]
+    found = "no database is" if not tables else f"{len(tables)} databases that answer it are"
+    raise FactsError(
+        Mistake(
+            f"'{predicate.name}' is from a query, and {found} given as facts",
+            predicate.span,
+            "name the database that the query is about: --facts FILE.duckdb",
+        )
+    )
+
+
+def _alike(table: OpenTable, other: OpenTable) -> bool:
+    """Whether two sources gave the same rows: databases that stand side by side in one store."""
+    return isinstance(table, StoredTable) and isinstance(other, StoredTable) and table.store is other.store
 
 
 @contextmanager

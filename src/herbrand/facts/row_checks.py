@@ -25,13 +25,22 @@ import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import FactsError, Mistake
-from herbrand.facts.column import ABSENT, Column, numbers_from_text, simplest_numbers
+from herbrand.facts.column import (
+    ABSENT,
+    Column,
+    Interned,
+    dictionary_column,
+    numbers_from_text,
+    simplest_numbers,
+)
 from herbrand.facts.marks import with_marks
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import MARKS, OpenTable
 from herbrand.facts.store import Progress
 from herbrand.facts.table_claims import Claims, rows_with
+from herbrand.language.names import moment
 from herbrand.language.signature import Predicate, Signature
+from herbrand.language.syntax import Calendar
 
 _OF_A_RESULT = "a result of infer is no table of facts: keep its columns of arguments, and probability"
 
@@ -42,7 +51,8 @@ def read_claims(
     """The table's rows, judged; raises ``FactsError`` with all that is wrong with them."""
     mark = mark_of(table, predicate)
     interned = table.interned(predicate.column_types, marked=mark is not None, progress=progress)
-    claims = Claims(table, predicate, interned)
+    interned, note = _without_nulls(table, predicate, interned)
+    claims = Claims(table, predicate, interned, note=note)
     mistakes = _empty_cells(claims)
     claims, wrong = _with_numbers(claims, signature)
     mistakes += wrong
@@ -52,6 +62,39 @@ def read_claims(
     if mistakes:
         raise FactsError(mistakes)
     return claims
+
+
+def _without_nulls(table: OpenTable, predicate: Predicate, interned: Interned) -> tuple[Interned, str]:
+    """The rows without an empty cell, if others are not refused; constants of unknown rows stay known."""
+    if table.nulls == "refuse":
+        return interned, ""
+    if table.nulls == "unknown" and predicate.role is not None:
+        message = f"'{predicate.name}' is {predicate.role}, so what no row says is false and never unknown"
+        raise FactsError(table.whole.mistake(message, "leave such rows out: nulls drop"))
+    kept = np.ones(interned.row_count, bool)
+    for column in interned.columns:
+        kept &= column.codes != ABSENT
+    if interned.marks is not None and not isinstance(interned.marks, np.ndarray):
+        kept &= pc.is_valid(interned.marks).to_numpy()
+    left = int(np.count_nonzero(~kept))
+    if not left:
+        return interned, ""
+    columns = [Column(column.values, column.codes[kept]) for column in interned.columns]
+    if table.nulls == "drop":
+        columns = list(map(_used, columns))
+    marks = interned.marks
+    if marks is not None:
+        marks = marks[kept] if isinstance(marks, np.ndarray) else marks.filter(pa.array(kept))
+    rows = np.flatnonzero(kept) if interned.rows is None else interned.rows[kept]
+    what = "left out" if table.nulls == "drop" else "taken as unknown"
+    note = f"{table.name}: {left:,} of {len(kept):,} rows have an empty cell and were {what}"
+    return Interned(tuple(columns), len(rows), marks, rows), note
+
+
+def _used(column: Column) -> Column:
+    """Without the constants that no row has."""
+    used, codes = np.unique(column.codes, return_inverse=True)
+    return Column(column.values.take(pa.array(used)), codes.astype(np.int32))
 
 
 def mark_of(table: OpenTable, predicate: Predicate) -> str | None:
@@ -115,6 +158,9 @@ def _with_numbers(claims: Claims, signature: Signature) -> tuple[Claims, list[Mi
         if claims.table.textual and declared.kind == "number" and declared.declared:
             column, wrong = _parsed(claims, column, number, name)
             mistakes += wrong
+        if declared.calendar is not None and column.kind == "text":
+            column, wrong = _moments(claims, column, number, name, declared.calendar)
+            mistakes += wrong
         if column.kind == "number":
             mistakes += _not_finite(claims, column, number)
             column = Column(simplest_numbers(column.values), column.codes)
@@ -133,6 +179,29 @@ def _parsed(claims: Claims, column: Column, number: int, name: str) -> tuple[Col
         return f"{shown(text)} in column {number} is not a number; type '{name}' holds numbers"
 
     return parsed, claims.mistakes_at(rows_with(column, ~good), message)
+
+
+def _moments(
+    claims: Claims, column: Column, number: int, name: str, calendar: Calendar
+) -> tuple[Column, list[Mistake]]:
+    """Dates or times in their one form."""
+    texts, good = column.values.to_pylist(), np.ones(len(column.values), bool)
+    for place, text in enumerate(texts):
+        try:
+            texts[place] = moment(calendar, text.strip())
+        except ValueError:
+            good[place] = False
+    written = dictionary_column(pa.array(texts, pa.large_string()))  # two forms of a date are one constant
+    codes = np.append(written.codes, np.int32(ABSENT))[column.codes]
+    if good.all():
+        return Column(written.values, codes), []
+
+    def message(position: int) -> str:
+        text = column.values[int(column.codes[position])].as_py()
+        example = moment(calendar, "2026-11-22")
+        return f"{shown(text)} in column {number} is no {calendar}; type '{name}' holds such as {example}"
+
+    return Column(written.values, codes), claims.mistakes_at(rows_with(column, ~good), message)
 
 
 def _not_finite(claims: Claims, column: Column, number: int) -> list[Mistake]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.facts.address import Address, is_server, parse_address, parse_selection
 from herbrand.facts.sources.arrow import ArrowData, ArrowFile
 from herbrand.facts.sources.base import FactSource
 from herbrand.facts.sources.dialect import DialectFile
@@ -25,6 +27,9 @@ from herbrand.facts.sources.json_lines import JsonLinesFile
 from herbrand.facts.sources.memory import PythonRows
 from herbrand.facts.sources.opening import is_compressed
 from herbrand.facts.sources.parquet import ParquetFile
+from herbrand.facts.sources.postgres import PostgresDatabase
+from herbrand.facts.sources.selected import Selected
+from herbrand.facts.sources.sqlite import SqliteFile, is_sqlite
 from herbrand.facts.sources.text import TextFile
 from herbrand.regular_files import irregular
 
@@ -98,11 +103,20 @@ def _kind(value: object) -> str:
 
 
 def _of_table(name: str, table: Any) -> FactSource:
+    """``name`` may choose columns and rows: ``pays(sender, amount) where amount > 100``."""
+    predicate, selection = parse_selection(name)
+    if not selection:
+        return _unselected(name, table)
+    return Selected(predicate, _unselected(predicate, table), selection)
+
+
+def _unselected(name: str, table: Any) -> FactSource:
     match table:
         case FactSource():
             return table
         case str() | os.PathLike():
-            return _of_file(Path(table), name)
+            address = parse_address(os.fspath(table))
+            return _of_address(replace(address, predicate=name))
         case duckdb.DuckDBPyRelation():
             return DuckDBRelation(name, table)
     if hasattr(table, "__arrow_c_stream__"):
@@ -120,13 +134,36 @@ def _of_table(name: str, table: Any) -> FactSource:
 
 
 def _of_path(text: str) -> tuple[FactSource, ...]:
-    if not text:  # which would be the folder that we are in
-        raise FactsError("an empty name is no file or folder of facts", hint="the folder itself is '.'")
-    path = Path(text)
-    name, equals, rest = text.partition("=")
-    if equals and not path.exists() and name == Path(name).name and rest:
-        return (_of_file(Path(rest), name),)
-    return _of_folder(path) if path.is_dir() else (_of_file(path),)
+    address = parse_address(text)
+    path = Path(address.location)
+    if address == Address(None, address.location) and path.is_dir():
+        return _of_folder(path)
+    return (_of_address(address),)
+
+
+def _of_address(address: Address) -> FactSource:
+    """One file or database: its tables or the one that is named, their columns and rows as chosen."""
+    predicate, table = address.predicate, address.table
+    if is_server(address.location):
+        source = PostgresDatabase(address.location, table or predicate)
+        return _named(source, predicate or table, address)
+    path = Path(address.location)
+    if path.is_file() and _is_database(path):
+        return _named(_of_file(path, table or predicate), predicate or table, address)
+    source = _of_file(path, predicate)
+    if table not in (None, _ending(path)[1]):
+        raise FactsError(f"'{path}' is one table, so it holds no table '{table}'", hint="leave it out")
+    return _named(source, predicate, address)
+
+
+def _named(source: FactSource, predicate: str | None, address: Address) -> FactSource:
+    if not address.selection and (predicate is None or address.table in (None, predicate)):
+        return source
+    return Selected(predicate, source, address.selection)
+
+
+def _is_database(path: Path) -> bool:
+    return _ending(path)[0] in DATABASES or is_sqlite(path)
 
 
 def _of_folder(folder: Path) -> tuple[FactSource, ...]:
@@ -148,7 +185,7 @@ def _of_folder(folder: Path) -> tuple[FactSource, ...]:
 
 def _is_readable(path: Path) -> bool:
     ending = _ending(path)[0]
-    return path.is_file() and (ending in TABLE_READERS or ending in FILE_READERS)
+    return path.is_file() and (ending in TABLE_READERS or ending in FILE_READERS or _is_database(path))
 
 
 def _is_no_table(path: Path) -> bool:
@@ -201,11 +238,13 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
     ending, name = _ending(path)
     if not path.is_file():
         raise FactsError(_missing(path), hint=_similar(path))
+    if _is_database(path):
+        return (DuckDBFile if ending == ".duckdb" else SqliteFile)(path, predicate)
     if ending in FILE_READERS:
         return FILE_READERS[ending](path, predicate)
     if ending in TABLE_READERS:
         return TABLE_READERS[ending](predicate or name, path)
-    endings = ", ".join([*TABLE_READERS, *FILE_READERS])
+    endings = ", ".join([*TABLE_READERS, *FILE_READERS, *DATABASES])
     raise FactsError(_unknown(path), hint=f"{_readable(path)}; known are {endings}")
 
 
@@ -227,10 +266,11 @@ def _ending(path: Path) -> tuple[str, str]:
 
 
 FILE_READERS: Mapping[str, Callable[[Path, str | None], FactSource]] = {
-    ".duckdb": DuckDBFile,
     ".db": DialectFile,
     ".cfacts": DialectFile,
     ".evid": DialectFile,
 }
 """What reads a file that names its predicates itself; called
 with the path and, if only one is wanted, its name."""
+DATABASES = (".duckdb", ".sqlite", ".sqlite3")
+"""Files of many tables; a file of SQLite may have any ending."""

@@ -42,7 +42,7 @@ def seal(
 ) -> None:
     """Let queries of the connection's database read these files, what lies in these folders, what is attached
     already, and nothing else, for good: views in a database file are programs of whoever made it."""
-    if connection.execute("SELECT current_setting('enable_external_access')").fetchone() != (True,):
+    if is_sealed(connection):
         return
     connection.execute("SET allowed_paths = ?", [list(files)])
     connection.execute("SET allowed_directories = ?", [list(folders)])
@@ -50,6 +50,10 @@ def seal(
         connection.execute(f"SET {name} = false")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+def is_sealed(connection: duckdb.DuckDBPyConnection) -> bool:
+    return connection.execute("SELECT current_setting('enable_external_access')").fetchone() != (True,)
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,17 @@ class Staged:
 
 
 class Store:
-    """Opened on first use, since a load without files needs none."""
+    """Opened on first use, since a load without files needs none. ``is_sealed``: its queries can read nothing
+    but the facts that they are about, so they may hold what somebody wrote. ``views`` is the store in which
+    queries of theories run."""
+
+    is_sealed = False
 
     def __init__(self) -> None:
         self._names = 0
         self._sealed: list[Store] = []
+        self._attached: dict[Path, str] = {}
+        self.views: Store = self
 
     def __enter__(self) -> Store:
         return self
@@ -95,7 +105,7 @@ class Store:
     def stage(self, query: str, parameters: Sequence[Any] = (), progress: Progress | None = None) -> Staged:
         """The result of a query, kept; its columns must be named ``c0``, ``c1``, ..."""
         name = self._new_name("stage")
-        self._run(f"CREATE TABLE {name} AS {query}", parameters, progress)
+        self._run(f"CREATE TEMP TABLE {name} AS {query}", parameters, progress)
         ((count,),) = self.rows(f"SELECT count(*) FROM {name}")
         return Staged(name, count)
 
@@ -111,18 +121,30 @@ class Store:
 
     def attach(self, path: Path) -> str:
         """The name under which a query finds a database file, opened for reading only."""
-        name = self._new_name("attached")
-        quoted = str(path).replace("'", "''")
-        self.connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
-        return name
+        if path not in self._attached:
+            name = self._new_name("attached")
+            quoted = str(path).replace("'", "''")
+            self.connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
+            self._attached[path] = name
+        return self._attached[path]
 
     def sealed(self, path: Path) -> tuple[Store, str]:
         """A store in which a database file is attached under the name, and which can read no other file."""
         store = Store()
         self._sealed.append(store)
         database = store.attach(path)
+        store.connection.execute(f"SET search_path = '{database}.main'")
         seal(store.connection)
+        store.is_sealed = True
         return store, database
+
+    def apart(self, files: Sequence[str] = ()) -> Store:
+        """A store that can read these files and no others."""
+        store = Store()
+        self._sealed.append(store)
+        seal(store.connection, files)
+        store.is_sealed = True
+        return store
 
     def path(self, path: Path) -> str:
         """The path as DuckDB may be given it: a name that it would expand gets another one."""
@@ -155,7 +177,7 @@ class Store:
         name = self._new_name("dictionary")
         seen = " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
         self.connection.execute(
-            f"CREATE TABLE {name} AS SELECT x, (row_number() OVER () - 1)::INTEGER AS code "
+            f"CREATE TEMP TABLE {name} AS SELECT x, (row_number() OVER () - 1)::INTEGER AS code "
             f"FROM (SELECT DISTINCT x FROM ({seen}) WHERE x IS NOT NULL)"
         )
         return name

@@ -38,6 +38,7 @@ class Claims:
     truths: Truths | None = None
     probabilities: Numbers | None = None
     weights: Numbers | None = None
+    note: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -166,15 +166,20 @@ class Builder(Transformer[Token, Any]):
         return {"numeric": True} if parts[0] == "number" else {"calendar": str(parts[0])}
 
     def predicate_declaration(self, parts: list[Any]) -> PredicateDeclaration:
-        _, name, types, values, role = parts
+        _, name, types, values, world = parts
+        query = world if isinstance(world, Constant) else None
         return PredicateDeclaration(
             self.name(name),
             types or (),
             values,
-            None if role is None else str(role),  # type: ignore[arg-type]
+            "observed" if query is not None else world and str(world),  # type: ignore[arg-type]
+            None if query is None else str(query.value),
             label=self.label_text,
             span=self.whole,
         )
+
+    def view(self, parts: list[Token]) -> Constant:
+        return self.text(parts[1:])
 
     def types(self, parts: list[Token]) -> tuple[str, ...]:
         return tuple(map(self.name, parts))

@@ -127,7 +127,14 @@ def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes
         value_type = _name_of_values(name, vocabulary)
         vocabulary.types[value_type] = _closed_type(value_type, values, span, mistakes)
     vocabulary.predicates[name] = Predicate(
-        name, declaration.types, value_type, declaration.role, True, span, declaration.tells_world
+        name,
+        declaration.types,
+        value_type,
+        declaration.role,
+        True,
+        span,
+        declaration.tells_world,
+        declaration.query,
     )
 
 

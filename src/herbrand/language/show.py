@@ -245,6 +245,8 @@ def _predicate_line(declaration: PredicateDeclaration) -> str:
     else:
         value_set = f" in {shown_name(values) if isinstance(values, str) else _constant_set(values)}"
     role = "" if declaration.role is None else f": {declaration.role}"
+    if declaration.query is not None:
+        role = f": from {shown_constant(declaration.query)}"
     return f"predicate {shown_name(declaration.name)}{types}{value_set}{role}"
 
 

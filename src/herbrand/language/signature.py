@@ -48,7 +48,8 @@ class Type:
 class Predicate:
     """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued.
 
-    ``tells_world``: its declaration says whether it is open or observed; some dialects' do not.
+    ``tells_world``: its declaration says whether it is open or observed; some dialects' do not. ``query``:
+    SQL whose rows are its facts.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Predicate:
     declared: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     tells_world: bool = field(default=True, compare=False, repr=False)
+    query: str | None = None
 
     @property
     def undecided(self) -> bool:
@@ -143,4 +145,4 @@ def _predicate(signature: Signature, known: Predicate) -> PredicateDeclaration:
     values: tuple[Constant, ...] | str | None = known.value_type
     if known.value_type is not None and _inline(known):
         values = tuple(map(Constant, signature.types[known.value_type].values or ()))
-    return PredicateDeclaration(known.name, known.types, values, known.role)
+    return PredicateDeclaration(known.name, known.types, values, known.role, known.query)

@@ -147,13 +147,14 @@ class PredicateDeclaration:
     """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type.
 
     ``tells_world`` is false where the text is in a dialect whose declarations leave open and closed to the
-    facts.
+    facts. ``query``: SQL for a database that is given as facts, whose rows are the predicate's.
     """
 
     name: str
     types: tuple[str, ...] = ()
     values: tuple[Constant, ...] | str | None = None
     role: Role | None = None
+    query: str | None = None
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     tells_world: bool = field(default=True, compare=False, repr=False)

@@ -35,8 +35,10 @@ class Database(ABC):
     dialect: Dialect
     name: str
     memory: int | None = None
-    reads_sources: bool = True
-    """Whether queries may name Parquet files and attached databases as DuckDB does."""
+
+    def reads(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Whether queries may name what the connection's may: files, tables, attached databases."""
+        return False
 
     @abstractmethod
     def make(self, table: str, query: str) -> None:
@@ -133,6 +135,9 @@ class DuckDB(Database):
 
     def make(self, table: str, query: str) -> None:
         self.run(f"CREATE OR REPLACE TABLE {table} AS {query}")
+
+    def reads(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        return connection is self.connection
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self._told():

@@ -34,7 +34,6 @@ class Spark(Database):
     """A session of its own on a master, such as ``spark://host:7077`` or ``local-cluster[2,1,1024]``."""
 
     dialect = SPARK
-    reads_sources = False
 
     def __init__(self, master: str, folder: str | Path, memory: int | None = None) -> None:
         self.name = master

@@ -11,16 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from herbrand.errors import FactsError, Mistakes
-from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
-from herbrand.facts.load import grown, with_constants
+from herbrand.facts.load import grown, opened_tables
 from herbrand.facts.source import FactSource
-from herbrand.facts.sources.base import OpenTable, Reading
-from herbrand.facts.sources.memory import theory_tables
+from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Store
 from herbrand.facts.table import FactTable
 from herbrand.facts.world import Worlds
@@ -81,8 +78,8 @@ def stored_facts(
     assumed, and with what is new in ``given``, the last of the theory's rows. Raises ``FactsError`` with what
     is wrong.
     """
-    signature, opened = _opened(store, theory_rows, signature, sources, header)
-    tell(doubtful_headers(opened, theory_rows, chain.from_iterable(signature.mentioned.values())))
+    signature, opened, notes = _opened(store, theory_rows, signature, sources, header)
+    tell(notes)
     database.drop(KEPT)
     told = stamps(sources, opened)
     loading = Loading(database, progress or (lambda what, share: None), told)
@@ -92,6 +89,7 @@ def stored_facts(
         database.drop(LOADING)
     worlds.check(signature.predicates)
     said = [loading.said(table, signature) for table in opened]
+    tell(loading.notes)
     signature, domains = loading.domains(signature, said)
     tables = {
         name: loading.tables(number, predicate, [one for one in said if one.predicate.name == name], domains)
@@ -148,7 +146,7 @@ def kept_facts(
     kept = database.noted(KEPT)
     if not kept:
         return None
-    signature, opened = _opened(store, theory_rows, signature, sources, header)
+    signature, opened, _ = _opened(store, theory_rows, signature, sources, header)
     if kept["types"].keys() != signature.types.keys() or kept["tables"].keys() != signature.predicates.keys():
         return None
     if kept.get("sources") != stamps(sources, opened):
@@ -183,15 +181,12 @@ def _opened(
     signature: Signature,
     sources: Sequence[FactSource],
     header: bool | None,
-) -> tuple[Signature, list[OpenTable]]:
+) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
     mistakes = Mistakes()
-    opened: list[OpenTable] = [*theory_tables(theory_rows)]
-    for source in sources:
-        signature = with_constants(signature, source)
-        opened += source.open(store, Reading(signature.predicates, header))
+    signature, opened, notes = opened_tables(store, theory_rows, signature, sources, header, mistakes)
     signature = grown(signature, opened, mistakes)
     mistakes.raise_any(FactsError)
-    return signature, opened
+    return signature, opened, notes
 
 
 def _worlds(

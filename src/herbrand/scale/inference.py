@@ -25,6 +25,7 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import Reading
+from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
 from herbrand.facts.world import Worlds
 from herbrand.language.check import check
@@ -57,7 +58,7 @@ from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.queries import StoredRules
 from herbrand.scale.reading import refuse_unanswerable
 from herbrand.scale.run import RUN, Run, StoredEngine, nothing_to_resume, settled
-from herbrand.scale.sources import StoreOf, TablesThere, refuse_connections
+from herbrand.scale.sources import StoreOf, refuse_connections
 
 ENGINES: Mapping[str, type[StoredEngine]] = {
     "mean-field": StoredMeanField,
@@ -247,7 +248,7 @@ class StoredModel:
         there = isinstance(database, DuckDB)
         with StoreOf(database.connection, self.sources) if isinstance(database, DuckDB) else Store() as store:
             sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
-            reading = Reading(signature.predicates, self.header)
+            reading = Reading(signature.predicates, self.header, signature.strict)
             elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
             elsewhere |= {facts.predicate for facts in self.theory.facts}
             worlds = worlds or Worlds(

@@ -58,6 +58,7 @@ class Loading:
     sources: list[str]
     staged: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def go_on(self) -> None:
         """Take what a load of the same sources has finished."""
@@ -83,9 +84,18 @@ class Loading:
         """The table as a query, judged; raises for empty cells and for what is no truth or probability."""
         predicate = signature.predicates[table.predicate]
         self.report(f"reading {table.name}", 0.1)
-        if not isinstance(table, StoredTable) or not self.database.reads_sources:
-            return self._through_memory(read_claims(table, predicate, signature))
-        return judged(in_place(table, predicate), table, self.database)
+        if (
+            not isinstance(table, StoredTable)
+            or not self.database.reads(table.store.connection)
+            or table.nulls != "refuse"
+        ):
+            if table.nulls == "unknown":
+                hint = "leave such rows out, nulls drop, or leave out --on"
+                raise FactsError(table.whole.mistake("rows are taken as unknown in memory only", hint))
+            claims = read_claims(table, predicate, signature)
+            self.notes += [claims.note] if claims.note else []
+            return self._through_memory(claims)
+        return judged(in_place(table, predicate), table, self.database, signature.types)
 
     def _through_memory(self, claims: Claims) -> Said:
         """Rows that were judged in memory, put into the database."""

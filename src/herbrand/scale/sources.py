@@ -4,55 +4,54 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import duckdb
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.source import FactSource
-from herbrand.facts.sources.base import OpenTable, Reading
+from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
 from herbrand.facts.sources.memory import PythonRows
-from herbrand.facts.sources.stored import StoredTable, quoted, stored_table
-from herbrand.facts.store import Store, seal
+from herbrand.facts.sources.stored import StoredTable
+from herbrand.facts.store import Store, is_sealed, seal
 
 
 class StoreOf(Store):
     """Sources are opened in the database that will work on them, which reads no other files from then on."""
 
+    is_sealed = True
+
     def __init__(self, connection: duckdb.DuckDBPyConnection, sources: Sequence[FactSource]) -> None:
         super().__init__()
         self.__dict__["connection"] = connection
         paths = [str(path) for path in map(_path, sources) if path is not None]
+        self.views = self._views(connection, sources)
         logs = [f"{path}.wal" for path in paths]  # DuckDB looks for one beside each file that it attaches
         seal(connection, [*paths, *logs], [self._folder.name])
 
+    def _views(self, connection: duckdb.DuckDBPyConnection, sources: Sequence[FactSource]) -> Store:
+        """A store for queries of theories: it finds the user's own tables, which the database's must not."""
+        store = Store()
+        store.__dict__["connection"] = connection.cursor()
+        self._sealed.append(store)
+        store.is_sealed = True
+        if not is_sealed(connection):
+            attached = [f"{self.attach(path)}.main" for path in map(_path, sources) if _is_duckdb(path)]
+            own = ",".join(["main", *attached])
+            store.connection.execute(f"SET search_path = '{own}'")
+        return store
+
     def __exit__(self, *error: Any) -> None:
+        for store in self._sealed:
+            store.__exit__(None, None, None)
         if "_folder" in self.__dict__:
             self._folder.cleanup()
 
     def sealed(self, path: Path) -> tuple[Store, str]:
         """This one: its database is sealed as a whole."""
         return self, self.attach(path)
-
-
-@dataclass(frozen=True)
-class TablesThere(FactSource):
-    """The tables and views that the user's own schema of the database holds."""
-
-    name: str
-
-    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        found = store.rows(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "
-            "AND table_catalog = current_database() ORDER BY table_name"
-        )
-        return [
-            stored_table(store, name, f"{self.name}, table {name}", f"main.{quoted(name)}")
-            for (name,) in found
-        ]
 
 
 def stamps(sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[str]:
@@ -64,6 +63,10 @@ def stamps(sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[s
 def _path(source: FactSource) -> Path | None:
     path = getattr(source, "path", None)
     return path if isinstance(path, Path) else None
+
+
+def _is_duckdb(path: Path | None) -> TypeGuard[Path]:
+    return path is not None and path.suffix.lower() == ".duckdb"
 
 
 def _stamp(source: FactSource) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.errors import FactsError, UnsupportedError
@@ -10,7 +10,8 @@ from herbrand.facts.place import shown
 from herbrand.facts.row_checks import mark_of
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
-from herbrand.language.signature import Kind, Predicate
+from herbrand.language.names import moment
+from herbrand.language.signature import Kind, Predicate, Type
 from herbrand.language.syntax import Value
 from herbrand.relations.database import Database
 
@@ -49,7 +50,14 @@ def in_place(table: StoredTable, predicate: Predicate) -> Said:
     return Said(table, predicate, query, kinds, mark == "weight")
 
 
-def judged(found: Said, table: StoredTable, database: Database) -> Said:
+_MOMENTS = {
+    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "time": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?$",
+}
+"""The one form that dates and times have as constants."""
+
+
+def judged(found: Said, table: StoredTable, database: Database, types: Mapping[str, Type]) -> Said:
     """The same, if no cell is empty and all are what they should be; raises ``FactsError`` else."""
     predicate = found.predicate
     for place, expression in enumerate(table.constants(len(predicate.column_types))):
@@ -57,6 +65,12 @@ def judged(found: Said, table: StoredTable, database: Database) -> Said:
         empty = _count(found, f"c{place} IS NULL", database)
         if empty:
             message = f"column {place + 1} is empty in {empty:,} rows; expected a constant of type '{name}'"
+            raise FactsError(table.whole.mistake(message))
+        calendar = types[name].calendar
+        form = None if calendar is None else f"NOT regexp_matches(c{place}, '{_MOMENTS[calendar]}')"
+        if form is not None and "VARCHAR" in expression and (wrong := _count(found, form, database)):
+            example = moment(calendar or "date", "2026-11-22")
+            message = f"{wrong:,} cells of column {place + 1} are no {calendar}; expected such as {example}"
             raise FactsError(table.whole.mistake(message))
         if "DOUBLE" in expression and _count(found, f"NOT ISFINITE(c{place})", database):
             message = (

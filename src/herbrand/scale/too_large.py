@@ -16,6 +16,7 @@ from herbrand.budget import Budget
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.duckdb_tables import DuckDBFile
 from herbrand.facts.sources.parquet import ParquetFile
+from herbrand.facts.sources.selected import Selected
 from herbrand.facts.sources.stored import literal
 from herbrand.facts.store import Store
 from herbrand.memory import readable
@@ -52,6 +53,8 @@ def facts_too_large(sources: Sequence[FactSource], budget: Budget) -> TooLarge |
 
 def _cells(source: FactSource) -> int:
     """Rows times columns; 0 where they are not known, or the file cannot be read: loading tells why."""
+    if isinstance(source, Selected):
+        return _cells(source.source)
     try:
         if isinstance(source, ParquetFile):
             import pyarrow.parquet  # only here: no other run needs it
@@ -66,7 +69,7 @@ def _cells(source: FactSource) -> int:
 
 
 def _cells_of_database(source: DuckDBFile) -> int:
-    wanted = f" AND table_name = {literal(source.predicate)}" if source.predicate is not None else ""
+    wanted = f" AND table_name = {literal(source.table)}" if source.table is not None else ""
     with Store() as store:
         apart, database = store.sealed(source.path)
         found = apart.connection.execute(

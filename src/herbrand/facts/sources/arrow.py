@@ -14,11 +14,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from herbrand.errors import FactsError, Mistake
+from herbrand.errors import FactsError
+from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.python_values import python_columns
+from herbrand.facts.sources.stored import not_constants, stored_table
 from herbrand.facts.store import Progress, Store
 
 
@@ -35,7 +37,7 @@ class ArrowData(FactSource):
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             known = reading.predicates.get(self.name)
             raise self._refused(error, known.column_types if known else ()) from None
-        return [ArrowTable(self.name, self.name, _without_index(table))]
+        return [ArrowTable(self.name, self.name, _without_index(table), store)]
 
     def _refused(self, error: Exception, types: Sequence[str]) -> FactsError:
         """A pandas column of objects may hold anything; which row does, its values tell."""
@@ -64,15 +66,25 @@ def _without_index(table: pa.Table) -> pa.Table:
 
 
 class ArrowTable(OpenTable):
-    def __init__(self, predicate: str, name: str, table: pa.Table) -> None:
+    def __init__(self, predicate: str, name: str, table: pa.Table, store: Store) -> None:
         self.predicate, self.name = predicate, name
-        self.table = table
+        self.table, self.store = table, store
         self.width = table.num_columns
         self.names = tuple(table.column_names)
         self.size = table.get_total_buffer_size()  # `nbytes` refuses string views before pyarrow 24
 
     def place(self, row: int) -> Place:
         return Place(self.name, row + 1)
+
+    def selected(self, selection: Selection) -> OpenTable:
+        if selection.where is not None:
+            store = self.store.apart()
+            return stored_table(store, self.predicate, self.name, store.register(self.table)).selected(
+                selection
+            )
+        chosen = selection.among(self.name, self.table.column_names)
+        columns = {new: self.table.column(old) for old, new in chosen}
+        return ArrowTable(self.predicate, self.name, pa.table(columns), self.store)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         columns, mistakes = [], []
@@ -88,13 +100,6 @@ class ArrowTable(OpenTable):
             raise FactsError(mistakes)
         marks = self.table.column(len(types)) if marked else None
         return Interned(tuple(columns), self.table.num_rows, marks)
-
-
-def not_constants(table: str, column: int, found: str) -> Mistake:
-    return Mistake(
-        f"{table}: column {column + 1} has the type {found}; a constant is text or a number",
-        hint="convert the column to text",
-    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ class ArrowFile(FactSource):
             table.validate(
                 full=True
             )  # offsets of a damaged file point anywhere: reading them ends the process
-            return [ArrowTable(self.predicate, self.name, table)]
+            return [ArrowTable(self.predicate, self.name, table, store)]
         except (pa.ArrowException, OSError) as error:
             reason = str(error).split("\n")[0]
             raise FactsError(f"{self.name} is no Arrow IPC file: {reason}") from None

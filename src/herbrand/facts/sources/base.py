@@ -11,11 +11,13 @@ judged in one place, :mod:`herbrand.facts.load`, whatever it came from.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from herbrand.errors import FactsError
+from herbrand.facts.address import Nulls, Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.store import Progress, Store
@@ -28,10 +30,16 @@ MARKS = ("truth", "probability", "weight")
 
 @dataclass(frozen=True)
 class Reading:
-    """What opening a source may depend on: the predicates known, and whether text files have a header."""
+    """What opening a source may depend on: the predicates known, and whether text files have a header.
+
+    ``strict``: there are no other predicates, so a database's other tables are left alone; ``note`` is called
+    with what was.
+    """
 
     predicates: Mapping[str, Predicate]
     header: bool | None = None
+    strict: bool = False
+    note: Callable[[str], object] = lambda text: None
 
 
 class OpenTable(ABC):
@@ -53,6 +61,7 @@ class OpenTable(ABC):
     valued: bool = False
     sized: bool = True
     stated: bool = False
+    nulls: Nulls = "refuse"
     size: int = 0
     hint: str = ""
     first_cells: Sequence[str] = ()
@@ -74,6 +83,10 @@ class OpenTable(ABC):
         Raises ``FactsError`` for rows that are no table.
         """
 
+    def selected(self, selection: Selection) -> OpenTable:
+        """The table with some of its columns and rows; raises ``FactsError`` where columns have no names."""
+        raise FactsError(f"{self.name}: its columns have no names, so none can be chosen")
+
 
 class EmptyTable(OpenTable):
     """A file without a row: no facts of a predicate that is known."""
@@ -85,6 +98,9 @@ class EmptyTable(OpenTable):
 
     def place(self, row: int) -> Place:
         return Place(self.name)
+
+    def selected(self, selection: Selection) -> OpenTable:
+        return self
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         return Interned(tuple(dictionary_column(pa.array([], pa.large_string())) for _ in types), 0)
@@ -102,3 +118,7 @@ class FactSource(ABC):
     @abstractmethod
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         """Its tables; raises ``FactsError`` where there is nothing that can be read."""
+
+    def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
+        """The rows that a query of a theory finds; ``None`` of what is no database."""
+        return None

@@ -1,4 +1,6 @@
-"""Tables of DuckDB: a database file, an open connection, one relation. Every table is a predicate.
+"""Tables of DuckDB: a database file, an open connection, one relation.
+
+Every table is a predicate; where predicates are declared, tables of other names are left alone.
 
 >>> with Store() as store, duckdb.connect() as connection:
 ...     relation = connection.sql("SELECT 'anna' AS person")
@@ -16,9 +18,17 @@ from pathlib import Path
 import duckdb
 
 from herbrand.errors import FactsError, nearest
+from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
-from herbrand.facts.sources.stored import StoredTable, literal, quoted, stored_table, unreadable
+from herbrand.facts.sources.stored import (
+    StoredTable,
+    literal,
+    quoted,
+    refuse_statements,
+    stored_table,
+    unreadable,
+)
 from herbrand.facts.store import Progress, Store
 
 _BATCH = 1_000_000
@@ -29,35 +39,79 @@ class DuckDBFile(FactSource):
     """All tables and views of a database file's main schema, or the one that is named."""
 
     path: Path
-    predicate: str | None = None
+    table: str | None = None
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        try:
-            store, database = store.sealed(self.path)
-        except duckdb.Error as error:
-            raise unreadable(self.name, error) from None
+        store, database = self._sealed(store)
         tables = _tables(store.connection, database, "main")
         size = self.path.stat().st_size // max(1, len(tables))
         return [
             stored_table(
                 store, table, f"{self.name}, table {table}", f"{database}.main.{quoted(table)}", size
             )
-            for table in self._wanted(tables)
+            for table in wanted(self.name, self.table, tables, reading)
         ]
 
-    def _wanted(self, tables: Sequence[str]) -> Sequence[str]:
-        if not tables:
-            raise FactsError(f"{self.name} holds no table")
-        if self.predicate is None:
-            return tables
-        if self.predicate not in tables:
-            hint = nearest(self.predicate, tables)
-            raise FactsError(f"{self.name} holds no table '{self.predicate}'", hint=hint)
-        return [self.predicate]
+    def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
+        return queried_there(self._sealed(store)[0].views, self.name, predicate, query)
+
+    def _sealed(self, store: Store) -> tuple[Store, str]:
+        try:
+            return store.sealed(self.path)
+        except duckdb.Error as error:
+            raise unreadable(self.name, error) from None
+
+
+@dataclass(frozen=True)
+class TablesThere(FactSource):
+    """The tables and views of the user's own schema in the database of a sealed store."""
+
+    name: str
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        ((database,),) = store.rows("SELECT current_database()")
+        tables = _tables(store.connection, database, "main")
+        return [
+            stored_table(store, table, f"{self.name}, table {table}", f"main.{quoted(table)}")
+            for table in (wanted(self.name, None, tables, reading) if tables else ())
+        ]
+
+    def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
+        return queried_there(store.views, self.name, predicate, query)
+
+
+def wanted(name: str, table: str | None, tables: Sequence[str], reading: Reading) -> Sequence[str]:
+    """The tables of a database to be read; raises ``FactsError`` if it has none."""
+    if not tables:
+        raise FactsError(f"{name} holds no table")
+    if table is not None:
+        if table not in tables:
+            hint = nearest(table, tables) or f"its tables are {', '.join(tables)}"
+            raise FactsError(f"{name} holds no table '{table}'", hint=hint)
+        return [table]
+    views = [known for known in reading.predicates.values() if known.query is not None]
+    kept = [each for each in tables if each in reading.predicates] if reading.strict else tables
+    if not kept and not views:
+        if misspelt := [each for each in tables if nearest(each, reading.predicates)]:
+            return misspelt
+        known = next(iter(reading.predicates), "NAME")
+        raise FactsError(
+            f"{name} holds no table of a predicate; it holds {', '.join(tables)}",
+            hint=f"name one, and its columns: --facts '{known}={name}:{tables[0]}(column, column)'",
+        )
+    if left := [each for each in tables if each not in kept]:
+        reading.note(f"{name}: no predicates, and left alone: {', '.join(left)}")
+    return kept
+
+
+def queried_there(store: Store, name: str, predicate: str, query: str) -> OpenTable:
+    """The rows of a query that a theory holds, in a sealed store."""
+    refuse_statements(name, query, query)
+    return stored_table(store, predicate, f"{name}, the query of '{predicate}'", f"({query}\n)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +130,18 @@ class DuckDBConnection(FactSource):
             raise unreadable(self.name, error) from None
         if not tables:
             raise FactsError(f"{self.name} has no table")
+        names = wanted(self.name, None, tables, reading)
+        return [
+            table for name in names for table in DuckDBRelation(name, self._rows(name)).open(store, reading)
+        ]
+
+    def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
+        """A connection that a program opened may read what it likes: a theory's query does not run there."""
+        return None
+
+    def _rows(self, table: str) -> duckdb.DuckDBPyRelation:
         # not `connection.table`: whether it takes a quoted name differs between versions of duckdb
-        relations = [DuckDBRelation(table, self.connection.sql(f"FROM {quoted(table)}")) for table in tables]
-        return [table for relation in relations for table in relation.open(store, reading)]
+        return self.connection.sql(f"FROM {quoted(table)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +162,16 @@ class StreamedTable(StoredTable):
         columns = list(zip(streamed.columns, map(str, streamed.types), strict=True))
         super().__init__(name, name, store, "", columns)
         self._streamed = streamed
+
+    def selected(self, selection: Selection) -> OpenTable:
+        """The user's connection answers the condition."""
+        chosen = selection.among(self.name, self.columns)
+        try:
+            rows = self._streamed if selection.where is None else self._streamed.filter(selection.where)
+            columns = rows.project(", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in chosen))
+        except duckdb.Error as error:
+            raise unreadable(self.name, error) from None
+        return StreamedTable(self.predicate, self.store, columns)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         try:

@@ -21,8 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
+from herbrand.facts.address import Selection
 from herbrand.facts.column import ABSENT, Column, Interned
 from herbrand.facts.place import Place, rows_at_fault
+from herbrand.facts.sources.arrow import ArrowTable
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
 from herbrand.facts.sources.python_values import python_array, python_columns, wrong_constants
@@ -107,6 +109,19 @@ class JsonTable(OpenTable):
             lines = islice(self.file.lines(), 2 * row + 1000)
             self._numbers = array("q", (number for number, _ in lines))
         return Place(self.name, self._numbers[row])
+
+    def selected(self, selection: Selection) -> OpenTable:
+        chosen = selection.among(self.name, self.names or ())
+        rows, columns = [row for _, row in self.file.lines()], {}
+        self._refuse_odd_lines()
+        wanted = self.names or () if selection.where is not None else dict(chosen)
+        for number, name in enumerate(wanted, start=1):
+            cells = [row[name] for row in rows]
+            try:
+                columns[name] = python_array(cells)
+            except (TypeError, ValueError, OverflowError):
+                raise FactsError(wrong_constants(cells, number, name, self.place)) from None
+        return ArrowTable(self.predicate, self.name, pa.table(columns), self.store).selected(selection)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         if not read_by_duckdb(self.file.path):

@@ -27,5 +27,6 @@ class ParquetFile(FactSource):
         return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        relation = f"read_parquet({literal(store.path(self.path))})"
-        return [stored_table(store, self.predicate, self.name, relation, self.path.stat().st_size)]
+        path = store.path(self.path)
+        relation = f"read_parquet({literal(path)})"
+        return [stored_table(store, self.predicate, self.name, relation, self.path.stat().st_size, [path])]

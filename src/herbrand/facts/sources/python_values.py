@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.arrays import TEXT, text_array
-from herbrand.facts.column import Column, dictionary_column
+from herbrand.facts.column import Column, constants, dictionary_column
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 
 _CONSTANT = "a constant is text or a number"
@@ -46,6 +48,10 @@ def python_array(column: list[Any]) -> pa.Array:
         return pa.array(column, TEXT)
     if found <= _NUMBER_TYPES:
         return pa.array(column)
+    if found <= {Decimal} | _NUMBER_TYPES:
+        return pa.array([None if value is None else float(value) for value in column])
+    if found == {date} or found == {datetime}:
+        return constants(pa.array(column))
     if not any(issubclass(kind, np.generic) for kind in found):
         raise TypeError("neither text nor numbers alone")
     return python_array([value.item() if isinstance(value, np.generic) else value for value in column])

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import duckdb
 
-from herbrand.errors import FactsError
+from herbrand.errors import FactsError, Mistake
+from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.place import Place
-from herbrand.facts.sources.arrow import not_constants
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Progress, Store
 
@@ -34,6 +34,17 @@ _INTEGERS = (
     "HUGEINT",
 )
 _DECIMALS = ("FLOAT", "DOUBLE", "DECIMAL")
+_DATED = {
+    "DATE": "{}::VARCHAR",
+    "TIMESTAMP": "{}",
+    "TIMESTAMP_S": "{}",
+    "TIMESTAMP_MS": "{}",
+    "TIMESTAMP_NS": "{}",
+    "TIMESTAMP WITH TIME ZONE": "make_timestamp(epoch_us({}))",
+}
+"""Dates and moments, these as the timestamps that they are in UTC."""
+_MOMENT = "replace(strftime(({})::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '')"
+"""As Python writes one: the one form of a constant of type ``time``."""
 
 
 class StoredTable(OpenTable):
@@ -47,9 +58,10 @@ class StoredTable(OpenTable):
         relation: str,
         columns: Sequence[tuple[str, str]],
         size: int = 0,
+        files: Sequence[str] = (),
     ) -> None:
         self.predicate, self.name = predicate, name
-        self.store, self.relation = store, relation
+        self.store, self.relation, self.files = store, relation, files
         self.columns = tuple(column for column, _ in columns)
         self.kinds = tuple(kind for _, kind in columns)
         self.names = self.columns
@@ -70,6 +82,17 @@ class StoredTable(OpenTable):
             raise unreadable(self.name, error) from None
         return self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
 
+    def selected(self, selection: Selection) -> OpenTable:
+        """A condition is answered where it can read nothing but these rows."""
+        chosen = selection.among(self.name, self.columns)
+        store = self.store
+        if selection.where is not None and not store.is_sealed:
+            store = store.apart(self.files)
+        listed = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in chosen)
+        relation = f"(SELECT {listed} FROM {self.relation}{where(self.name, selection.where)})"
+        name = self.name if selection.where is None else f"{self.name} where {selection.where}"
+        return stored_table(store, self.predicate, name, relation, self.size, self.files)
+
     def constants(self, count: int) -> list[str]:
         """The first columns, as expressions for text or numbers."""
         return [self._constant(column) for column in range(count)]
@@ -82,6 +105,9 @@ class StoredTable(OpenTable):
             return f"{name}::BIGINT"
         if kind in _DECIMALS:
             return f"{name}::DOUBLE"
+        if kind in _DATED:
+            moment = _DATED[kind].format(name)
+            return moment if kind == "DATE" else _MOMENT.format(moment) + "::VARCHAR"
         raise FactsError(not_constants(self.name, column, self.kinds[column]))
 
 
@@ -93,13 +119,34 @@ def part(progress: Progress | None, start: float, end: float) -> Progress | None
     return lambda done: tell(start + (end - start) * done)
 
 
-def stored_table(store: Store, predicate: str, name: str, relation: str, size: int = 0) -> StoredTable:
-    """A table over anything that can follow FROM, its columns asked of DuckDB."""
+def where(name: str, condition: str | None) -> str:
+    """A condition as the end of a query; raises where it is more than one."""
+    if condition is None:
+        return ""
+    ending = f" WHERE ({condition}\n)"
+    refuse_statements(name, f"FROM t{ending}", condition)
+    return ending
+
+
+def refuse_statements(name: str, query: str, shown: str) -> None:
+    """Raises for what is not one SELECT of SQL."""
+    try:
+        kinds = [statement.type for statement in duckdb.extract_statements(query)]
+    except duckdb.Error as error:
+        raise unreadable(f"{name}: {shown}", error) from None
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise FactsError(f"{name}: '{shown}' is not one query that only reads")
+
+
+def stored_table(
+    store: Store, predicate: str, name: str, relation: str, size: int = 0, files: Sequence[str] = ()
+) -> StoredTable:
+    """A table over anything that can follow FROM, its columns asked of DuckDB; it reads ``files``."""
     try:
         described = store.connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     except duckdb.Error as error:
         raise unreadable(name, error) from None
-    return StoredTable(predicate, name, store, relation, [(row[0], row[1]) for row in described], size)
+    return StoredTable(predicate, name, store, relation, [(row[0], row[1]) for row in described], size, files)
 
 
 def unreadable(name: str, error: Exception) -> FactsError:
@@ -111,6 +158,14 @@ def unreadable(name: str, error: Exception) -> FactsError:
         )
     reason = str(error).split("\n")[0].partition("Error: ")[2] or str(error).split("\n")[0]
     return FactsError(f"{name} cannot be read: {reason}")
+
+
+def not_constants(table: str, column: int, found: str) -> Mistake:
+    """What a column of another type is refused with."""
+    return Mistake(
+        f"{table}: column {column + 1} has the type {found}; a constant is text or a number",
+        hint="convert the column to text",
+    )
 
 
 def quoted(name: str) -> str:

@@ -24,12 +24,13 @@ import duckdb
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
+from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import MARKS, EmptyTable, FactSource, OpenTable, Reading
 from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
-from herbrand.facts.sources.stored import literal, part
-from herbrand.facts.store import Progress, Store
+from herbrand.facts.sources.stored import StoredTable, literal, part, quoted, where
+from herbrand.facts.store import Progress, Staged, Store
 
 Record = tuple[int, list[str]]
 """The line it begins on, and its cells."""
@@ -133,9 +134,43 @@ class TextTable(OpenTable):
             self._lines = array("q", (line for line, _ in islice(self.file.records(), 2 * record + 1000)))
         return self._lines[record]
 
+    def selected(self, selection: Selection) -> OpenTable:
+        """Columns by the names in the first row; a condition sees a column of numbers or dates as such."""
+        if self.names is None:
+            raise FactsError(
+                f"{self.name}: without a header its columns have no names, so none can be chosen"
+            )
+        chosen = selection.among(self.name, self.names)
+        store = self.store.apart([self.store.path(self.file.path)])
+        staged = self._staged(store)
+        places = {name: place for place, name in enumerate(self.names)}
+        if len(places) < len(self.names):
+            raise FactsError(f"{self.name}: two columns of its header have the same name")
+        listed = ", ".join(f"c{places[old]} AS {quoted(new)}" for old, new in chosen)
+        relation = f"(SELECT {listed} FROM {staged.name})"
+        if selection.where is not None:
+            typed = ", ".join(f"{_typed(store, staged, i)} AS {quoted(name)}" for name, i in places.items())
+            rows = f"(SELECT {typed}, {staged.name}.rowid AS _row FROM {staged.name})"
+            kept = f"SELECT _row FROM {rows}{where(self.name, selection.where)}"
+            relation = f"(SELECT {listed} FROM {staged.name} WHERE rowid IN ({kept}) ORDER BY rowid)"
+        return SelectedText(self, store, relation, [new for _, new in chosen], selection)
+
+    def _staged(self, store: Store) -> Staged:
+        if not self._skewed and read_by_duckdb(self.file.path):
+            with suppress(duckdb.Error):
+                return store.stage(self._query())
+        cells, _ = self._cells_slowly()
+        names = [f"c{i}" for i in range(self.width)]
+        table = pa.table(dict(zip(names, cells, strict=True)))
+        return store.stage(f"FROM {store.register(table)}")
+
+    @property
+    def _skewed(self) -> bool:
+        """Whether DuckDB would take the blank line above for the header."""
+        return self.header and self.first_line > 1
+
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        skewed = self.header and self.first_line > 1  # DuckDB would take the blank line above for the header
-        if skewed or not read_by_duckdb(self.file.path):
+        if self._skewed or not read_by_duckdb(self.file.path):
             return self._interned_slowly(types, marked)
         try:
             staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))
@@ -155,15 +190,20 @@ class TextTable(OpenTable):
         )
         return f"SELECT nullif(c0, '') AS c0 FROM {table} WHERE c0 IS NOT NULL" if alone else f"FROM {table}"
 
-    def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
+    def _cells_slowly(self) -> tuple[list[pa.Array], int]:
+        """The columns as text, and how many rows they have."""
         records = list(self.file.records())[self.header :]
         wrong = [record for record in records if len(record[1]) != self.width]
         if wrong:
             raise FactsError(self._wrong_widths(wrong))
         cells = list(zip(*(record[1] for record in records), strict=True)) or [()] * self.width
         arrays = [pa.array([cell or None for cell in column], pa.large_string()) for column in cells]
+        return arrays, len(records)
+
+    def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
+        arrays, count = self._cells_slowly()
         columns = tuple(dictionary_column(array) for array in arrays[: len(types)])
-        return Interned(columns, len(records), pa.chunked_array([arrays[-1]]) if marked else None)
+        return Interned(columns, count, pa.chunked_array([arrays[-1]]) if marked else None)
 
     def _wrong_widths(self, wrong: Sequence[Record]) -> list[Mistake]:
         told = (
@@ -174,6 +214,32 @@ class TextTable(OpenTable):
             for line, cells in wrong
         )
         return rows_at_fault(self.name, len(wrong), told)
+
+
+class SelectedText(StoredTable):
+    """Some columns and rows of a text file; every cell is still text."""
+
+    textual = True
+
+    def __init__(
+        self, table: TextTable, store: Store, relation: str, names: Sequence[str], selection: Selection
+    ) -> None:
+        name = table.name if selection.where is None else f"{table.name} where {selection.where}"
+        columns = [(column, "VARCHAR") for column in names]
+        super().__init__(table.predicate, name, store, relation, columns, table.size)
+        self._all = table if selection.where is None else None
+
+    def place(self, row: int) -> Place:
+        return super().place(row) if self._all is None else self._all.place(row)
+
+
+def _typed(store: Store, staged: Staged, place: int) -> str:
+    """A column as a condition sees it: numbers or dates where every cell is one, else text."""
+    for kind in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP"):
+        cell = f"TRY_CAST(c{place} AS {kind})"
+        if store.rows(f"SELECT count({cell}) = count(c{place}) FROM {staged.name}")[0][0]:
+            return cell
+    return f"c{place}"
 
 
 def _cells(count: int) -> str:

@@ -1,0 +1,153 @@
+"""Addresses of facts: a predicate's name, a file or database, a table in it, columns by name, a condition.
+
+``pays=bank.duckdb:transactions(sender, receiver, amount as weight) where amount > 100``; all but the file may
+be left out, and a path that exists is taken as it is.
+
+>>> address = parse_address("pays=bank.duckdb:transactions(sender, amount as weight) where amount > 100")
+>>> address.predicate, address.location, address.table
+('pays', 'bank.duckdb', 'transactions')
+>>> address.selection
+Selection(columns=(('sender', 'sender'), ('amount', 'weight')), where='amount > 100', nulls='refuse')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast
+
+from herbrand.errors import FactsError, nearest
+
+_WHERE = re.compile(r"(?<=[\s)])where\s+(?P<condition>\S.*)$", re.IGNORECASE | re.DOTALL)
+_COLUMN = re.compile(
+    r'\s*(?P<old>"(?:[^"]|"")*"|[^",]+?)(?:\s+as\s+(?P<new>[^\s",]+))?\s*(?:,|$)', re.IGNORECASE
+)
+_NULLS = re.compile(r"(?<=[\s)])nulls\s+(?P<rule>refuse|drop|unknown)\s*$", re.IGNORECASE)
+_SERVER = re.compile(r"^postgres(ql)?://", re.IGNORECASE)
+_FORM = "expected NAME=FILE:TABLE(column, other as name) where CONDITION nulls drop"
+Nulls = Literal["refuse", "drop", "unknown"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """``columns``: the names of those wanted, in order, and what each is called from then on; None for all.
+
+    ``where``: a condition on rows, in the language of the database that holds them. ``nulls``: what a row
+    with an empty cell is: a mistake, left out, or one that names constants and says no more.
+    """
+
+    columns: tuple[tuple[str, str], ...] | None = None
+    where: str | None = None
+    nulls: Nulls = "refuse"
+
+    def __bool__(self) -> bool:
+        return self != Selection()
+
+    @property
+    def named(self) -> bool:
+        """Whether it is about names of columns."""
+        return self.columns is not None or self.where is not None
+
+    def among(self, table: str, present: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """The columns as the table spells them; raises for one that it has not.
+
+        >>> Selection((("Sender", "who"),)).among("pays", ["sender", "amount"])
+        (('sender', 'who'),)
+        """
+        if self.columns is None:
+            return tuple((name, name) for name in present)
+        return tuple((_spelled(table, old, present), new) for old, new in self.columns)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a predicate's facts are; ``predicate`` and ``table`` are ``None`` where they are not named."""
+
+    predicate: str | None
+    location: str
+    table: str | None = None
+    selection: Selection = field(default_factory=Selection)
+
+
+def is_server(location: str) -> bool:
+    """Whether it is the address of a PostgreSQL database."""
+    return _SERVER.match(location) is not None
+
+
+def parse_address(text: str) -> Address:
+    """The parts of an address; raises ``FactsError`` for columns that cannot be read."""
+    if not text:  # which would be the folder that we are in
+        raise FactsError("an empty name is no file or folder of facts", hint="the folder itself is '.'")
+    if Path(text).exists():
+        return Address(None, text)
+    name, equals, rest = text.partition("=")
+    predicate = (
+        name if equals and rest and name == Path(name).name and not re.search(r"[(:\s]", name) else None
+    )
+    rest = text if predicate is None else rest
+    if Path(rest).exists():
+        return Address(predicate, rest)
+    rest, selection = parse_selection(rest)
+    location, table = _split(rest)
+    return Address(predicate, location, table, selection)
+
+
+def parse_selection(text: str) -> tuple[str, Selection]:
+    """What stands before the columns and the condition, and these.
+
+    >>> parse_selection("pays(sender) where amount > 3")
+    ('pays', Selection(columns=(('sender', 'sender'),), where='amount > 3', nulls='refuse'))
+    """
+    condition, nulls = None, "refuse"
+    if (found := _NULLS.search(text)) is not None:
+        text, nulls = text[: found.start()].rstrip(), found["rule"].lower()
+    if (found := _WHERE.search(text)) is not None:
+        text, condition = text[: found.start()].rstrip(), found["condition"].strip()
+    text = text.rstrip()
+    if not text.endswith(")") or Path(text).exists():
+        return text, Selection(None, condition, cast("Nulls", nulls))
+    place = text.rfind("(")
+    if place <= 0:
+        raise FactsError(f"'{text}' is no address of facts", hint=_FORM)
+    columns = _columns(text[place + 1 : -1])
+    return text[:place].rstrip().removesuffix(":"), Selection(columns, condition, cast("Nulls", nulls))
+
+
+def _columns(text: str) -> tuple[tuple[str, str], ...]:
+    found, position = [], 0
+    while position < len(text):
+        column = _COLUMN.match(text, position)
+        if column is None or not column["old"].strip():
+            raise FactsError(f"'({text})' lists no columns", hint=_FORM)
+        old = column["old"]
+        old = old[1:-1].replace('""', '"') if old.startswith('"') else old.strip()
+        found.append((old, column["new"] or old))
+        position = column.end()
+    if not found or text.rstrip().endswith(","):
+        raise FactsError(f"'({text})' lists no columns", hint=_FORM)
+    return tuple(found)
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """The file or server, and the table named after it."""
+    if Path(text).exists():
+        return text, None
+    head, slash, last = text.rpartition("/")
+    location, colon, table = last.rpartition(":")
+    if not colon or (is_server(text) and head.endswith("/")):  # the colon before a server's port
+        return text, None
+    return f"{head}{slash}{location}", table or None
+
+
+def _spelled(table: str, wanted: str, present: Sequence[str]) -> str:
+    alike = [name for name in present if name == wanted] or [
+        name for name in present if name.casefold() == wanted.casefold()
+    ]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        raise FactsError(f"{table}: there are {len(alike)} columns '{wanted}'")
+    hint = nearest(wanted, present) or f"its columns are {', '.join(present)}"
+    raise FactsError(f"{table}: there is no column '{wanted}'", hint=hint)

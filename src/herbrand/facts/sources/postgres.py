@@ -1,0 +1,107 @@
+"""Tables of a PostgreSQL database by its address, read through ADBC in a transaction that cannot write.
+
+>>> PostgresDatabase("postgresql://ann:secret@db/bank").name
+'postgresql://db/bank'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.errors import FactsError
+from herbrand.extras import imported
+from herbrand.facts.address import Selection
+from herbrand.facts.column import Interned
+from herbrand.facts.place import Place
+from herbrand.facts.sources.arrow import ArrowTable
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.duckdb_tables import wanted
+from herbrand.facts.sources.stored import quoted
+from herbrand.facts.store import Progress, Store
+
+_LISTED = (
+    "SELECT relname FROM pg_class WHERE pg_table_is_visible(oid) AND relkind IN ('r', 'v', 'm', 'f', 'p')"
+)
+_OWN = " AND relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname ~ '^(pg_|information_schema$)')"
+_SECRET = re.compile(r"//[^/@]*@")
+
+
+@dataclass(frozen=True)
+class PostgresDatabase(FactSource):
+    """All tables and views on the search path of a database, or the one that is named."""
+
+    address: str
+    table: str | None = None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The address without user and password."""
+        return _SECRET.sub("//", self.address).partition("?")[0]
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        tables = sorted(self.rows(_LISTED).column(0).to_pylist())
+        return [
+            PostgresTable(self, table, f"{self.name}, table {table}", f"SELECT * FROM {quoted(table)}", store)
+            for table in wanted(self.name, self.table, tables, reading)
+        ]
+
+    def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
+        return PostgresTable(self, predicate, f"{self.name}, the query of '{predicate}'", query, store)
+
+    def rows(self, query: str) -> pa.Table:
+        with self._cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetch_arrow_table()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Any]:
+        adbc = imported("adbc_driver_postgresql.dbapi")
+        try:
+            with adbc.connect(self.address) as connection, connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                yield cursor
+        except adbc.Error as error:
+            reason = str(error).split("\n")[0].replace(self.address, self.name)
+            raise FactsError(f"{self.name} cannot be read: {reason}") from None
+
+
+class PostgresTable(OpenTable):
+    """The rows of a query; a column of `numeric` is read as floats."""
+
+    def __init__(
+        self, database: PostgresDatabase, predicate: str, name: str, query: str, store: Store
+    ) -> None:
+        self.database, self.predicate, self.name = database, predicate, name
+        self.query, self.store = query, store
+        self.schema = database.rows(f"SELECT * FROM ({query}\n) AS q LIMIT 0").schema
+        self.names = tuple(self.schema.names)
+        self.width = len(self.names)
+
+    def place(self, row: int) -> Place:
+        return Place(self.name, row + 1)
+
+    def selected(self, selection: Selection) -> OpenTable:
+        chosen = selection.among(self.name, self.names or ())
+        listed = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in chosen)
+        ending = "" if selection.where is None else f" WHERE ({selection.where}\n)"
+        name = self.name if selection.where is None else f"{self.name} where {selection.where}"
+        query = f"SELECT {listed} FROM ({self.query}\n) AS q{ending}"
+        return PostgresTable(self.database, self.predicate, name, query, self.store)
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        listed = ", ".join(map(_readable, self.schema))
+        rows = self.database.rows(f"SELECT {listed} FROM ({self.query}\n) AS q")
+        return ArrowTable(self.predicate, self.name, rows, self.store).interned(types, marked=marked)
+
+
+def _readable(column: pa.Field) -> str:
+    """A column in a type that Arrow has: `numeric` comes as text else."""
+    kind = (column.metadata or {}).get(b"ADBC:postgresql:typname", b"").decode()
+    name = quoted(column.name)
+    return f"{name}::float8 AS {name}" if kind == "numeric" else name

@@ -1,0 +1,131 @@
+"""Tables of an SQLite file, read by Python's own sqlite3, for reading only.
+
+What a file holds is a program of whoever made it: views may call functions and no more; no other file is
+attached, and no extension loaded.
+
+>>> is_sqlite(Path("facts.csv"))
+False
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.errors import FactsError
+from herbrand.facts.address import Selection
+from herbrand.facts.column import Interned
+from herbrand.facts.place import Place
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.duckdb_tables import wanted
+from herbrand.facts.sources.python_values import python_columns
+from herbrand.facts.sources.stored import quoted
+from herbrand.facts.store import Progress, Store
+
+_MAGIC = b"SQLite format 3\0"
+_ALLOWED = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
+_ROWS_AT_A_TIME = 100_000
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file is one, whatever it is called: ``.db`` may be one of Alchemy's as well."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True)
+class SqliteFile(FactSource):
+    """All tables and views of a file, or the one that is named."""
+
+    path: Path
+    table: str | None = None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        tables = sorted(name for (name,) in self.rows(listed)[1])
+        return [
+            SqliteTable(self, table, f"{self.name}, table {table}", f"SELECT * FROM {quoted(table)}")
+            for table in wanted(self.name, self.table, tables, reading)
+        ]
+
+    def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
+        return SqliteTable(self, predicate, f"{self.name}, the query of '{predicate}'", query)
+
+    def rows(self, query: str, limit: int | None = None) -> tuple[list[str], list[Any]]:
+        """The names of a result's columns, and its rows."""
+        with self._connection() as connection, closing(connection.execute(query)) as found:
+            names = [column[0] for column in found.description or ()]
+            if limit is not None:
+                return names, found.fetchmany(limit)
+            return names, list(chain.from_iterable(iter(lambda: found.fetchmany(_ROWS_AT_A_TIME), [])))
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.set_authorizer(_only_reading)
+                yield connection
+        except sqlite3.Error as error:
+            raise FactsError(f"{self.name} cannot be read: {error}") from None
+
+
+def _only_reading(action: int, *about: object) -> int:
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+class SqliteTable(OpenTable):
+    """The rows of a query; a cell may be text in one row and a number in another, so each is looked at."""
+
+    def __init__(self, file: SqliteFile, predicate: str, name: str, query: str) -> None:
+        self.file, self.predicate, self.name, self.query = file, predicate, name, query
+        self.names = tuple(file.rows(query, limit=0)[0])
+        self.width = len(self.names)
+        self.size = file.path.stat().st_size
+
+    def place(self, row: int) -> Place:
+        return Place(self.name, row + 1)
+
+    def selected(self, selection: Selection) -> OpenTable:
+        listed = ", ".join(
+            f"{quoted(old)} AS {quoted(new)}" for old, new in selection.among(self.name, self.names or ())
+        )
+        query = f"SELECT {listed} FROM ({self.query})"
+        if selection.where is None:
+            return SqliteTable(self.file, self.predicate, self.name, query)
+        name = f"{self.name} where {selection.where}"
+        return SqliteTable(self.file, self.predicate, name, f"{query} WHERE ({selection.where}\n)")
+
+    def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
+        _, rows = self.file.rows(self.query)
+        cells = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(self.width)]
+        columns = python_columns(cells[: len(types)], types, self.place)
+        marks = None
+        if marked:
+            try:
+                marks = pa.chunked_array([pa.array(cells[len(types)])])
+            except (pa.ArrowException, TypeError):
+                texts = [None if cell is None else str(cell) for cell in cells[len(types)]]
+                marks = pa.chunked_array([pa.array(texts, pa.string())])
+        return Interned(columns, len(rows), marks)
