@@ -44,7 +44,7 @@ FRIENDS = "CREATE TABLE friends AS SELECT 'a' AS x, 'b' AS y"
         (["CREATE TABLE friends AS SELECT 1 AS a"], "takes 2 columns"),
         (["CREATE TABLE friends AS SELECT 1 AS a, 2 AS b, 3 AS c"], "3 columns"),
         (["CREATE TABLE friends AS SELECT [1] AS a, 2 AS b"], "column 1 has the type"),
-        (["CREATE TABLE friends AS SELECT DATE '2020-01-01' AS a, 2 AS b"], "column 1 has the type DATE"),
+        (["CREATE TABLE friends AS SELECT TIME '09:30' AS a, 2 AS b"], "column 1 has the type TIME"),
         (["CREATE TABLE friends AS SELECT 1 AS a, NULL AS b"], "column 2 is empty in 1 rows"),
         (["CREATE TABLE friends AS SELECT 'nan'::DOUBLE AS a, 2 AS b"], "no finite number"),
         (
