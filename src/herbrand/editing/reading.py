@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import PurePath
 
-from herbrand.errors import LanguageError, Mistake, Source, Span, in_order
+from herbrand.errors import LanguageError, Mistake, Source, Span, UnsupportedError, in_order
 from herbrand.language.check import examined
+from herbrand.language.dialects import read_theory_text
 from herbrand.language.layout import stretches
 from herbrand.language.parse import Reading, plain_source, read_theory
 from herbrand.language.signature import Signature
@@ -43,30 +45,43 @@ def mistakes(text: str, name: str) -> tuple[Mistake, ...]:
 
 def checked(text: str, name: str) -> Checked:
     """A text, read and checked; line ends are ``\\n``."""
-    try:
-        source = plain_source(text, name)
-    except LanguageError as error:
-        return Checked(Theory(), None, error.mistakes)
-    shift = len(text) - len(source.text)  # a byte order mark
-    starts: dict[int, int] = {}
+    return checked_together({name: text})
+
+
+def checked_together(texts: Mapping[str, str]) -> Checked:
+    """Several texts by their names, which make up one theory. One in a dialect is read as a whole.
+
+    >>> checked_together({"a.hb": "predicate rain", "b.hb": "1: rian"}).mistakes[0].span.place
+    'b.hb:1:4'
+    """
+    starts: dict[int, tuple[Source, int]] = {}
     readings: list[Reading] = []
     keep: list[Source] = []
-    times: Counter[str] = Counter()
-    for start, part in _parts(source.text):
-        own, reading = _read_part(part, times[part], name)
-        times[part] += 1
-        starts[id(own)] = start + shift
-        keep.append(own)
-        readings.append(reading)
+    for name, text in texts.items():
+        try:
+            source = plain_source(text, name)
+        except LanguageError as error:
+            readings.append(Reading.failed(error))
+            continue
+        whole, shift = Source(name, text), len(text) - len(source.text)  # a byte order mark
+        times: Counter[str] = Counter()
+        for start, part in _parts(source.text) if _is_own(name) else [(0, source.text)]:
+            own, reading = _read_part(part, times[part], name)
+            times[part] += 1
+            starts[id(own)] = whole, start + shift
+            keep.append(own)
+            readings.append(reading)
     theory, signature, found = examined(readings)
     if not found:
         try:
             check_strata(theory.rules)
         except LanguageError as error:
             found = error.mistakes
-    whole = Source(name, text)
-    moved = (_moved(mistake, starts, whole) for mistake in found)
-    return Checked(theory, signature, tuple(in_order(moved)))
+    return Checked(theory, signature, tuple(in_order(_moved(mistake, starts) for mistake in found)))
+
+
+def _is_own(name: str) -> bool:
+    return PurePath(name).suffix.lower() in (".hb", "")
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -87,7 +102,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 @lru_cache(MOST_KEPT)
 def _read_part(part: str, time: int, name: str) -> tuple[Source, Reading]:
     """A part as a text of its own, the ``time``-th of equal ones: each has a source of its own."""
-    reading = read_theory(part, name)
+    reading = _reading(part, name)
     for statement in reading.theory.statements:
         if statement.span is not None:
             return statement.span.source, reading
@@ -97,9 +112,20 @@ def _read_part(part: str, time: int, name: str) -> tuple[Source, Reading]:
     return Source(name, part), reading
 
 
-def _moved(mistake: Mistake, starts: dict[int, int], whole: Source) -> Mistake:
+def _reading(part: str, name: str) -> Reading:
+    if _is_own(name):
+        return read_theory(part, name)
+    try:
+        return Reading(read_theory_text(part, PurePath(name).suffix.lower()[1:], name))
+    except LanguageError as error:
+        return Reading.failed(error)
+    except UnsupportedError as error:
+        return Reading.failed(LanguageError(error.mistakes))
+
+
+def _moved(mistake: Mistake, starts: Mapping[int, tuple[Source, int]]) -> Mistake:
     def move(span: Span) -> Span:
-        start = starts.get(id(span.source), 0)
+        whole, start = starts.get(id(span.source), (span.source, 0))
         return Span(whole, start + span.start, start + span.end)
 
     related = tuple((note, move(span)) for note, span in mistake.related)

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 import herbrand
 from herbrand.errors import HerbrandError
 from herbrand.serving.bodies import answer_errors, as_json, field, json_of
-from herbrand.serving.editing import Checker
+from herbrand.serving.checking import checked_files
 from herbrand.serving.gallery import example, examples
 from herbrand.serving.option_forms import forms
 from herbrand.serving.projects import Project, kind_of
@@ -122,7 +122,6 @@ def _relative(project: Project, path: str) -> str:
 
 
 def _add_editing(app: FastAPI, project: Project) -> None:
-    checker = Checker()
 
     @app.post("/api/check", response_model=None)
     async def checked(request: Request) -> Response:
@@ -134,7 +133,7 @@ def _add_editing(app: FastAPI, project: Project) -> None:
                 files[name] = await asyncio.to_thread(_read, project, name)
             if not isinstance(files[name], str):
                 raise RefusedError(BAD_REQUEST, "'files' holds texts by their names")
-        return as_json(checker.check(files, names))
+        return as_json(checked_files({name: files[name] for name in names}))
 
     @app.post("/api/format", response_model=None)
     async def formatted(request: Request) -> Response:

@@ -21,16 +21,16 @@ from herbrand.serving.tables import graph_of, rows_of, tables_of
 
 OFTEN = 0.05
 """Seconds between two reports of progress: a browser shows no more."""
-COST_SECONDS = 2.0
+COST_SECONDS = 5.0
 """How long a run is estimated before it begins."""
 STEP = re.compile(r"iteration ([\d,]+), residual (\S+)")
 
 
 class StudioRole:
-    """Imports what runs need, so that each begins at once."""
+    """Imports what runs and their estimates need, all engines among them, so that each begins at once."""
 
     def __init__(self) -> None:
-        hb.Model(hb.parse("0.5: rain")).infer()
+        hb.size_report(hb.Model(hb.parse("0.5: rain")))
 
     def work(self, task: dict[str, Any], emit: Emit) -> Any:
         os.chdir(task["folder"])

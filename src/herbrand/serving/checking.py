@@ -1,0 +1,71 @@
+"""What the studio needs at each keystroke: mistakes with their places, an outline, words to complete.
+
+>>> found = checked_files({"a.hb": "predicate rain\\n1: rian"})
+>>> [(mistake["message"], mistake["line"]) for mistake in found["mistakes"]]
+[("predicate 'rian' is not declared", 2)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from herbrand.editing.document import Document
+from herbrand.editing.reading import Checked, checked_together
+from herbrand.errors import Mistake, Source
+
+MOST_OUTLINED, MOST_CONSTANTS = 2_000, 1_000
+NOWHERE = dict.fromkeys(("file", "line", "column", "end_line", "end_column"))
+
+
+def checked_files(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The theory that some texts make up together, checked."""
+    documents = [Document.of(text, name) for name, text in texts.items()]
+    checked = checked_together({document.name: document.text for document in documents})
+    return {
+        "mistakes": [_described(mistake) for mistake in checked.mistakes],
+        "outline": list(islice(_outline(documents), MOST_OUTLINED)),
+        "predicates": _predicates(checked),
+        "constants": _constants(checked),
+    }
+
+
+def _described(mistake: Mistake) -> dict[str, Any]:
+    found = {"message": mistake.message, "hint": mistake.hint, "severity": "error"}
+    span = mistake.span
+    if span is None:
+        return found | NOWHERE
+    line, column = span.source.line_and_column(span.start)
+    end_line, end_column = span.source.line_and_column(max(span.end, span.start + 1))
+    ends = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+    return found | {"file": span.source.name} | ends
+
+
+def _outline(documents: list[Document]) -> Iterator[dict[str, Any]]:
+    for document in documents:
+        source = Source(document.name, document.text)
+        for symbol in document.symbols():
+            line = source.line_and_column(symbol.start)[0]
+            yield {"name": symbol.name, "kind": symbol.kind, "line": line, "file": document.name}
+
+
+def _predicates(checked: Checked) -> list[dict[str, Any]]:
+    """The predicates; where the vocabulary is not known, those that are declared."""
+    if checked.signature is not None:
+        known = checked.signature.predicates.values()
+        return [{"name": p.name, "arguments": list(p.types), "values": p.value_type} for p in known]
+    declared = checked.theory.predicates
+    return [{"name": p.name, "arguments": list(p.types), "values": None} for p in declared]
+
+
+def _constants(checked: Checked) -> list[Any]:
+    found: dict[Any, None] = {}
+    for rows in checked.theory.facts:
+        for column in rows.columns:
+            found.update(dict.fromkeys(column[:MOST_CONSTANTS]))
+    if checked.signature is not None:
+        types = checked.signature.types.values()
+        for values in (*checked.signature.mentioned.values(), *(known.values or () for known in types)):
+            found.update(dict.fromkeys(values[:MOST_CONSTANTS]))
+    return list(found)[:MOST_CONSTANTS]

@@ -1,0 +1,316 @@
+"""``herbrand studio``: its calls, driven as the client drives them, over a real process."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import herbrand as hb
+from tests.conftest import ROOT
+from tests.serving.conftest import children, gone, opened
+from tests.serving.test_service import refused, without_seconds
+
+SLOW = {"engine": "gibbs", "samples": 10**9, "iterations": 10**9}
+FACTS = [{"predicate": None, "file": "facts/friends.csv"}]
+
+
+def run(api: Any, **asked: Any) -> dict[str, Any]:
+    body = {"command": "infer", "main": ["smokers.hb"], "facts": FACTS} | asked
+    answer = api.post("/api/runs", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def events(api: Any, name: str, **more: Any) -> Iterator[tuple[str, Any]]:
+    """The events of a run, as a browser reads them."""
+    with api.stream("GET", f"/api/runs/{name}/events", **more) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        event = ""
+        for line in stream.iter_lines():
+            kind, _, value = line.partition(": ")
+            if kind == "event":
+                event = value
+            elif kind == "data":
+                yield event, json.loads(value)
+
+
+def last(api: Any, name: str) -> tuple[str, Any]:
+    return list(events(api, name))[-1]
+
+
+def test_a_run_gives_the_answer_of_a_model(api: Any, folder: Path) -> None:
+    heard = list(events(api, run(api, query=["smokes"], given=['smokes("helen")'])["id"]))
+    assert {"progress", "cost", "answer"} <= {event for event, _ in heard}
+    assert [event for event, _ in heard].count("answer") == 1 and heard[-1][0] == "answer"
+    model = hb.Model(hb.read(folder / "smokers.hb"), folder / "facts" / "friends.csv")
+    right = model.infer("smokes", given=['smokes("helen")']).to_dict()
+    found = heard[-1][1]
+    assert without_seconds({name: found[name] for name in right}) == without_seconds(right)
+
+
+def test_the_editors_text_counts_and_not_the_files(api: Any) -> None:
+    text = "predicate rain\n2.0: rain\n"
+    event, found = last(api, run(api, files={"smokers.hb": text}, facts=[])["id"])
+    assert event == "answer" and found["marginals"][0]["probability"] == pytest.approx(0.880797, abs=1e-6)
+
+
+THEORIES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "bound": ("P(a) in [0.1, 0.2]\nP(b | a) = 0.5\n", {"query": ["P(a and b)"]}, "bounds"),
+    "query": ('r(x, y) :- e(x, y)\ne("a", "b")\n', {"query": ['r("a", y)']}, "answers"),
+    "explain": ("1.0: a => b\n", {"query": ["b"]}, "reasons"),
+    "compare": ("1.0: a => b\n", {"options": {"engine": ["exact", "gibbs"]}}, "engines"),
+    "sample": ("1.0: a => b\n", {"options": {"worlds": 3}}, "worlds"),
+    "learn": ('?: p(x)\np("a")\np("b")\nnot p("c")\n', {}, "weights"),
+}
+
+
+@pytest.mark.parametrize("command", THEORIES)
+def test_every_command_runs(command: str, api: Any) -> None:
+    text, asked, key = THEORIES[command]
+    started = run(api, command=command, files={"t.hb": text}, main="t.hb", facts=[], **asked)
+    event, found = last(api, started["id"])
+    assert event == "answer", found
+    assert found[key]
+
+
+def test_rules_are_induced_from_worlds_of_the_project(api: Any) -> None:
+    for world, pairs in {"one": "a,b\nb,c\n", "two": "d,e\ne,f\n"}.items():
+        far = "\n".join(f"{y},{x}" for x, y in (pair.split(",") for pair in pairs.split()))
+        for name, text in {"edge.csv": pairs, "back.csv": far + "\n"}.items():
+            assert api.put(f"/api/files/worlds/{world}/{name}", json={"text": text}).status_code == 200
+    options = {"target": "back", "worlds": "worlds", "budget": 0.2, "engine": "search"}
+    event, found = last(api, run(api, command="induce", main=[], facts=[], options=options)["id"])
+    assert event == "answer", found
+    assert "back(x, y) :- edge(y, x)" in found["theory"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "words"),
+    [
+        ("1.0: a =>\n", {}, "t.hb:1"),
+        ("hard: a\nhard: not a\n", {}, "hard"),
+        ("1.0: a\n", {"query": ["b"]}, "predicate 'b'"),
+        ("P(a) = 0.5\n", {}, "cannot use"),
+        ("1.0: a\n", {"options": {"engine": "exact", "damping": 0.5}}, "--damping"),
+        ("1.0: a\n", {"options": SLOW | {"time_limit": 0.5}}, ""),
+    ],
+)
+def test_a_run_that_fails_says_why(text: str, asked: dict[str, Any], words: str, api: Any) -> None:
+    event, found = last(api, run(api, files={"t.hb": text}, main="t.hb", facts=[], **asked)["id"])
+    if words:
+        assert event == "error" and set(found) == {"message", "where", "hint"}
+        assert words in f"{found['where']} {found['message']}"
+    else:
+        assert event == "error" or not found["converged"]
+
+
+def test_cancelling_ends_the_process(api: Any) -> None:
+    started = run(api, options=SLOW)
+    assert started["state"] == "running"
+    pid = started["pid"]
+    next(events(api, started["id"]))
+    answer = api.delete(f"/api/runs/{started['id']}")
+    assert answer.status_code == 200 and answer.json()["state"] == "cancelled"
+    assert gone(pid, within=0.5)
+    assert last(api, started["id"]) == ("cancelled", {})
+    assert api.get(f"/api/runs/{started['id']}").json()["pid"] is None
+    assert api.delete(f"/api/runs/{started['id']}").json()["state"] == "cancelled"
+
+
+def test_events_go_on_after_those_that_were_read(api: Any) -> None:
+    name = run(api)["id"]
+    every = list(events(api, name))
+    assert list(events(api, name, headers={"Last-Event-ID": "1"})) == every[2:]
+
+
+BAD: dict[str, tuple[str, str, Any, int]] = {
+    "no JSON": ("POST", "/api/runs", b"{", 400),
+    "a list": ("POST", "/api/runs", [], 400),
+    "no command": ("POST", "/api/runs", {}, 400),
+    "an unknown command": ("POST", "/api/runs", {"command": "convert"}, 400),
+    "an unknown option": ("POST", "/api/runs", {"command": "infer", "options": {"tolerence": 1}}, 400),
+    "options as a list": ("POST", "/api/runs", {"command": "infer", "options": [1]}, 400),
+    "a wrong value": ("POST", "/api/runs", {"command": "infer", "options": {"seed": "x"}}, 400),
+    "files as a list": ("POST", "/api/runs", {"command": "infer", "files": ["x"]}, 400),
+    "a file of a number": ("POST", "/api/runs", {"command": "infer", "files": {"a.hb": 1}}, 400),
+    "a file outside": ("POST", "/api/runs", {"command": "infer", "files": {"../a.hb": ""}}, 400),
+    "a theory outside": ("POST", "/api/runs", {"command": "infer", "main": "/etc/passwd"}, 400),
+    "facts outside": ("POST", "/api/runs", {"command": "infer", "facts": ["../x.csv"]}, 400),
+    "facts as numbers": ("POST", "/api/runs", {"command": "infer", "facts": [1]}, 400),
+    "saving elsewhere": ("POST", "/api/runs", {"command": "learn", "options": {"save": "/tmp/x"}}, 400),
+    "no question": ("POST", "/api/runs", {"command": "query"}, 400),
+    "no run": ("GET", "/api/runs/r99999", None, 404),
+    "no run to hear": ("GET", "/api/runs/r99999/events", None, 404),
+    "no run to end": ("DELETE", "/api/runs/r99999", None, 404),
+    "check of a list": ("POST", "/api/check", [], 400),
+    "check of nothing": ("POST", "/api/check", {"main": "gone.hb"}, 400),
+    "check of numbers": ("POST", "/api/check", {"main": "a.hb", "files": {"a.hb": 1}}, 400),
+    "format of mistakes": ("POST", "/api/format", {"text": "1: a ->"}, 422),
+    "format of a number": ("POST", "/api/format", {"text": 1}, 400),
+    "no predicate": ("POST", "/api/table", {"main": "smokers.hb"}, 400),
+    "an unknown predicate": ("POST", "/api/table", {"main": "smokers.hb", "predicate": "gone"}, 422),
+    "a negative offset": ("POST", "/api/table", {"predicate": "a", "offset": -1}, 400),
+    "a wrong offset": ("GET", "/api/table?predicate=friends&offset=x", None, 400),
+    "marginals of numbers": ("POST", "/api/graph", {"marginals": [1]}, 400),
+    "nothing to export": ("POST", "/api/export", {}, 400),
+    "an unknown example": ("GET", "/api/examples/..", None, 404),
+    "a hidden file": ("PUT", "/api/files/.ssh/x", {"text": ""}, 400),
+    "a folder": ("PUT", "/api/files/facts", {"text": ""}, 400),
+    "an upload outside": ("POST", "/api/upload?name=..%2Fx.csv", b"1", 400),
+    "an upload without a name": ("POST", "/api/upload", b"1", 400),
+    "nothing to delete": ("DELETE", "/api/files/gone.csv", None, 404),
+    "no such call": ("POST", "/api/nonesuch", {}, 404),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_in_one_form(name: str, api: Any) -> None:
+    method, path, body, status = BAD[name]
+    content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+    answer = api.request(method, path, content=content)
+    if name == "no such call" and answer.status_code == 405:  # where the bundle answers all other paths
+        return
+    refused(answer, status)
+
+
+def test_the_token_and_the_host_are_checked(studio: Any, api: Any) -> None:
+    import httpx
+
+    with httpx.Client(base_url=studio.address, timeout=60) as stranger:
+        for headers in ({}, {"X-Herbrand-Token": "wrong"}, {"X-Herbrand-Token": "ü".encode()}):
+            refused(stranger.get("/api/project", headers=headers), 401)
+        assert stranger.get(f"/api/options?token={studio.token}").status_code == 200
+        page = stranger.get("/")
+        assert page.status_code == 200
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'self'" in policy and "unsafe-eval" not in policy
+        assert "script-src 'self';" in policy
+    refused(api.get("/api/options", headers={"Host": "evil.example"}), 400)
+    refused(api.get("/api/options", headers={"Origin": "https://evil.example"}), 403)
+
+
+def test_mistakes_outline_and_words_of_a_text(api: Any) -> None:
+    text = 'predicate smokes(person)\n1.5: smoks(x)\nsmokes("anna")\n'
+    found = api.post("/api/check", json={"files": {"a.hb": text}, "main": ["a.hb"], "facts": []}).json()
+    (mistake,) = found["mistakes"]
+    ends = [mistake[name] for name in ("line", "column", "end_line", "end_column")]
+    assert ends == [2, 6, 2, 14] and mistake["severity"] == "error" and mistake["file"] == "a.hb"
+    assert "smokes" in mistake["hint"]
+    assert found["outline"][0] == {"name": "smokes", "kind": "predicate", "line": 1, "file": "a.hb"}
+    assert found["predicates"] == [{"name": "smokes", "arguments": ["person"], "values": None}]
+    assert found["constants"] == ["anna"]
+
+
+def test_several_files_are_one_theory(api: Any) -> None:
+    files = {"a.hb": "predicate rain\n", "b.hb": "1.0: rain\n1.0: snow\n", "c.mln": "rain\n1.0 rain\n"}
+    found = api.post("/api/check", json={"files": files, "main": ["a.hb", "b.hb"]}).json()
+    assert [(each["file"], each["line"]) for each in found["mistakes"]] == [("b.hb", 2)]
+    assert api.post("/api/check", json={"files": files, "main": "c.mln"}).json()["mistakes"] == []
+
+
+def test_text_is_formatted(api: Any) -> None:
+    assert api.post("/api/format", json={"text": "1.5:a=>b"}).json() == {"text": "1.5: a => b\n"}
+
+
+def test_the_project_with_its_files_and_tables(api: Any, folder: Path) -> None:
+    found = api.get("/api/project").json()
+    assert found["folder"] == str(folder) and found["main"] == "smokers.hb" and found["given"] == ["facts"]
+    kinds = {file["name"]: file["kind"] for file in found["files"]}
+    assert kinds["smokers.hb"] == "theory" and kinds["facts/friends.csv"] == "facts"
+    tables = {table["predicate"]: table for table in found["facts"]}
+    assert tables["friends"]["rows"] == 12 and tables["friends"]["world"] == "closed"
+    assert [each["type"] for each in tables["friends"]["arguments"]] == ["person", "person"]
+
+
+def test_files_are_saved_read_and_deleted(api: Any, folder: Path) -> None:
+    assert api.put("/api/files/new/rain.hb", json={"text": "0.5: rain\n"}).status_code == 200
+    assert (folder / "new" / "rain.hb").read_text() == "0.5: rain\n"
+    assert api.delete("/api/files/new/rain.hb").status_code == 200
+    assert not (folder / "new" / "rain.hb").exists()
+
+
+def test_an_uploaded_table_is_facts(api: Any, folder: Path) -> None:
+    content = b"person,word\nanna,hello\nbob,world\n"
+    assert api.post("/api/upload?name=says.csv", content=content).json()["kind"] == "facts"
+    asked = {
+        "files": {"t.hb": "predicate says(person, word): observed\n"},
+        "main": "t.hb",
+        "facts": ["says.csv"],
+    }
+    found = api.post("/api/table", json={**asked, "predicate": "says", "offset": 1}).json()
+    assert found["columns"] == ["person", "word"] and found["total"] == 2
+    assert found["rows"] == [["bob", "world"]]
+    (folder / "says.csv").unlink()
+
+
+def test_marks_of_rows_have_columns(api: Any) -> None:
+    text = 'predicate p(t)\np("a")\nnot p("b")\np("c") ~ 0.7\n'
+    found = api.post("/api/table", json={"files": {"t.hb": text}, "main": "t.hb", "predicate": "p"}).json()
+    assert found["columns"] == ["t", "truth", "probability"]
+    assert found["rows"] == [["a", True, None], ["b", False, None], ["c", None, 0.7]]
+
+
+def test_a_graph_holds_facts_and_marginals(api: Any) -> None:
+    marginals = [{"predicate": "smokes", "arguments": ["bob"], "probability": 0.25}]
+    asked = {"main": "smokers.hb", "facts": FACTS, "marginals": marginals}
+    found = api.post("/api/graph", json=asked).json()
+    assert len(found["edges"]) == 12 and found["left_out"] == {"nodes": 0, "edges": 0}
+    bob = next(node for node in found["nodes"] if node["label"] == "bob")
+    assert {"predicate": "smokes", "probability": 0.25} in bob["marks"]
+    small = api.post("/api/graph", json={**asked, "most_edges": 5}).json()
+    assert len(small["edges"]) == 5 and small["left_out"]["edges"] == 7
+
+
+def test_options_are_those_of_the_one_table(api: Any) -> None:
+    commands = api.get("/api/options").json()["commands"]
+    assert {"infer", "bound", "query", "learn", "induce", "compare"} <= set(commands)
+    engine = next(option for option in commands["infer"] if option["name"] == "engine")
+    assert {"auto", "exact", "gibbs"} <= set(engine["choices"])
+    damping = next(option for option in commands["infer"] if option["name"] == "damping")
+    assert damping["type"] == "number" and "bp" in damping["engines"]
+
+
+def test_examples_open_and_have_no_mistakes(api: Any) -> None:
+    names = [each["name"] for each in api.get("/api/examples").json()["examples"]]
+    assert "smokers" in names
+    for name in names:
+        found = api.get(f"/api/examples/{name}").json()
+        files = {file["name"]: file["text"] for file in found["files"] if file["text"] is not None}
+        checked = api.post("/api/check", json={"files": files, "main": found["main"]}).json()
+        assert checked["mistakes"] == [], name
+
+
+def test_a_page_of_a_result_stands_alone(api: Any) -> None:
+    answer = {"engine": "exact", "marginals": [{"atom": 'p("<b>")', "probability": 0.25, "value": None}]}
+    page = api.post("/api/export", json={"answer": answer, "theory": "1: <p>", "title": "<i>"})
+    assert page.headers["content-type"].startswith("text/html")
+    assert "p(&quot;&lt;b&gt;&quot;)" in page.text and "0.2500" in page.text and "&lt;i&gt;" in page.text
+    assert "<script" not in page.text and "<b>" not in page.text and "src=" not in page.text
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_its_runs(number: int, tmp_path: Path) -> None:
+    (tmp_path / "rain.hb").write_text("0.5: rain\n")
+    started = opened(str(tmp_path / "rain.hb"))
+    with started.client() as client:
+        pid = run(client, main="rain.hb", facts=[], options=SLOW)["pid"]
+        below = children(started.process.pid)
+        assert pid in below
+        assert started.end(number) == 0
+    assert all(map(gone, below))
+    assert started.process.communicate()[0] == ""
+
+
+def test_a_missing_theory_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "herbrand", "studio", "gone.hb", "--no-browser"],
+        capture_output=True, text=True, cwd=ROOT, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stdout == "" and "there is no file 'gone.hb'" in done.stderr
