@@ -67,9 +67,9 @@ class Run:
     async def heard(self, first: int = 0) -> AsyncIterator[tuple[int, str, str]]:
         """Events with their numbers, until the last."""
         while True:
-            for number in range(first, len(self.events)):
-                yield number, *self.events[number]
-            first = len(self.events)
+            while first < len(self.events):  # more may come while one is read
+                yield first, *self.events[first]
+                first += 1
             if self.state != "running":
                 return
             async with self.changed:
