@@ -6,18 +6,25 @@ memory; else the value, the gradient and the second derivatives are sums that th
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from scipy.sparse import coo_array
 
 from herbrand.learning.conditionals import Conditionals
 from herbrand.relations.database import Database
-from herbrand.scale.learning.flips import FIXED, IMPOSSIBLE
+from herbrand.relations.expression import Expression, cast, choose, column, exp, log
+from herbrand.relations.fold import count, log_sum, total
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch
+from herbrand.scale.learning.flips import FIXED
 
 BYTES_A_CHANGE = 160
 """In memory, of one row of changes once it is fetched."""
+SAME_VALUE = ("code", "alternative")
 
 
 def merged(database: Database, changed: str) -> tuple[str, int]:
@@ -73,107 +80,86 @@ class StoredConditionals:
 
     def value(self, weights: np.ndarray) -> float:
         """The sum of the known values' log-probabilities."""
-        self._weigh(weights)
-        shares = self._shares()
-        return float(self.database.number(f"SELECT COALESCE(SUM(n * told / listed), 0) FROM ({shares}) s"))
+        with self._scratch() as scratch:
+            return _value(self._totals(self._scores(scratch, weights)))
 
     def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        self._keep_shares(weights)
-        value = self.database.number(f"SELECT COALESCE(SUM(n * told / listed), 0) FROM {self.table}_shares")
-        return float(value), -self._by_place("c.n * s.share * c.d")
+        with self._scratch() as scratch:
+            scores = self._scores(scratch, weights)
+            totals = self._totals(scores).kept()
+            changes = self._weighed(scratch, scores, totals)
+            return _value(totals), -self._by_place(changes, column("d"))
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """How much the function bends in each weight, at most."""
-        self._keep_shares(weights)
-        return self._by_place("c.n * s.share * c.d * c.d")
+        with self._scratch() as scratch:
+            scores = self._scores(scratch, weights)
+            changes = self._weighed(scratch, scores, self._totals(scores))
+            return self._by_place(changes, column("d") * column("d"))
 
     def hessian(self, weights: np.ndarray) -> np.ndarray:
         """Second derivatives [parameter, parameter]; negative semidefinite."""
-        self._keep_shares(weights)
-        changes = f"(SELECT c.*, s.share FROM {self._changes} c JOIN {self.table}_shares s ON {SAME_VALUE})"
-        means = f"(SELECT code, n, place, SUM(share * d) AS mean FROM {changes} m GROUP BY code, n, place)"
-        outer = self._pairs(means, "a.n * a.mean * b.mean", "a.code = b.code")
-        spread = self._pairs(
-            changes, "a.n * a.share * a.d * b.d", "a.code = b.code AND a.alternative = b.alternative"
-        )
-        return outer - spread
+        with self._scratch() as scratch:
+            scores = self._scores(scratch, weights)
+            changes = self._weighed(scratch, scores, self._totals(scores)).kept()
+            means = changes.group(["code", "n", "place"], d=total(column("share") * column("d")))
+            return self._pairs(means, ["code"], column("n")) - self._pairs(
+                changes, ["code", "alternative"], column("n") * column("share")
+            )
 
     def bearing(self) -> tuple[np.ndarray, np.ndarray]:
         """On which weights some alternative bears, and on which some that is possible."""
-        lowest = f"SELECT code, alternative, MIN(d) AS d FROM {self.table} WHERE place = {FIXED}"
-        fixed = (
-            f"SELECT code, alternative FROM ({lowest} GROUP BY code, alternative) f WHERE d = {IMPOSSIBLE}"
-        )
-        joined = (
-            f"{self._changes} c LEFT JOIN ({fixed}) e ON e.code = c.code AND e.alternative = c.alternative"
-        )
-        free = "MAX(CASE WHEN e.code IS NULL THEN 1 ELSE 0 END)"
-        bears, bears_possibly = np.zeros((2, self.width), dtype=bool)
-        for place, some in self.database.rows(f"SELECT c.place, {free} FROM {joined} GROUP BY c.place"):
-            bears[int(place)], bears_possibly[int(place)] = True, bool(some)
-        return bears, bears_possibly
+        with self._scratch() as scratch:
+            changes = self._changes(scratch)
+            learned = changes.where(column("place") != FIXED)
+            impossible = changes.where((column("place") == FIXED) & (column("d") == -math.inf))
+            found = np.zeros((2, self.width), dtype=bool)
+            for bears, rows in zip(found, (learned, learned.without(impossible, SAME_VALUE)), strict=True):
+                bears[rows.only("place").distinct().arrays()["place"]] = True
+            return found[0], found[1]
 
-    @property
-    def _changes(self) -> str:
-        """What weights that are learned change."""
-        return f"(SELECT * FROM {self.table} WHERE place <> {FIXED})"
+    def _scratch(self) -> Scratch:
+        return Scratch(self.database, f"{self.table}_sums")
 
-    def _weigh(self, weights: np.ndarray) -> None:
-        """The weights as a table; what is fixed counts once."""
-        places = np.arange(-1, self.width)
-        worth = np.concatenate([[1.0], weights])
-        assert places[0] == FIXED
-        self.database.put(f"{self.table}_weights", pa.table({"place": places, "weight": worth}))
+    def _changes(self, scratch: Scratch) -> Relation:
+        return scratch.table(self.table, code="int", alternative="int", place="int", d="float", n="int")
 
-    def _shares(self) -> str:
-        """The probability of each alternative, and the log-probability of the known value.
+    def _scores(self, scratch: Scratch, weights: np.ndarray) -> Relation:
+        """What each alternative adds to the log-weight; what is fixed counts once."""
+        places = np.arange(FIXED, self.width)
+        worth = scratch.put(Memory.of(place=places, weight=np.concatenate([[1.0], weights])))
+        score = total(column("d") * column("weight"))
+        changes = self._changes(scratch).join(worth, ["place"])
+        return changes.group(["code", "n", "alternative"], score=score).kept()
 
-        Each row of an atom has the latter; ``listed`` says in how many of them it stands.
-        """
-        scores = (
-            f"SELECT c.code, c.n, c.alternative, SUM(c.d * w.weight) AS score FROM {self.table} c "
-            f"JOIN {self.table}_weights w ON w.place = c.place GROUP BY c.code, c.n, c.alternative"
-        )
-        over = "OVER (PARTITION BY code)"
-        peaks = (
-            f"SELECT *, GREATEST(MAX(score) {over}, 0) AS peak, COUNT(*) {over} AS listed FROM ({scores}) c"
-        )
-        odds = f"SELECT *, EXP(score - peak) AS odds FROM ({peaks}) p"
-        rest = f"(1 + {self.alternatives} - listed) * EXP(-peak)"
-        totals = f"SELECT *, SUM(odds) {over} + {rest} AS total FROM ({odds}) o"
-        return (
-            "SELECT code, n, alternative, listed, odds / total AS share, -peak - LN(total) AS told "
-            f"FROM ({totals}) t"
-        )
+    def _totals(self, scores: Relation) -> Relation:
+        """The log of the sum over an atom's values; the known one, and those that are not listed, add 0."""
+        atoms = scores.group(["code", "n"], listed=log_sum(column("score")), count=count())
+        rest = log(cast(1 + self.alternatives - column("count"), "float"))
+        peak = choose(column("listed") > rest, column("listed"), rest)
+        odds = exp(column("listed") - peak) + exp(rest - peak)
+        return atoms.select(code=column("code"), n=column("n"), total=peak + log(odds))
 
-    def _keep_shares(self, weights: np.ndarray) -> None:
-        self._weigh(weights)
-        self.database.make(f"{self.table}_shares", self._shares())
+    def _weighed(self, scratch: Scratch, scores: Relation, totals: Relation) -> Relation:
+        """What weights that are learned change, with the probability ``share`` of each alternative."""
+        shares = scores.join(totals.only("code", "total"), ["code"])
+        shares = shares.let(share=exp(column("score") - column("total"))).only(*SAME_VALUE, "share")
+        return self._changes(scratch).where(column("place") != FIXED).join(shares, SAME_VALUE)
 
-    def _by_place(self, value: str) -> np.ndarray:
+    def _by_place(self, changes: Relation, value: Expression) -> np.ndarray:
+        sums = changes.group(["place"], total=total(column("n") * column("share") * value)).arrays()
         found = np.zeros(self.width)
-        rows = self.database.rows(
-            f"SELECT c.place, SUM({value}) FROM {self._changes} c JOIN {self.table}_shares s ON {SAME_VALUE} "
-            "GROUP BY c.place"
-        )
-        for place, total in rows:
-            found[place] = total
+        found[sums["place"]] = sums["total"]
         return found
 
-    def _pairs(self, source: str, value: str, on: str) -> np.ndarray:
+    def _pairs(self, rows: Relation, on: Sequence[str], worth: Expression) -> np.ndarray:
+        others = rows.renamed(other="place", e="d").only(*on, "other", "e")
+        worth = worth * column("d") * column("e")
+        sums = rows.join(others, on).group(["place", "other"], total=total(worth)).arrays()
         found = np.zeros((self.width, self.width))
-        rows = self.database.rows(
-            f"SELECT a.place, b.place, SUM({value}) FROM {source} a JOIN {source} b ON {on} "
-            "GROUP BY a.place, b.place"
-        )
-        for left, right, total in rows:
-            found[left, right] = total
+        found[sums["place"], sums["other"]] = sums["total"]
         return found
 
 
-def derived_tables(table: str) -> tuple[str, ...]:
-    """What sums over a table of changes make beside it."""
-    return f"{table}_weights", f"{table}_shares"
-
-
-SAME_VALUE = "s.code = c.code AND s.alternative = c.alternative"
+def _value(totals: Relation) -> float:
+    return -float(totals.scalar(total(column("n") * column("total"))))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from herbrand.language.show import show_statement
 from herbrand.learning.parameters import Parameters
 from herbrand.relations.database import Database
-from herbrand.scale.learning.conditionals import derived_tables, merged
+from herbrand.scale.learning.conditionals import merged
 from herbrand.scale.learning.flips import Report, StoredFlips, changes, stored_flips
 from herbrand.scale.learning.lesson import StoredExample
 
@@ -37,8 +37,7 @@ class Counted:
         """Leave nothing behind."""
         self.database.drop(COUNTED)
         for table, _ in self.tables.values():
-            for name in (table, *derived_tables(table)):
-                self.database.drop(name)
+            self.database.drop(table)
 
 
 def counted(example: StoredExample, room: int | None, report: Report) -> Counted:
