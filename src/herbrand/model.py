@@ -488,7 +488,7 @@ class Model:
 
     def learn(
         self,
-        method: str = "pseudo-likelihood",
+        method: str = "auto",
         *,
         target: Texts = (),
         latent: Texts = (),

@@ -78,6 +78,7 @@ def test_what_rules_derive_is_known() -> None:
     assert list(rows) == [("a", "c")]
 
 
+PSEUDO = {"method": "pseudo-likelihood"}
 REFUSED = [
     ("1.0: smokes(x)", {}, "no statement has a weight to be learned", "write ? in place"),
     ("?: friends(x, y)", {}, "nothing is there to predict", "--target PRED"),
@@ -85,11 +86,11 @@ REFUSED = [
     ("?: smokes(x)", {"latent": "cancr"}, "--latent: there is no predicate 'cancr'", "cancer"),
     ("?: smokes(x)", {"latent": "smokes"}, "nothing is there to predict", "--target"),
     ("?: smokes(x)", {"latent": "smokes", "target": "smokes"}, None, None),
-    ("?: cancer(x) or smokes(x)", {"latent": "cancer", "target": "smokes"}, "cancer is latent", "layers"),
+    ("?: cancer(x) or smokes(x)", {**PSEUDO, "latent": "cancer", "target": "smokes"}, "is latent", "layers"),
     ("?: cancer(x)", {"latent": "cancer", "target": "cancer"}, "no atom of it is known", "list facts"),
-    ('?: smokes(x)\nsmokes("b") ~ 0.4', {}, 'smokes("b") ~ 0.4 is an opinion', "--latent smokes"),
+    ('?: smokes(x)\nsmokes("b") ~ 0.4', PSEUDO, 'smokes("b") ~ 0.4 is an opinion', "--latent smokes"),
     (MOOD + '?: mood(x) = "bad"', {}, 'mood("a") has no value', "--latent mood"),
-    ("?: smokes(x)\nhard: friends(x, y) and smokes(x) => smokes(y)", {}, "this hard", "--latent PRED"),
+    ("?: smokes(x)\nhard: friends(x, y) and smokes(x) => smokes(y)", PSEUDO, "this hard", "--latent PRED"),
     ("?: smokes(x)", {"method": "pseudolikelihood"}, "no method 'pseudolikelihood'", "pseudo-likelihood"),
     ("?: smokes(x)", {"clip": 0.5}, "another model than the theory", "distillation"),
     ("?: smokes(x)", {"l22": 0.5}, "no option 'l22'", "l2"),
@@ -150,8 +151,8 @@ class TestKeptWeights:
 
     def test_a_climb_that_was_stopped_goes_on(self, tmp_path: Path) -> None:
         file = str(tmp_path / "folder" / "weights")
-        whole = self.model().learn(l2=0.3)
-        stopped = self.model().learn(l2=0.3, iterations=1, save=file)
+        whole = self.model().learn("pseudo-likelihood", l2=0.3)
+        stopped = self.model().learn("pseudo-likelihood", l2=0.3, iterations=1, save=file)
         assert not stopped.status.converged and stopped.status.iterations == 1
         found = self.model().learn(l2=0.3, resume=file)
         assert found.status.iterations == whole.status.iterations and found.status.converged

@@ -80,7 +80,7 @@ class TestPenalties:
     def test_a_world_twice_is_as_half_the_pull(self) -> None:
         """The sum over two equal worlds is twice the sum over one."""
         theory = hb.parse(DECLARED + "\n".join(RULES))
-        twice = hb.Model(theory).learn(worlds=[FACTS, FACTS], l2=0.4, **PRECISE)
+        twice = hb.Model(theory).learn("pseudo-likelihood", worlds=[FACTS, FACTS], l2=0.4, **PRECISE)
         once = learned(l2=0.2, **PRECISE)
         assert weights(twice) == pytest.approx(weights(once), abs=1e-6)
         assert twice.metrics["log_pseudo_likelihood"] == pytest.approx(
@@ -89,7 +89,7 @@ class TestPenalties:
 
     def test_errors_shrink_as_data_grow(self) -> None:
         theory = hb.parse(DECLARED + "\n".join(RULES))
-        many = hb.Model(theory).learn(worlds=[FACTS] * 4, l2=0.0)
+        many = hb.Model(theory).learn("pseudo-likelihood", worlds=[FACTS] * 4, l2=0.0)
         once = learned(l2=0.0)
         for one, other in zip(many.weights, once.weights, strict=True):
             assert one.standard_error is not None and other.standard_error is not None
@@ -99,14 +99,15 @@ class TestPenalties:
 class TestKnownOptima:
     """Where the best weight is a logarithm of counts."""
 
+    @pytest.mark.parametrize("method", ["likelihood", "pseudo-likelihood"])
     @pytest.mark.parametrize("true", [1, 3, 7])
-    def test_a_prior_is_the_log_odds_of_a_share(self, true: int) -> None:
+    def test_a_prior_is_the_log_odds_of_a_share(self, true: int, method: str) -> None:
         theory = hb.parse("type t = 1..10\npredicate p(t)\n?: p(x)")
-        found = hb.Model(theory, {"p": list(range(1, true + 1))}).learn(l2=0.0)
+        found = hb.Model(theory, {"p": list(range(1, true + 1))}).learn(method, l2=0.0)
         (one,) = found.weights
         assert one.weight == pytest.approx(math.log(true / (10 - true)), abs=1e-4)
         assert one.standard_error == pytest.approx(math.sqrt(1 / true + 1 / (10 - true)), rel=1e-3)
-        assert found.metrics["log_pseudo_likelihood"] == pytest.approx(
+        assert found.metrics[f"log_{method.replace('-', '_')}"] == pytest.approx(
             true * math.log(true / 10) + (10 - true) * math.log(1 - true / 10)
         )
 
@@ -160,7 +161,7 @@ class TestLimits:
     def test_too_little_memory_is_told_before_the_counting(self) -> None:
         theory = hb.parse("type t = 1..200\npredicate p(t, t)\n?: p(x, y) or p(y, x)")
         with pytest.raises(BudgetError) as caught:
-            hb.Model(theory, {"p": [(1, 2)]}).learn(memory="1MB")
+            hb.Model(theory, {"p": [(1, 2)]}).learn("pseudo-likelihood", memory="1MB")
         assert "1.0 MB are allowed" in str(caught.value)
 
     def test_a_weight_that_the_data_decide_for_good_is_told(self) -> None:

@@ -122,7 +122,7 @@ BERT = {"friends": [("a", "z"), ("z", "y")], "smokes": ["z", "y"]}
 def test_learning_stands_at_the_top_of_the_oracle() -> None:
     """No step away from the learned weights makes the penalised pseudo-likelihood larger."""
     theory = hb.parse(SMOKERS)
-    found = hb.Model(theory, ANNA).learn(l2=0.5)
+    found = hb.Model(theory, ANNA).learn("pseudo-likelihood", l2=0.5)
     people = "abcd"
     world = {("smokes", (p,)): p in "ab" for p in people}
     world |= {("friends", (p, q)): (p, q) in ANNA["friends"] for p in people for q in people}
@@ -146,7 +146,7 @@ def test_learning_stands_at_the_top_of_the_oracle() -> None:
 
 def test_several_worlds_add_up() -> None:
     theory = hb.parse(SMOKERS)
-    together = hb.Model(theory).learn(worlds=[ANNA, BERT], l2=0.3)
+    together = hb.Model(theory).learn("pseudo-likelihood", worlds=[ANNA, BERT], l2=0.3)
     parts = [pseudo_likelihood([world_of(theory, facts)], UNLIMITED) for facts in (ANNA, BERT)]
     weights = np.array([w.weight for w in together.weights])
     assert together.metrics["log_pseudo_likelihood"] == pytest.approx(sum(p.value(weights) for p in parts))
@@ -163,7 +163,7 @@ def test_a_constants_weight_is_the_same_in_every_world() -> None:
     theory = hb.parse("predicate has(doc, word): observed\npredicate good(doc)\n?[w]: has(d, w) => good(d)")
     one = {"has": [("d1", "fine"), ("d2", "bad")], "good": ["d1"]}
     other = {"has": [("d9", "fine"), ("d8", "odd")], "good": ["d9", "d8"]}
-    found = hb.Model(theory).learn(worlds=[one, other])
+    found = hb.Model(theory).learn("pseudo-likelihood", worlds=[one, other])
     weights = {w.constants["w"]: w.weight for w in found.weights}
     assert sorted(weights) == ["bad", "fine", "odd"]
     assert weights["fine"] > weights["odd"] > 0 > weights["bad"]
@@ -173,8 +173,8 @@ def test_a_constants_weight_is_the_same_in_every_world() -> None:
 def test_only_listed_atoms_of_a_latent_target_are_labels() -> None:
     theory = hb.parse("predicate p(t)\npredicate q(t): observed\n?: q(x) => p(x)")
     facts = {"q": ["a", "b", "c"], "p": pandas.DataFrame({"t": ["a", "b"], "truth": [True, False]})}
-    partly = hb.Model(theory, facts).learn(target="p", latent="p", l2=0)
-    closed = hb.Model(theory, facts).learn(target="p", l2=0)
+    partly = hb.Model(theory, facts).learn("pseudo-likelihood", target="p", latent="p", l2=0)
+    closed = hb.Model(theory, facts).learn("pseudo-likelihood", target="p", l2=0)
     assert (partly.metrics["atoms"], closed.metrics["atoms"]) == (2, 3)
     assert partly.weights[0].weight == pytest.approx(0.0, abs=1e-6)
     assert closed.weights[0].weight == pytest.approx(math.log(1 / 2), abs=1e-5)

@@ -116,7 +116,9 @@ def world_of(hard: str) -> dict[str, list]:
 
 @pytest.mark.parametrize("hard", TIES)
 def test_atoms_that_are_one_change_together(hard: str) -> None:
-    found = hb.Model(hb.parse(HEAD + hard), world_of(hard)).learn(target=["f", "g"], l2=0.01)
+    found = hb.Model(hb.parse(HEAD + hard), world_of(hard)).learn(
+        "pseudo-likelihood", target=["f", "g"], l2=0.01
+    )
     assert abs(found.weights[0].weight) > 0.1
     assert found.metrics["atoms"] < 2 * len(PEOPLE) ** 2
 
@@ -125,7 +127,7 @@ def test_atoms_that_are_one_change_together(hard: str) -> None:
 def test_a_database_refuses_atoms_that_may_be_one(hard: str, tmp_path: Path) -> None:
     model = hb.Model(hb.parse(HEAD + hard), world_of(hard), on=f"duckdb:{tmp_path / 'w.duckdb'}")
     with pytest.raises(UnsupportedError, match=r"hard statements may make .* one, .*\n.*leave out --on"):
-        model.learn(target=["f", "g"])
+        model.learn("pseudo-likelihood", target=["f", "g"])
 
 
 def test_tied_atoms_of_which_one_is_not_known_are_refused() -> None:
@@ -133,7 +135,7 @@ def test_tied_atoms_of_which_one_is_not_known_are_refused() -> None:
     with pytest.raises(
         UnsupportedError, match=r"hard statements make f\(.*\n.*--method likelihood or layers"
     ):
-        model.learn(target=["f"], latent=["f"])
+        model.learn("pseudo-likelihood", target=["f"], latent=["f"])
 
 
 T = ("c1", "c2")
@@ -245,7 +247,7 @@ def test_a_weight_on_atoms_that_cannot_change_is_refused(
     on = None if place is None else f"duckdb:{tmp_path / 'w.duckdb'}"
     model = hb.Model(hb.parse(HEAD + hard), known, on=on)
     with pytest.raises(UnsupportedError, match=r"learns nothing about its weight: \?: s\(x\) and f\(x, y\)"):
-        model.learn(target=["f"])
+        model.learn("pseudo-likelihood", target=["f"])
 
 
 @pytest.mark.parametrize("hard", FREE)
@@ -253,4 +255,6 @@ def test_other_hard_statements_are_taken(hard: str) -> None:
     world = dict(WORLD)
     if " or " in hard:
         world["g"] = [(one, other) for one in PEOPLE for other in PEOPLE]
-    assert hb.Model(hb.parse(HEAD + hard), world).learn(target=["f", "g"]).status.converged
+    assert (
+        hb.Model(hb.parse(HEAD + hard), world).learn("pseudo-likelihood", target=["f", "g"]).status.converged
+    )

@@ -113,7 +113,9 @@ FACTS = {
 
 
 def learned(facts: Any = None, place: str | None = None, text: str = SMOKERS, **options: Any) -> Any:
-    return hb.Model(hb.parse(text), FACTS if facts is None else facts, on=place).learn(**options)
+    method = options.pop("method", "pseudo-likelihood")
+    model = hb.Model(hb.parse(text), FACTS if facts is None else facts, on=place)
+    return model.learn(method, **options)
 
 
 @pytest.fixture(params=["fetched", "summed there"])

@@ -43,6 +43,8 @@ from herbrand.program.program import Program
 
 AT_ONCE = 1e6
 """Operations for one gradient: up to so many, grounding is not compared with anything."""
+A_GROUNDING = 100.0
+"""Operations that the grounding of one statement for one choice of constants counts as, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ class GroundSide:
     def of(
         cls, program: Program, parameters: Parameters, budget: Budget, most_operations: float
     ) -> GroundSide:
-        grounded = ground(program, budget, MOST_GROUNDINGS)
+        grounded = ground(program, budget, min(MOST_GROUNDINGS, int(most_operations / A_GROUNDING)))
         noticed = tuple(replace(w, value=1.0) if w.learned else w for w in program.weights)
         refuse_hopeless(replace(grounded, program=replace(program, weights=noticed)))
         network = network_of(grounded)

@@ -58,7 +58,8 @@ class Learning(Sheet):
 
     ``predictions``: what a predictor that was trained says of the latent atoms, where there is one.
     ``curve``: what was watched, step by step. ``engine`` and ``guarantee``: what gave value and gradient, and
-    how sure these are, where the method takes them from inference.
+    how sure these are, where the method takes them from inference. ``reason``: why it was not the likelihood,
+    where the method was chosen.
     """
 
     method: str
@@ -70,6 +71,7 @@ class Learning(Sheet):
     curve: tuple[Progress, ...] = ()
     engine: str | None = None
     guarantee: Guarantee | None = None
+    reason: str | None = None
 
     @property
     def text(self) -> str:
@@ -82,6 +84,7 @@ class Learning(Sheet):
             "method": self.method,
             **({"engine": self.engine} if self.engine else {}),
             **({"guarantee": self.guarantee.value} if self.guarantee else {}),
+            **({"reason": self.reason} if self.reason else {}),
             "converged": self.status.converged,
             "seconds": self.status.seconds,
             "iterations": self.status.iterations,
@@ -118,7 +121,8 @@ class Learning(Sheet):
         ended = "" if self.status.converged else f", not converged: {self.status.advice}"
         where = f" on {self.status.where}" if self.status.where else ""
         sure = f" ({self.guarantee.value}, {self.engine})" if self.guarantee else ""
-        return f"{self.method}{sure}{where}: {told}{ended}"
+        why = f"; no likelihood: {self.reason}" if self.reason else ""
+        return f"{self.method}{sure}{where}: {told}{ended}{why}"
 
     def cells(self) -> Iterator[tuple[str, str, str, str, str]]:
         return (weight.cells() for weight in self.weights)

@@ -146,14 +146,23 @@ def _opinions(one: Example) -> float:
     return total
 
 
-def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights under which the labels are most probable."""
+def learn(
+    theory: Theory,
+    worlds: Sequence[World],
+    aim: Aim,
+    settings: LearningSettings,
+    most_operations: float = AFFORDABLE,
+) -> Learning:
+    """The theory with the weights under which the labels are most probable.
+
+    Raises ``BudgetError`` where one gradient takes more than ``most_operations``.
+    """
     began = time.perf_counter()
     starts: dict[Key, float] = {}
     if settings.relearn:
         theory, starts = relearned(theory)
     examples = [example(theory, world, aim, settings.budget, opinions=True) for world in worlds]
-    most = operations_in(settings.budget.seconds, LOOKS * AFFORDABLE) / LOOKS
+    most = operations_in(settings.budget.seconds, LOOKS * most_operations) / LOOKS
     objective = likelihood(theory, examples, settings.budget, most)
     first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
     penalty = penalty_of(settings)

@@ -31,6 +31,10 @@ METHODS = {
 }
 
 
+AUTOMATIC = ("likelihood", "pseudo-likelihood")
+"""What ``auto`` chooses from: it takes options that one of them uses."""
+
+
 def held_out(settings: LearningSettings) -> list[Any]:
     """The facts of each world that is held out."""
     return [] if settings.held_out is None else separate_facts(settings.held_out)
@@ -39,7 +43,7 @@ def held_out(settings: LearningSettings) -> list[Any]:
 def method_named(name: str) -> Method:
     """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
     _refuse_no_method(name)
-    return imported(METHODS[name])
+    return imported("herbrand.learning.automatic:learn" if name == "auto" else METHODS[name])
 
 
 def learned(
@@ -62,16 +66,17 @@ def learned(
 def refuse_unused(method: str, settings: LearningSettings) -> None:
     """Raise for an option that the method does not use, or where there is no such method."""
     _refuse_no_method(method)
-    for option in options_in("learn", settings):
-        if not uses("learn", method, option):
-            raise unused("learn", f"{method} does not use", option)
+    candidates, options = AUTOMATIC if method == "auto" else (method,), options_in("learn", settings)
+    refused = [[o for o in options if not uses("learn", name, o)] for name in candidates]
+    if all(refused):
+        raise unused("learn", f"{method} does not use", refused[0][0])
 
 
 def _refuse_no_method(name: str) -> None:
-    if name not in METHODS:
+    if name not in ("auto", *METHODS):
         raise UnsupportedError(
             f"there is no method '{name}' for learn",
-            hint=nearest(str(name), METHODS) or f"methods: {', '.join(METHODS)}",
+            hint=nearest(str(name), METHODS) or f"methods: auto, {', '.join(METHODS)}",
         )
 
 

@@ -211,7 +211,8 @@ class StoredModel:
                 return _learning().learned_there(self.theory, example, watched, self._room, report)
 
             found = with_curve(learn, settings)
-            return replace(found, status=replace(found.status, where=self._where(database)))
+            reason = "it needs the facts in memory" if method == "auto" else None
+            return replace(found, reason=reason, status=replace(found.status, where=self._where(database)))
 
     def evidence_of(self, database: Database) -> StoredEvidence:
         """What is known, nothing asked and nothing given."""

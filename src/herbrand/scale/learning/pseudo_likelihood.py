@@ -74,7 +74,7 @@ def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -
 
 def refuse_unserved(method: str, worlds: object, settings: LearningSettings) -> None:
     """Raise where learning is asked for in a way that no database serves."""
-    if method != METHOD:
+    if method not in ("auto", METHOD):
         raise UnsupportedError(
             f"{method} does not run on a database", hint=f"--method {METHOD}, or leave out --on"
         )

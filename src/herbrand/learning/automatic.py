@@ -1,0 +1,53 @@
+"""The method that ``learn`` takes by itself: likelihood where it is cheap, else pseudo-likelihood.
+
+The likelihood is what is meant by learning weights: it also learns from atoms that hard statements tie, and
+sums out what is hidden. Each step needs exact counts, however. Whether they are cheap is decided by their
+estimated cost, never by the clock, so that equal inputs are learned from in equal ways.
+
+>>> import herbrand as hb
+>>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
+>>> theory = hb.parse(predicates + '\\n?: smokes(x) => cancer(x)')
+>>> facts = {"smokes": ["anna", "bob", "carl"], "cancer": ["anna", "bob"]}
+>>> hb.Model(theory, facts).learn().method
+'likelihood'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from herbrand.engines.described import options_in
+from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
+from herbrand.language.syntax import Theory
+from herbrand.learning import likelihood, pseudo_likelihood
+from herbrand.learning.example import Aim, World
+from herbrand.learning.learned import Learning
+from herbrand.learning.settings import LearningSettings
+from herbrand.options.table import uses
+
+CHEAP = 3e7
+"""Operations for one gradient of the likelihood, up to which nothing else is considered."""
+
+
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """By likelihood if it is cheap, or if pseudo-likelihood cannot learn from these worlds."""
+    if not _used_by("likelihood", settings):
+        return pseudo_likelihood.learn(theory, worlds, aim, settings)
+    try:
+        return likelihood.learn(theory, worlds, aim, settings, CHEAP)
+    except OutOfTimeError:
+        raise
+    except BudgetError as error:
+        refused = error
+    if not _used_by("pseudo-likelihood", settings):
+        return likelihood.learn(theory, worlds, aim, settings)
+    try:
+        found = pseudo_likelihood.learn(theory, worlds, aim, settings)
+    except UnsupportedError:
+        return likelihood.learn(theory, worlds, aim, settings)
+    return replace(found, reason=refused.mistakes[0].message)
+
+
+def _used_by(method: str, settings: LearningSettings) -> bool:
+    return all(uses("learn", method, option) for option in options_in("learn", settings))
