@@ -1,4 +1,4 @@
-"""Who advises whom: weights learned in one department, links foretold in another, and one of them explained.
+"""Who advises whom: weights learned in one department, links predicted in another, and one of them explained.
 
 python examples/university/run.py
 """

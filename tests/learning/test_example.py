@@ -1,4 +1,4 @@
-"""What is learned from, and what is to be foretold; worlds that cannot be learned from are refused."""
+"""What is learned from, and what is to be predicted; worlds that cannot be learned from are refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def seen(text: str, facts: Any = None, *targets: str, latent: tuple[str, ...] = 
         ("?[x]: cancer(x)", ("cancer",)),
     ],
 )
-def test_what_learned_statements_speak_of_is_foretold(text: str, targets: tuple[str, ...]) -> None:
+def test_what_learned_statements_speak_of_is_predicted(text: str, targets: tuple[str, ...]) -> None:
     theory = hb.parse(DECLARED + text)
     assert default_targets(theory, hb.Model(theory, FACTS).signature) == targets
 

@@ -53,7 +53,7 @@ class Asked:
 
 
 def forced(log_odds: float) -> Reason:
-    """All that can be said where no statement is found that alone decides it."""
+    """Fallback reason when no single statement forces the value."""
     return Reason("(facts and hard statements settle it)", {}, log_odds)
 
 

@@ -1,7 +1,7 @@
 """One world to learn from: what is known in it, and which of that is to be predicted.
 
 Learning takes every predicate as closed, unless it is latent. The *targets* are the predicates whose atoms
-the learned statements should foretell; what the facts say of them are their labels. So a world is two
+the learned statements should predict; what the facts say of them are their labels. So a world is two
 programs over the same constants: ``known``, in which all facts hold, and ``program``, whose templates are
 lowered with the targets open and unlisted.
 
@@ -238,7 +238,7 @@ def refuse_unknown(aim: Aim, signature: Signature) -> None:
 
 
 def refuse_unlabelled(found: Example) -> None:
-    """Raise where there is no atom to foretell."""
+    """Raise where there is no atom to predict."""
     for name in found.targets:
         if not found.evidence.known(name).atom_count:
             empty = next(

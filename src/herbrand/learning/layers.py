@@ -1,6 +1,6 @@
-"""Rule weights through mean-field layers: targets are hidden, foretold together, compared with labels.
+"""Rule weights through mean-field layers: targets are hidden, predicted together, compared with labels.
 
-Where pseudo-likelihood foretells each atom from the *true* values of its neighbours, this foretells all of
+Where pseudo-likelihood predicts each atom from the *true* values of its neighbours, this predicts all of
 them from the evidence alone, through the very layers that will infer them, and through latent predicates on
 the way. The function that is climbed is the sum over labelled atoms of log Q(label) after the layers, less a
 penalty; with one layer it is a logistic regression, with more, or with latent predicates, it is not concave
@@ -82,7 +82,7 @@ class Unrolled:
         return functional_call(_LogOdds(self.layer), tables, ())
 
     def log_likelihood(self, weights: Tensor) -> Tensor:
-        """How well the labels are foretold."""
+        """How well the labels are predicted."""
         odds = self.log_odds(weights)
         parts = [
             labelled.log_likelihood(odds[labelled.name], self.world.hidden.is_valued(labelled.name))
@@ -146,7 +146,7 @@ def _distinct(
 
 @dataclass(frozen=True, eq=False)
 class LayersObjective:
-    """How well the layers foretell the labels of all worlds, by the weights."""
+    """How well the layers predict the labels of all worlds, by the weights."""
 
     parameters: Parameters
     worlds: tuple[Unrolled, ...]
@@ -177,7 +177,7 @@ class LayersObjective:
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights under which the layers foretell the labels best."""
+    """The theory with the weights under which the layers predict the labels best."""
     began = time.perf_counter()
     parameters = Parameters()
     examples = [example(theory, world, aim, settings.budget) for world in worlds]

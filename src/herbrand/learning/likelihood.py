@@ -1,4 +1,4 @@
-"""Rule weights by likelihood: all labels foretold together, from the evidence alone.
+"""Rule weights by likelihood: all labels predicted together, from the evidence alone.
 
 The function that is climbed is log P(labels | evidence): the log-partition of the worlds in which the labels
 hold less that of all worlds. Its gradient is how often each statement holds where the labels do, less how

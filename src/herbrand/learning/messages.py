@@ -1,7 +1,7 @@
 """What each statement says to each atom when nothing else is known: features for any classifier.
 
 One pass of mean-field messages from uniform marginals, statement by statement at weight 1: [atom, statement].
-Their sum, weighted, is what one :mod:`layer <herbrand.learning.layers>` foretells; a classifier of one's own
+Their sum, weighted, is what one :mod:`layer <herbrand.learning.layers>` predicts; a classifier of one's own
 may weigh, compress or combine them as it likes, which is then another model than the theory's.
 
 >>> import herbrand as hb

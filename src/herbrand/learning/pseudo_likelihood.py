@@ -1,4 +1,4 @@
-"""Rule weights by pseudo-likelihood: each known atom foretold from all others.
+"""Rule weights by pseudo-likelihood: each known atom predicted from all others.
 
 The function that is climbed is the sum, over all labelled atoms of the targets, of log P(its value | all
 other atoms), less a penalty on the weights. Atoms that hard statements make one change together, as one atom.
@@ -119,7 +119,7 @@ def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights that foretell the worlds best."""
+    """The theory with the weights that predict the worlds best."""
     began = time.perf_counter()
     examples = [example(theory, world, aim, settings.budget) for world in worlds]
     for one in examples:

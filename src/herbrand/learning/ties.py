@@ -1,6 +1,6 @@
 """Target atoms that hard statements make one: pseudo-likelihood changes them together.
 
-It foretells each atom from all others; where these include the atom's twin nothing is left to foretell, as
+It predicts each atom from all others; where these include the atom's twin nothing is left to predict, as
 each change of one alone breaks a hard statement. So a class of such atoms is one atom with several places.
 """
 

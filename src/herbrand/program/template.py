@@ -151,7 +151,7 @@ def _substituted(conjunction: Conjunction, by: Mapping[str, Argument]) -> Conjun
 
 
 def _settled_apart(pair: Pair) -> bool:
-    """Two different constants."""
+    """True if both are constants and differ."""
     return all(isinstance(argument, int) for argument in pair) and pair[0] != pair[1]
 
 

@@ -60,7 +60,7 @@ class Database(ABC):
 
     @abstractmethod
     def drop(self, table: str) -> None:
-        """Nothing, if there is no such table."""
+        """Drop the table if it exists."""
 
     @abstractmethod
     def has(self, table: str) -> bool: ...

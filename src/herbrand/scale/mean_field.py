@@ -67,7 +67,7 @@ class StoredMeanField:
 
     @classmethod
     def of(cls, run: Run, settings: Settings) -> StoredMeanField:
-        """The engine as far as settings say; raises for those that it does not know here."""
+        """Build the engine; refuse unsupported settings."""
         refuse_foreign_settings(settings, "mean field")
         return cls(run, settings.damping)
 

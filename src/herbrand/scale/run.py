@@ -72,7 +72,7 @@ class StoredEngine(Protocol):
 
     @classmethod
     def of(cls, run: Run, settings: Settings) -> Self:
-        """The engine as far as settings say; raises for those that it does not know here."""
+        """Build the engine; refuse unsupported settings."""
         ...
 
     @staticmethod

@@ -28,7 +28,7 @@ class KnownRelations:
         dtype: torch.dtype = torch.float64,
         device: torch.device = CPU,
     ) -> Relation:
-        """Made once."""
+        """Cached lookup of known values."""
         key = (operand, dtype, device)
         if key not in self._made:
             self._made[key] = self._relation(operand, dtype, device)

@@ -83,7 +83,7 @@ class StoredBeliefPropagation:
 
     @classmethod
     def of(cls, run: Run, settings: Settings) -> StoredBeliefPropagation:
-        """The engine as far as settings say; raises for those that it does not know here."""
+        """Build the engine; refuse unsupported settings."""
         refuse_foreign_settings(settings, "belief propagation")
         return cls(run, settings.damping)
 

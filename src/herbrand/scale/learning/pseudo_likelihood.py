@@ -27,7 +27,7 @@ SHARE_FETCHED = 0.1
 def learned_there(
     theory: Theory, example: StoredExample, settings: LearningSettings, room: int | None, report: Report
 ) -> Learning:
-    """The theory with the weights that foretell the world best. ``room``: free bytes of disk.
+    """The theory with the weights that predict the world best. ``room``: free bytes of disk.
 
     Where weights are saved, counts stay in the database until they have come to rest.
     """
