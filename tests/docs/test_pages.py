@@ -123,3 +123,13 @@ def test_the_changelog_has_every_note() -> None:
     scripted = runpy.run_path(str(ROOT / "changelog.d" / "assemble.py"))
     page = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert scripted["with_notes"](page) == page, "run `make changelog`"
+
+
+def test_search_works_from_disk() -> None:
+    """What the hook replaces is what the theme has; else a page from disk would ask the network."""
+    hook = runpy.run_path(str(DOCS / "search_from_disk.py"))
+    assert hook["on_post_page"](f"<p>{hook['ELSEWHERE']}</p>") == f"<p>{hook['FRAME']}</p>"
+    address = hook["ELSEWHERE"].partition('src="')[2].partition('"')[0]
+    theme = importlib.import_module("material.plugins.offline.plugin").__file__
+    assert address in Path(theme or "").read_text()
+    assert "docs/search_from_disk.py" in (ROOT / "mkdocs.yml").read_text()

@@ -1,4 +1,4 @@
-"""Rows that grow round by round, and what each round adds: the memory of a fixpoint.
+"""Rows that grow round by round, and what each round adds, its delta.
 
 In the real algebra an addition is an increment, in those that take the larger value it is the rows that
 improve. A row that an increment leaves as it is, to the last bit, counts as settled.
