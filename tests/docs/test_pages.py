@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import herbrand as hb
-from herbrand.engines.registry import BOUND, INFERENCE, QUERY
+from herbrand.engines.registry import BOUND, INFERENCE, QUERY, WORLDS
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
@@ -79,7 +79,7 @@ def test_an_engines_page_has_every_part_and_a_test_of_its_guarantee(page: Path) 
 
 def test_every_engine_has_a_page_and_a_row() -> None:
     pages = {page.stem for page in ENGINE_PAGES}
-    wanted = {*INFERENCE, *({"exact": "bounds"}.get(name, name) for name in BOUND), *QUERY}
+    wanted = {*INFERENCE, *WORLDS, *({"exact": "bounds"}.get(name, name) for name in BOUND), *QUERY}
     assert wanted == pages
     rows = (DOCS / "engines" / "index.md").read_text(encoding="utf-8")
     assert not [name for name in wanted if f"]({name}.md)" not in rows]

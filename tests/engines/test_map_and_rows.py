@@ -14,7 +14,7 @@ from tests.engines.unseen import theory
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 
 SEEDS = range(40, 52)
-GIVE_WORLDS = ["exact", "lifted"]
+GIVE_WORLDS = ["exact", "lifted", "integer"]
 OPTIONS: dict[str, dict[str, object]] = {"gibbs": {"samples": 100}}
 
 

@@ -107,7 +107,7 @@ def test_a_name_of_ours_stays_ours() -> None:
         (
             "zzz",
             "there is no engine 'zzz' for infer\n  engines: auto, exact, circuit, lifted, regions, bp, "
-            "mean-field, gibbs, far, gone, missing, broken, number",
+            "mean-field, gibbs, integer, far, gone, missing, broken, number",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
 from herbrand.engines.engine import Engine, Settings, Support
-from herbrand.engines.registry import INFERENCE, engine_named, installed, used_settings
+from herbrand.engines.registry import INFERENCE, WORLDS, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.network_cells import in_cells
@@ -104,7 +104,7 @@ def best(choices: Iterable[Choice]) -> Choice:
             continue  # it would only hand over to an engine that is asked as well
         elif not choice.exact:
             return min(exact, key=lambda other: other.cost) if exact else choice
-        elif choice.cost <= AT_ONCE and not exact:
+        elif choice.cost <= AT_ONCE:
             return choice
         elif choice.cost <= AFFORDABLE:
             exact.append(choice)
@@ -121,7 +121,7 @@ def choices(settings: Settings, program: Program, question: Question) -> Iterato
     Behind an exact engine that can read the whole tables of a network none is asked.
     """
     told: dict[str, Support] = {}
-    for name in INFERENCE:
+    for name in (*WORLDS, *INFERENCE) if question.most_probable else INFERENCE:
         settings.budget.check()
         own = used_settings("infer", name, settings)
         asked = installed(name, replace(own, budget=_for_planning(own.budget)))

@@ -77,7 +77,7 @@ def links(ground: Ground) -> np.ndarray:
     conjunctions = [
         template.conjunction
         for template in ground.templates
-        if _worth(template, ground.program.weights) and not template.conjunction.blocks
+        if worth_of(template, ground.program.weights) and not template.conjunction.blocks
     ]
     pairs = [
         conjunction.atoms[own][:, pair]
@@ -109,12 +109,12 @@ def add_table(network: Network, ground: Ground, table: NetworkTable) -> None:
 
 def add_template(network: Network, ground: GroundTemplate, weights: Sequence[Weight]) -> None:
     """Add a template's rows at the weight it has in the program."""
-    worth = _worth(ground, weights)
+    worth = worth_of(ground, weights)
     if worth:
         add_conjunction(network, ground.conjunction, worth)
 
 
-def _worth(ground: GroundTemplate, weights: Sequence[Weight]) -> float:
+def worth_of(ground: GroundTemplate, weights: Sequence[Weight]) -> float:
     """The log-weight of one of its rows."""
     template = ground.template
     if not ground.multiplicity:

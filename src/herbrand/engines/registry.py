@@ -33,6 +33,9 @@ INFERENCE: dict[str, str | type] = {
 }
 """Engines of ``infer``, in the order in which ``auto`` prefers them."""
 
+WORLDS: dict[str, str | type] = {"integer": "herbrand.engines.integer.engine:Integer"}
+"""Engines of ``infer`` that give the most probable world and nothing else."""
+
 GROUP = "herbrand.engines"
 """Of the entry points by which other distributions offer engines of ``infer``."""
 
@@ -62,8 +65,9 @@ def engine_named(name: str, settings: Settings) -> Engine[Any]:
 
 
 def _inference_engine(name: str) -> Any:
-    offered = {} if name in INFERENCE else offered_engines()
-    return _loaded(offered[name]) if name in offered else _named(INFERENCE, name, "infer", offered)
+    known = INFERENCE | WORLDS
+    offered = {} if name in known else offered_engines()
+    return _loaded(offered[name]) if name in offered else _named(known, name, "infer", offered)
 
 
 def offered_engines() -> dict[str, EntryPoint]:
@@ -97,7 +101,7 @@ def takes(command: str, name: str, option: str) -> bool:
     library's own, as its ``options`` say (all, if it has none)."""
     if name == "auto":
         return not options_of(command)[option].another_model
-    if command != "infer" or str(INFERENCE.get(name)).startswith("herbrand."):
+    if command != "infer" or str((INFERENCE | WORLDS).get(name)).startswith("herbrand."):
         return uses(command, name, option)
     declared = getattr(_inference_engine(name), "options", None)
     return declared is None or not options_of(command)[option].used_by or option in declared

@@ -34,7 +34,7 @@ class ChosenWorld:
             frozenset(x.predicate for t in templates for x in literals_of(t.conjunction))
         )
         grounded = (ground_template(t, self.evidence, atoms, self.budget) for t in templates)
-        return not any(g.multiplicity and _rows_that_hold(g.conjunction, values).any() for g in grounded)
+        return not any(g.multiplicity and rows_that_hold(g.conjunction, values).any() for g in grounded)
 
     def _atoms(self, predicates: frozenset[str]) -> tuple[LatentAtoms, np.ndarray]:
         """The latent atoms of these predicates and their values."""
@@ -45,7 +45,7 @@ class ChosenWorld:
         return self._known[predicates]
 
 
-def _rows_that_hold(conjunction: GroundConjunction, values: np.ndarray) -> np.ndarray:
+def rows_that_hold(conjunction: GroundConjunction, values: np.ndarray) -> np.ndarray:
     found = np.ones(len(conjunction), dtype=bool)
     for column, allowed in zip(conjunction.atoms.T, conjunction.allowed, strict=True):
         latent = column != SATISFIED
@@ -53,6 +53,6 @@ def _rows_that_hold(conjunction: GroundConjunction, values: np.ndarray) -> np.nd
     for block in conjunction.blocks:
         some = np.zeros(len(conjunction), dtype=bool)
         for piece in block.pieces:
-            some[piece.origin[_rows_that_hold(piece, values)]] = True
+            some[piece.origin[rows_that_hold(piece, values)]] = True
         found &= some == block.some
     return found

@@ -1,0 +1,1 @@
+"""The most probable world as an integer program."""

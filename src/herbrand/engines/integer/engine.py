@@ -1,0 +1,268 @@
+"""The most probable world by integer programming: HiGHS, through ``scipy.optimize.milp``.
+
+Guarantee: ``exact`` where the solver closes the gap between its world and its bound and the world's own
+log-weight, counted again from the ground formulas, is that of the solver; else the world is the best that was
+reached in time, and the answer tells how far from the best it can be at the most. It loses to elimination
+where the ground network is narrow, and to search where formulas are many and loose.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.marginals import Marginals, Row
+from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.contradiction_error import no_weight
+from herbrand.engines.engine import Settings, Support
+from herbrand.engines.exact import Exact
+from herbrand.engines.ground_network import Network, add_unary, worth_of
+from herbrand.engines.integer.linear import Linear
+from herbrand.engines.reading import atom_tables, by_number
+from herbrand.engines.truth_in_world import ChosenWorld, rows_that_hold
+from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.language.show import show_formula
+from herbrand.memory import readable
+from herbrand.program.evidence import Evidence, codes_of
+from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground, ground_template
+from herbrand.program.instances import instances
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+from herbrand.program.template import TRUE, Template
+from herbrand.row_keys import key_columns, row_keys
+
+SECONDS = 300.0
+"""Without a time limit the search ends after so long, with the best world it has and its gap."""
+OPERATIONS_AN_ENTRY = 1e3
+"""A guess: only packings, such as matchings, are known to need no search."""
+BYTES_AN_ENTRY = 300
+LEAST_OPERATIONS = 1.1e7
+"""What is exact at once by elimination is left to it."""
+CLOSED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    ground: Ground
+    question: Question
+    linear: Linear
+    groups: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+    unary: Network
+    values: np.ndarray | None = None
+    log_weight: float = -math.inf
+    bound: float = math.inf
+    formulas: tuple[Row, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """How much larger the log-weight of a better world could be."""
+        return max(0.0, self.bound - self.log_weight)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """Integer programming within a budget."""
+
+    budget: Budget = UNLIMITED
+    name: str = field(default="integer", init=False)
+
+    @classmethod
+    def with_settings(cls, settings: Settings) -> Integer:
+        return cls(settings.budget)
+
+    def supports(self, program: Program, question: Question) -> Support:
+        if reason := _unserved(question):
+            return Support(False, reason)
+        try:
+            state = self.start(program, question)
+        except (BudgetError, UnsupportedError) as error:
+            return Support(False, error.mistakes[0].message)
+        entries = state.linear.entry_count + state.linear.variable_count
+        is_packing = state.linear.variable_count == state.linear.atom_variables and not state.ground.templates
+        operations = entries if is_packing else LEAST_OPERATIONS + OPERATIONS_AN_ENTRY * entries
+        return Support(True, "", operations, float(BYTES_AN_ENTRY * entries), state, Guarantee.EXACT)
+
+    def start(self, program: Program, question: Question) -> State:
+        if reason := _unserved(question):
+            raise UnsupportedError(reason)
+        evidence = Evidence(program)
+        atoms = LatentAtoms(evidence, self.budget)
+        most = self.budget.bytes / BYTES_AN_ENTRY
+        linear = Linear(atoms.value_counts)
+        grounded: list[GroundTemplate] = []
+        groups = []
+        for template in program.templates:
+            self.budget.check()
+            place = exclusive_place(template)
+            if place is not None:
+                groups.append(_groups(template, place, evidence, atoms))
+                linear.at_most_one(*groups[-1])
+                continue
+            grounded.append(ground_template(template, evidence, atoms, self.budget, most))
+            linear.conjunction(grounded[-1].conjunction, worth_of(grounded[-1], program.weights))
+            if linear.entry_count > most:
+                needed = readable(BYTES_AN_ENTRY * linear.entry_count)
+                raise BudgetError(
+                    f"an integer program needs more than {needed}", hint="allow more by --memory"
+                )
+        grounding = Ground(program, evidence, atoms, tuple(grounded))
+        unary = Network(atoms.value_counts.tolist(), atoms.count, budget=self.budget)
+        add_unary(unary, grounding)
+        for (atom,), worths in unary.tables.items():
+            for value, worth in enumerate(worths.tolist()):
+                if worth:
+                    linear.value(atom, value, worth)
+        return State(grounding, question, linear, tuple(groups), unary)
+
+    def step(self, state: State) -> State:
+        found = self._solved(state.linear)
+        if found.x is None:
+            if found.status != 2:
+                raise BudgetError(
+                    "no world was found in time",
+                    hint="a longer --time-limit, or --engine mean-field, allows more",
+                )
+            return self._refused(state)
+        values = state.linear.world(found.x)
+        weight = _log_weight(state, values)
+        if weight == -math.inf:
+            raise UnsupportedError(
+                "the solver's world breaks a hard statement by rounding", hint="name another engine"
+            )
+        bound = state.linear.constant + state.unary.constant - float(found.mip_dual_bound)
+        shares = _shares(state.ground.atoms, values)
+        holds = ChosenWorld(state.ground.evidence, by_number(state.ground, shares), self.budget).holds
+        rows = tuple(
+            Row(show_formula(said), None, (), float(holds(closed)))
+            for asked in state.question.formulas
+            for said, closed in instances(asked, state.ground.program)
+        )
+        return replace(state, values=values, log_weight=weight, bound=bound, formulas=rows)
+
+    def residual(self, state: State) -> float:
+        """The search ends by itself: what is left open, ``read`` tells."""
+        return 0.0
+
+    def read(self, state: State, status: Status) -> Marginals:
+        assert state.values is not None
+        exact = state.gap <= CLOSED * max(1.0, abs(state.log_weight))
+        if not exact:
+            advice = (
+                f"a better world may have up to {state.gap:.4g} more log-weight; allow more by --time-limit"
+            )
+            status = replace(status, converged=False, advice=advice)
+        shares = _shares(state.ground.atoms, state.values)
+        return Marginals(
+            self.name,
+            Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
+            status,
+            tuple(atom_tables(state.ground, shares, state.question)),
+            state.formulas,
+            most_probable=True,
+            log_weight=state.log_weight,
+            diagnostics={"gap": 0.0 if exact else state.gap, "variables": state.linear.variable_count},
+        )
+
+    def _solved(self, linear: Linear) -> OptimizeResult:
+        seconds = (
+            SECONDS if self.budget.seconds is None else max(0.1, self.budget.seconds - self.budget.elapsed)
+        )
+        integral = np.zeros(linear.variable_count)
+        integral[: linear.atom_variables] = 1
+        limits = (
+            np.concatenate([np.full(0, 0.0), *linear.least]),
+            np.concatenate([np.full(0, 0.0), *linear.most]),
+        )
+        constraints = LinearConstraint(linear.matrix(), *limits)  # pyright: ignore[reportArgumentType] if linear.row_count else ()
+        if not linear.variable_count:  # every atom is known
+            return OptimizeResult(x=np.empty(0), status=0, mip_dual_bound=0.0)
+        return milp(
+            -np.concatenate(linear.objective),
+            integrality=integral,
+            bounds=Bounds(0, 1),
+            constraints=constraints,
+            options={"time_limit": seconds, "mip_rel_gap": 0.0},
+        )
+
+    def _refused(self, state: State) -> State:
+        """Raise for statements that contradict each other, named where elimination can name them."""
+        elimination = Exact(self.budget)
+        if elimination.supports(state.ground.program, state.question).possible:
+            elimination.step(elimination.start(state.ground.program, state.question))
+        raise no_weight()
+
+
+def _unserved(question: Question) -> str:
+    if not question.most_probable:
+        return "integer programs give the most probable world only (--map)"
+    return "integer programs do not sum out (--of)" if question.summed_out else ""
+
+
+def exclusive_place(template: Template) -> int | None:
+    """The argument in which two atoms differ that a template forbids to hold together, if it does no more.
+
+    Such a template is a clique for each choice of the other arguments: `m(x, y) and m(x, z) => y = z`.
+    """
+    whole = template.conjunction
+    if template.weight is not None or whole.blocks or len(whole.literals) != 2 or len(whole.distinct) != 1:
+        return None
+    first, second = whole.literals
+    if first.predicate != second.predicate or not first.allowed == second.allowed == TRUE:
+        return None
+    pairs = list(zip(first.arguments, second.arguments, strict=True))
+    places = [place for place, (a, b) in enumerate(pairs) if a != b]
+    names = [argument for argument, _ in pairs]
+    if len(places) != 1 or not all(isinstance(a, str) for pair in pairs for a in pair):
+        return None
+    is_free = len(set(names)) == len(names) and pairs[places[0]][1] not in names
+    same = set(next(iter(whole.distinct))) == set(pairs[places[0]])
+    return places[0] if is_free and same and len(whole.variables) == len(names) + 1 else None
+
+
+def _groups(
+    template: Template, place: int, evidence: Evidence, atoms: LatentAtoms
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The group and number of each latent atom, and how many of each group may hold: none beside a fact."""
+    name = template.conjunction.literals[0].predicate
+    sizes = evidence.sizes(name)
+
+    def group_of(codes: np.ndarray) -> np.ndarray:
+        columns = key_columns(codes, sizes)
+        kept = [i for i in range(len(sizes)) if i != place]
+        return row_keys([columns[i] for i in kept], [sizes[i] for i in kept], len(codes))
+
+    latent = atoms.codes.get(name, np.empty(0, np.int64))
+    facts = codes_of(evidence.rows(name, TRUE), sizes)
+    keys, groups = np.unique(group_of(latent), return_inverse=True)
+    taken, counts = np.unique(group_of(facts), return_counts=True)
+    if (counts > 1).any():
+        ground(evidence.program, UNLIMITED)  # which names the facts that contradict the statement
+        raise no_weight()
+    numbers = atoms.numbers(name, latent) if len(latent) else np.empty(0, np.int64)
+    return groups, numbers, 1 - np.isin(keys, taken)
+
+
+def _log_weight(state: State, values: np.ndarray) -> float:
+    """Of a world, counted from the ground formulas themselves."""
+    total = state.unary.constant
+    for template in state.ground.templates:
+        worth = worth_of(template, state.ground.program.weights)
+        count = int(rows_that_hold(template.conjunction, values).sum()) if worth else 0
+        total += worth * count if count else 0.0
+    for groups, atoms, limits in state.groups:
+        if (np.bincount(groups, values[atoms], minlength=len(limits)) > limits).any():
+            return -math.inf
+    return total + sum(float(worths[values[atom]]) for (atom,), worths in state.unary.tables.items())
+
+
+def _shares(atoms: LatentAtoms, values: np.ndarray) -> np.ndarray:
+    """1 for the value of each atom."""
+    widest = int(max(atoms.value_counts, default=2))
+    shares = np.zeros((atoms.count, widest))
+    shares[np.arange(atoms.count), values] = 1.0
+    return shares

@@ -1,0 +1,218 @@
+"""Ground formulas as linear constraints over zeros and ones.
+
+An atom that is true or false is one variable, a many-valued one a variable for each value, one of which is 1.
+A conjunction of literals whose weight counts gets a variable of its own. Of a positive weight the solver
+wants it to be 1, so only what keeps it down is written: it is at most each of its parts. Of a negative one,
+or where the conjunction is forbidden, only what pushes it up: it is at least the sum of its n parts less
+n - 1. These are the standard linearisations; both are never needed, as the objective pulls one way.
+
+Atoms of which at most one may hold are one row, not a row for each two: its relaxation cuts off the halves
+that pairs allow, which is why matchings are solved without branching.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction
+
+Columns = np.ndarray
+"""A variable for each row."""
+
+
+@dataclass
+class Linear:
+    """Variables from 0 to 1 and their worth, which is to be largest; rows of constraints as triples."""
+
+    value_counts: np.ndarray
+    objective: list[np.ndarray] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+    columns: list[np.ndarray] = field(default_factory=list)
+    entries: list[np.ndarray] = field(default_factory=list)
+    least: list[np.ndarray] = field(default_factory=list)
+    most: list[np.ndarray] = field(default_factory=list)
+    variable_count: int = 0
+    row_count: int = 0
+    constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        widths = np.where(self.value_counts == 2, 1, self.value_counts)
+        self.offset = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.int64)
+        self.new(int(widths.sum()))
+        self.atom_variables = self.variable_count
+        many = np.flatnonzero(self.value_counts != 2)
+        if len(many):
+            first = self._new_rows(np.ones(len(many)), np.ones(len(many)))
+            counts = self.value_counts[many]
+            own = np.repeat(first, counts)
+            places = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+            self._enter(own, np.repeat(self.offset[many], counts) + places, 1.0)
+
+    def new(self, count: int) -> Columns:
+        """So many new variables from 0 to 1."""
+        self.objective.append(np.zeros(count))
+        self.variable_count += count
+        return np.arange(self.variable_count - count, self.variable_count)
+
+    def _at_most(self, limits: np.ndarray) -> np.ndarray:
+        """New rows with these upper limits, which may still be lowered in place."""
+        return self._new_rows(np.full(len(limits), -math.inf), limits)
+
+    def _new_rows(self, least: np.ndarray, most: np.ndarray) -> np.ndarray:
+        self.least.append(least)
+        self.most.append(most)
+        self.row_count += len(least)
+        return np.arange(self.row_count - len(least), self.row_count)
+
+    def _enter(self, rows: np.ndarray, columns: Columns, entry: float) -> None:
+        self.rows.append(rows)
+        self.columns.append(columns)
+        self.entries.append(np.full(len(rows), entry))
+
+    # Literals
+
+    def value(self, atom: int, value: int, worth: float) -> None:
+        """An atom's value adds to the log-weight of a world; minus infinity forbids it."""
+        if worth == -math.inf:
+            self.at_most(np.array([[atom]]), [(value,)], np.zeros(1))
+            return
+        two = self.value_counts[atom] == 2
+        column = int(self.offset[atom]) + (0 if two else value)
+        if two and value == 0:
+            self.constant += worth
+            worth = -worth
+        self.objective[0][column] += worth
+
+    def _literal(
+        self, rows: np.ndarray, atoms: np.ndarray, allowed: Sequence[int], sign: float
+    ) -> np.ndarray:
+        """``sign`` times whether each row's literal holds, entered; gives the constant part of each row."""
+        constants = np.where(atoms == SATISFIED, sign, 0.0)
+        latent = np.flatnonzero(atoms != SATISFIED)
+        if not len(latent):
+            return constants
+        atoms, rows = atoms[latent], rows[latent]
+        count = int(self.value_counts[atoms[0]])
+        if len(allowed) == count:
+            constants[latent] = sign
+        elif count == 2:
+            for value in allowed:
+                constants[latent] += 0.0 if value else sign
+                self._enter(rows, self.offset[atoms], sign if value else -sign)
+        else:
+            for value in allowed:
+                self._enter(rows, self.offset[atoms] + value, sign)
+        return constants
+
+    def at_most(self, atoms: np.ndarray, allowed: Sequence[Sequence[int]], limit: np.ndarray) -> None:
+        """In each row of atoms at most so many literals hold."""
+        limits = limit.astype(float)
+        rows = self._at_most(limits)
+        for place, values in enumerate(allowed):
+            limits -= self._literal(rows, atoms[:, place], values, 1.0)
+
+    def at_most_one(self, groups: np.ndarray, atoms: np.ndarray, limits: np.ndarray) -> None:
+        """Of the true-or-false atoms of each group at most so many hold."""
+        rows = self._at_most(limits.astype(float))
+        self._enter(rows[groups], self.offset[atoms], 1.0)
+
+    # Conjunctions
+
+    def conjunction(self, ground: GroundConjunction, worth: float) -> None:
+        """``worth`` for every row that holds; minus infinity forbids each."""
+        if not len(ground) or not worth:
+            return
+        if worth == -math.inf:
+            parts = ground.atoms.shape[1] + len(ground.blocks)
+            limits = np.full(len(ground), parts - 1.0)
+            rows = self._at_most(limits)
+            limits -= self._parts(ground, rows, 1.0, holds_at_most=False)
+            return
+        if ground.atoms.shape[1] == 1 and not ground.blocks and ground.allowed[0] in ((0,), (1,)):
+            atoms = ground.atoms[:, 0]
+            latent = atoms[atoms != SATISFIED]
+            if len(latent) == len(atoms) and (self.value_counts[latent] == 2).all():
+                sign = 1.0 if ground.allowed[0] == (1,) else -1.0
+                np.add.at(self.objective[0], self.offset[latent], sign * worth)
+                self.constant += 0.0 if sign > 0 else worth * len(latent)
+                return
+        place = len(self.objective)  # of the variables of its truth, which come before those of its parts
+        self._truth(ground, holds_at_most=worth > 0)
+        self.objective[place] += worth
+
+    def _truth(self, ground: GroundConjunction, *, holds_at_most: bool) -> Columns:
+        """A variable for each row: at most whether it holds, or at least."""
+        truth = self.new(len(ground))
+        parts = ground.atoms.shape[1] + len(ground.blocks)
+        if not holds_at_most:  # parts - truth <= n - 1
+            limits = np.full(len(ground), parts - 1.0)
+            rows = self._at_most(limits)
+            self._enter(rows, truth, -1.0)
+            limits -= self._parts(ground, rows, 1.0, holds_at_most=False)
+            return truth
+        for place in range(ground.atoms.shape[1]):  # truth - part <= 0
+            limits = np.zeros(len(ground))
+            rows = self._at_most(limits)
+            self._enter(rows, truth, 1.0)
+            limits -= self._literal(rows, ground.atoms[:, place], ground.allowed[place], -1.0)
+        for block in ground.blocks:
+            holds = self._block(block, len(ground), holds_at_most=True)
+            rows = self._at_most(np.zeros(len(ground)))
+            self._enter(rows, truth, 1.0)
+            self._enter(rows, holds, -1.0)
+        return truth
+
+    def _parts(
+        self, ground: GroundConjunction, rows: np.ndarray, sign: float, *, holds_at_most: bool
+    ) -> np.ndarray:
+        """The sum of a conjunction's parts, entered; gives the constant part of each row."""
+        constants = np.zeros(len(ground))
+        for place, allowed in enumerate(ground.allowed):
+            constants += self._literal(rows, ground.atoms[:, place], allowed, sign)
+        for block in ground.blocks:
+            self._enter(rows, self._block(block, len(ground), holds_at_most=holds_at_most), sign)
+        return constants
+
+    def _block(self, block: GroundBlock, count: int, *, holds_at_most: bool) -> Columns:
+        """A variable for each of ``count`` rows: whether some piece holds, or none; at most or at least."""
+        holds = self.new(count)
+        together = block.some == holds_at_most  # the sum of the pieces bounds it, not each of them
+        sign = 1.0 if block.some else -1.0
+        pieces = [
+            (self._truth(piece, holds_at_most=together), piece.origin) for piece in block.pieces if len(piece)
+        ]
+        if together:  # some: holds <= sum; none: holds >= 1 - sum
+            rows = self._at_most(np.full(count, 0.0 if block.some else -1.0))
+            self._enter(rows, holds, sign)
+            for truth, origin in pieces:
+                self._enter(rows[origin], truth, -1.0)
+            return holds
+        for truth, origin in pieces:  # some: holds >= piece; none: holds <= 1 - piece
+            rows = self._at_most(np.full(len(truth), 0.0 if block.some else 1.0))
+            self._enter(rows, holds[origin], -sign)
+            self._enter(rows, truth, 1.0)
+        return holds
+
+    @property
+    def entry_count(self) -> int:
+        return sum(map(len, self.entries))
+
+    def matrix(self) -> sp.csr_array:
+        shape = (self.row_count, self.variable_count)
+        if not self.entries:
+            return sp.csr_array(shape)
+        places = (np.concatenate(self.rows), np.concatenate(self.columns))
+        return sp.csr_array(sp.coo_array((np.concatenate(self.entries), places), shape=shape))
+
+    def world(self, solution: np.ndarray) -> np.ndarray:
+        """The value of each atom."""
+        values = np.rint(solution[self.offset]).astype(np.int64)
+        for atom in np.flatnonzero(self.value_counts != 2):
+            start = self.offset[atom]
+            values[atom] = np.argmax(solution[start : start + self.value_counts[atom]])
+        return values

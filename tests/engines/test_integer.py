@@ -1,0 +1,98 @@
+"""The most probable world by integer programs: matchings, gaps, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+import herbrand as hb
+from herbrand.answers.marginals import Marginals
+from herbrand.engines.integer.engine import exclusive_place
+from herbrand.errors import ContradictionError, HerbrandError
+
+ONE_TO_ONE = """
+predicate m(a, b)
+hard: m(x, y) and m(x, z) => y = z
+hard: m(x, z) and m(y, z) => x = y
+"""
+
+
+def matching(scores: np.ndarray) -> Marginals:
+    rows = [(f"a{i}", f"b{j}", p) for (i, j), p in np.ndenumerate(scores)]
+    frame = pd.DataFrame(rows, columns=["a", "b", "probability"])
+    return hb.Model(hb.parse(ONE_TO_ONE), {"m": frame}).infer(map=True, engine="integer")
+
+
+def best_assignment(scores: np.ndarray) -> float:
+    worth = np.maximum(np.log(scores / (1 - scores)), 0)
+    return float(worth[linear_sum_assignment(-worth)].sum())
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 7), st.integers(1, 7))
+def test_matchings_are_those_of_the_assignment_problem(seed: int, left: int, right: int) -> None:
+    scores = np.random.default_rng(seed).uniform(0.02, 0.98, (left, right))
+    found = matching(scores)
+    assert found.guarantee.value == "exact"
+    assert found.log_weight == pytest.approx(best_assignment(scores), abs=1e-7)
+    chosen = [row.arguments for row in found.rows() if row.probability]
+    assert len({a for a, _ in chosen}) == len({b for _, b in chosen}) == len(chosen)
+
+
+def test_two_hundred_by_two_hundred() -> None:
+    scores = np.random.default_rng(0).uniform(0.02, 0.98, (200, 200))
+    found = matching(scores)
+    assert found.log_weight == pytest.approx(best_assignment(scores), abs=1e-6)
+    assert found.to_dict()["diagnostics"]["gap"] == 0
+
+
+@pytest.mark.parametrize(
+    ("formula", "place"),
+    [
+        ("m(x, y) and m(x, z) => y = z", 1),
+        ("m(x, z) and m(y, z) => x = y", 0),
+        ("not (m(x, y) and m(x, z)) or y = z", 1),
+        ("m(x, y) and m(y, z) => x = z", None),
+        ('m(x, y) and m("k", z) => y = z', None),
+        ("m(x, y) and n(x, z) => y = z", None),
+        ("m(x, y) and m(x, z) => false", 1),
+    ],
+)
+def test_cliques_are_seen_in_the_formula(formula: str, place: int | None) -> None:
+    theory = hb.parse(f'predicate m(t, t)\npredicate n(t, t)\ntype t = {{"k", "l"}}\nhard: {formula}')
+    found = {exclusive_place(template) for template in hb.Model(theory).program.templates}
+    assert (place in found) if place is not None else found <= {None}
+
+
+def test_a_fact_takes_the_place_of_its_clique() -> None:
+    theory = hb.parse(ONE_TO_ONE + 'type a = {"1", "2"}\ntype b = {"1", "2"}\nm("1", "1")\n2: m(x, y)')
+    world = hb.Model(theory).infer(map=True, engine="integer")
+    assert {row.arguments for row in world.rows() if row.probability} == {("2", "2")}
+    twice = hb.parse(ONE_TO_ONE + 'm("1", "1")\nm("1", "2")\npredicate p(a)\n1: p(x)')
+    with pytest.raises(ContradictionError):
+        hb.Model(twice).infer(map=True, engine="integer")
+
+
+def test_a_contradiction_is_refused() -> None:
+    theory = hb.parse('type t = {"a"}\npredicate p(t)\nhard: p(x)\nhard: not p(x)')
+    with pytest.raises(ContradictionError, match="no world satisfies"):
+        hb.Model(theory).infer(map=True, engine="integer")
+
+
+def test_only_worlds_are_served() -> None:
+    model = hb.Model(hb.parse("1: p(x) => q(x)"), {"p": ["a"]})
+    with pytest.raises(HerbrandError, match="--map"):
+        model.infer(engine="integer")
+
+
+def test_auto_takes_it_for_a_matching_that_is_too_wide_to_eliminate() -> None:
+    theory = hb.parse(ONE_TO_ONE + "1: m(x, y)")
+    names = [(f"a{i}", f"b{i}", 0.6) for i in range(40)]
+    frame = pd.DataFrame(names, columns=["a", "b", "probability"])
+    found = hb.Model(theory, {"m": frame}).infer(map=True)
+    assert found.engine == "integer"
+    assert sum(row.probability for row in found.rows()) == 40
