@@ -418,7 +418,8 @@ function explainOptions(last: api.RunRequest | undefined): Record<string, unknow
 export function openTab(tab: Tab): void {
   set({ tab });
   if (tab === "Facts") void refreshTables();
-  if (tab === "Why" && !now().why && latest(now())) void explain();
+  const { why, selected } = now();
+  if (tab === "Why" && latest(now()) && (!why || (selected && selected.subject !== why.subject))) void explain();
 }
 
 // ---- keeping

@@ -81,14 +81,15 @@ export function Table({ sheet, label }: { sheet: Sheet; label: string }) {
     const { cells, bar, subject, atom } = rows[place]!;
     const evidence = subject === null ? null : evidenceFor(given, subject);
     const chosen = subject !== null && subject === selected;
+    const choose = () => subject !== null && set({ selected: chosen ? null : { subject, atom } });
     return (
-      <tr key={place} aria-rowindex={place + 2} class={chosen ? "chosen" : ""}>
+      <tr key={place} aria-rowindex={place + 2} class={chosen ? "chosen" : ""} onClick={choose}>
         {cells.map((cell, column) => (
           <td key={column} class={column > 0 && /^[-+\d]/.test(cell) ? "number" : ""}>
             {column === 0 && subject !== null ? (
               <button
                 type="button" class="link atom" aria-pressed={chosen} data-evidence={evidence}
-                onClick={() => set({ selected: chosen ? null : { subject, atom } })}
+                onClick={(event) => (event.stopPropagation(), choose())}
               >
                 {cell}
               </button>

@@ -10,6 +10,8 @@ export function GraphView() {
   const [graph, setGraph] = useState<Graph | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [predicate, setPredicate] = useState("");
+  const [around, setAround] = useState(false);
+  const selected = useStore((state) => state.selected?.subject);
   useEffect(() => {
     let wanted = true;
     graphOf().then(
@@ -23,8 +25,9 @@ export function GraphView() {
   const marks = graph.nodes.flatMap((node) => node.marks);
   const predicates = [...new Set([...graph.edges, ...marks].map((mark) => mark.predicate))].sort();
   const wanted = <T extends Mark>(some: T[]) => some.filter((mark) => !predicate || mark.predicate === predicate);
-  const edges = wanted(graph.edges);
-  const nodes = graph.nodes.map((node) => ({ ...node, marks: wanted(node.marks) }));
+  const near = around && selected ? nearTo(graph, selected) : null;
+  const edges = wanted(graph.edges).filter(({ source, target }) => !near || (near.has(source) && near.has(target)));
+  const nodes = graph.nodes.filter(({ id }) => !near || near.has(id)).map((node) => ({ ...node, marks: wanted(node.marks) }));
   const { left_out: left } = graph;
   const labels = new Map(nodes.map(({ id, label }) => [id, label]));
   const atoms = [
@@ -40,11 +43,17 @@ export function GraphView() {
             {predicates.map((name) => <option key={name} value={name}>{name}</option>)}
           </select>
         </label>
+        {selected && (
+          <label>
+            <input type="checkbox" checked={around} onChange={(event) => setAround(event.currentTarget.checked)} />
+            <span>only around <code>{selected}</code></span>
+          </label>
+        )}
         <small class="soft">{`${nodes.length} constants, ${atoms.length} atoms${left.nodes + left.edges ? `; ${left.nodes} constants and ${left.edges} atoms are too many to draw` : ""}`}</small>
         <span class="gap" />
         <Legend />
       </div>
-      <Drawing nodes={nodes} edges={edges} shown={`${last?.number}-${predicate}`} />
+      <Drawing nodes={nodes} edges={edges} shown={`${last?.number}-${predicate}-${near ? selected : ""}`} />
       <details>
         <summary>The same as a list</summary>
         <ul class="atoms">
@@ -58,6 +67,14 @@ export function GraphView() {
       </details>
     </div>
   );
+}
+
+/** The constants of an atom, and those that share an atom with one of them. */
+function nearTo({ nodes, edges }: Graph, atom: string): Set<string> {
+  const constants = new Set(atom.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*/g) ?? []);
+  const own = new Set(nodes.map(({ id }) => id).filter((id) => constants.has(id.slice(id.indexOf(":") + 1))));
+  const touching = edges.filter(({ source, target }) => own.has(source) || own.has(target));
+  return new Set([...own, ...touching.flatMap(({ source, target }) => [source, target])]);
 }
 
 function Legend() {
