@@ -156,7 +156,7 @@ export interface Checkable {
   facts: string[];
 }
 
-export const project = () => get<Project>("project");
+export const project = () => get<Project>("project?tables=no");
 export const options = () => get<Options>("options");
 export const check = (asked: Checkable) => post<Checked>("check", asked);
 export const format = (text: string) => post<{ text: string }>("format", { text });

@@ -71,6 +71,16 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
+def ended(running: Studio) -> None:
+    """End a studio as Ctrl-C does."""
+    running.process.send_signal(signal.SIGINT)
+    try:
+        running.process.wait(SECONDS)
+    except subprocess.TimeoutExpired:
+        running.process.kill()
+        raise
+
+
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Callable[..., Studio]]:
     """Start a studio over a copy of an example, or over an empty folder."""
@@ -87,17 +97,17 @@ def studio(tmp_path: Path) -> Iterator[Callable[..., Studio]]:
 
     yield start
     for one in running:
-        one.process.send_signal(signal.SIGINT)
-        try:
-            one.process.wait(20)
-        except subprocess.TimeoutExpired:
-            one.process.kill()
-            raise
+        ended(one)
 
 
-@pytest.fixture
-def smokers(studio: Callable[..., Studio]) -> Studio:
-    return studio("smokers", "smokers.hb", "--facts", "facts")
+@pytest.fixture(scope="session")
+def smokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One studio over the smokers for all tests that save nothing."""
+    folder = tmp_path_factory.mktemp("smokers") / "project"
+    shutil.copytree(ROOT / "examples" / "smokers", folder)
+    running = started(folder, "smokers.hb", "--facts", "facts")
+    yield running
+    ended(running)
 
 
 @pytest.fixture

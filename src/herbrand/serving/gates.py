@@ -16,12 +16,14 @@ from herbrand.serving.refusals import BAD_REQUEST, FORBIDDEN, TOO_LARGE, UNAUTHO
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 POLICY = (
-    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'self'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    "img-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
-"""Nothing is loaded from elsewhere. Editors and graphs set styles of elements, which needs 'unsafe-inline'
-for styles; scripts stand in files of the bundle only."""
+"""Nothing is loaded from elsewhere; scripts and styles stand in files. Styles of single elements are allowed,
+as a browser itself writes them where a coloured text is replaced in an editor."""
+STYLED_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+"""For a page of one file, whose styles stand in it."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

@@ -18,6 +18,7 @@ import herbrand
 from herbrand.errors import HerbrandError
 from herbrand.serving.asking import ASKING, request_of, seconds_of
 from herbrand.serving.bodies import JSON, answer_errors, as_json, json_of
+from herbrand.serving.gates import STYLED_POLICY
 from herbrand.serving.metrics import Metrics
 from herbrand.serving.nursery import encoded
 from herbrand.serving.pool import Pool
@@ -111,7 +112,7 @@ def service(pool: Pool, limits: Limits) -> FastAPI:
         return Response(schema, media_type=JSON)
 
     async def shown() -> Response:
-        return HTMLResponse(page())
+        return HTMLResponse(page(), headers={"content-security-policy": STYLED_POLICY})
 
     async def script() -> Response:
         return Response(SCRIPT, media_type="text/javascript")

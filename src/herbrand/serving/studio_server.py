@@ -59,15 +59,17 @@ async def _absent() -> Response:
 
 def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
     @app.get("/api/project", response_model=None)
-    async def described() -> Response:
+    async def described(tables: str = "yes") -> Response:
+        """``tables=no``: without a look at the facts, which takes a process, so that a page opens at once."""
         files = await asyncio.to_thread(project.files)
-        tables = [file["name"] for file in files if file["kind"] == "facts"]
+        names = [file["name"] for file in files if file["kind"] == "facts"]
         chosen = [_relative(project, path) for path in project.given]
-        asked = {"main": project.main, "facts": chosen or tables}
-        try:
-            facts = await runs.look("tables", asked)
-        except RefusedError as refused:
-            facts = {"facts": [], "mistake": refused.message}
+        facts: dict[str, Any] = {"facts": [], "mistake": None}
+        if tables != "no":
+            try:
+                facts = await runs.look("tables", {"main": project.main, "facts": chosen or names})
+            except RefusedError as refused:
+                facts["mistake"] = refused.message
         return as_json(
             {
                 "folder": str(project.folder),
