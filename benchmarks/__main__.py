@@ -42,6 +42,7 @@ BENCHMARKS = {
     "query": "Queries by rules, beside the same sums written by hand",
     "query_learning": "Weights of facts and rules learned through proofs",
     "scale": "Mean field beyond memory, beside the kernel in memory",
+    "serve": "A service under load: no answer is wrong",
     "peers": "Beside the tools people use today",
     "induction": "Neural Logic Machines: speed and memory",
     "induction_tasks": "Neural Logic Machines: supervised tasks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -220,6 +221,18 @@ def test_a_model_with_mistakes_is_refused_at_the_start(
     theory.write_text("predicate rain\n0.5: rian\n")
     outcome = herbrand("serve", theory, "--port", "0")
     assert outcome.status == 1 and "wrong.hb:2:6" in outcome.err and "did you mean 'rain'?" in outcome.err
+
+
+@pytest.mark.parametrize("line", [("serve", SMOKERS / "smokers.hb"), ("studio", SMOKERS / "smokers.hb")])
+def test_a_missing_extra_is_named(
+    line: tuple[str, ...], herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("herbrand.serving")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    outcome = herbrand(*line)
+    assert outcome.status == 1 and "pip install 'herbrand[studio]'" in outcome.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
