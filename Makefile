@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
+.PHONY: setup demo dist release test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
 
 setup: $(READY)
 
@@ -62,6 +62,16 @@ docs: site
 
 # The pages' tests are among all tests.
 check: test lint site
+
+# The wheel and the sdist, and the commands of the first-minute page by the wheel in a clean environment.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python tests/distribution.py
+
+# The check-list of a release, the wheel's trial among it; run `make check-all` as well.
+release: $(READY)
+	rm -rf dist
+	$(BIN)/python tests/distribution.py --release
 
 # Each note of changelog.d in its place.
 changelog: $(READY)

@@ -295,7 +295,7 @@ def _large() -> str:
         f"Eight formulas about two predicates that they share and four others, {LARGE_MODELS} models a row. "
         "Weights shrink so that an atom feels as much as it would at so many constants as *like* says. "
         "*Nearer*: in how many models regions are as near to the exact answer as belief propagation, or "
-        "nearer. *Told*: in how many of those where the divergences are further apart than "
+        "nearer. *Reported*: in how many of those where the divergences are further apart than "
         f"{APART:g} the larger log-partition belongs to the nearer one.",
         "",
         "| constants | like | first-order belief propagation | regions | nearer | told | "
