@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from herbrand import nn
     from herbrand.estimator import LinkClassifier
     from herbrand.induction.induce import induce
+    from herbrand.induction.mine import mine
     from herbrand.language.drawing import drawn as draw
     from herbrand.language.files import formatted, formatted_file, read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
@@ -40,6 +41,7 @@ __all__ = [
     "formatted",
     "formatted_file",
     "induce",
+    "mine",
     "nn",
     "parse",
     "read",
@@ -63,6 +65,7 @@ _HOMES = {
     "score": ("herbrand.reports.score", "score_file"),
     "size_report": ("herbrand.reports.sizes", "size_report"),
     "induce": ("herbrand.induction.induce", "induce"),
+    "mine": ("herbrand.induction.mine", "mine"),
     "draw": ("herbrand.language.drawing", "drawn"),
     "show": ("herbrand.language.show", "show"),
 }

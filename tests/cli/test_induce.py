@@ -151,3 +151,30 @@ def test_what_no_rule_tells_apart(tmp_path: Path, herbrand: Run) -> None:
     folder = make_worlds(tmp_path / "w", {"a": {"next": "x,y\ny,x\n", "t": "x\n"}})
     outcome = herbrand("induce", "--target", "t", "--worlds", folder, "--budget", "0.03")
     assert outcome.status == 1 and "no rule for 't' was found" in outcome.err
+
+
+def test_one_large_world_is_mined(herbrand: Run, tmp_path: Path) -> None:
+    """Without --worlds; the theory goes straight into a query, and the shape of a link is told in JSON."""
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    parents = [(n, n // 2) for n in range(2, 60)]
+    (folder / "parent.csv").write_text("".join(f"p{a},p{b}\n" for a, b in parents))
+    (folder / "child.csv").write_text("".join(f"p{b},p{a}\n" for a, b in parents[:40]))
+    rules = tmp_path / "rules.hb"
+    outcome = herbrand("induce", "--facts", folder, "--length", "2", "-o", rules, "--format", "json")
+    assert outcome.status == 0, outcome.err
+    reports = json.loads(outcome.out)["metrics"]["rule_reports"]
+    (turned,) = [one for one in reports if one["rule"].startswith("child(x, y) :- parent(y, x) @")]
+    assert (turned["support"], turned["body"], turned["exact"]) == (40, 58, True)
+    asked = herbrand("query", rules, "--facts", folder, 'child("p25", y)', "--depth", "1", "--algebra", "max")
+    assert asked.status == 0 and '"p50"' in asked.out, asked.err
+
+
+def test_options_of_worlds_and_of_one_world_are_apart(herbrand: Run, towns: Path) -> None:
+    for given, name in (
+        (("--worlds", towns, "--target", "warned", "--length", "2"), "--length"),
+        (("--worlds", towns), "--target"),
+        (("--facts", towns / "town0", "--noise", "0.1"), "--noise"),
+    ):
+        outcome = herbrand("induce", *given)
+        assert outcome.status == 1 and name in outcome.err, outcome.err

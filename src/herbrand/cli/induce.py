@@ -12,8 +12,15 @@ from herbrand.cli.opening import has_header
 from herbrand.cli.options import Format
 from herbrand.cli.output import Bar, note, write_json, write_text
 from herbrand.cli.parameters import takes
+from herbrand.errors import UnsupportedError
+from herbrand.language.syntax import Theory
 
 NOT_PERFECT = 3
+
+OF_WORLDS = ("engine", "noise", "budget")
+"""Options of the search in example worlds; the others than these and MINED are for both."""
+
+MINED = ("length", "held_out")
 
 
 @takes("induce")
@@ -31,11 +38,22 @@ def command(
     """Rules for a predicate, learned from example worlds and checked exactly on each; gives a theory.
 
     A world is a folder of fact tables, the target's true tuples among them; what is not listed is false.
-    Facts given by --facts hold in every world.
+    Facts given by --facts hold in every world. Without --worlds, weighted rules of the one large world in
+    --facts are mined, for each of its relations or for --target.
     """
     bar = Bar("inducing", began=time.monotonic())
-    told = hb.read(theory) if theory else None
-    found = hb.induce(told, header=has_header(header), watch=bar.show, note=note, **options)
+    given = hb.read(theory) if theory else None
+    options = {name: value for name, value in options.items() if value is not None}
+    if "worlds" not in options:
+        _refuse(
+            options | ({"save": save} if save is not None else {}), (*OF_WORLDS, "save"), "needs --worlds"
+        )
+        _mine(given, bar, header, format, output, options)
+        return
+    _refuse(options, MINED, "is for one large world, and --worlds gives many")
+    if "target" not in options:
+        raise UnsupportedError("--worlds needs --target", hint="name the predicate that rules are wanted for")
+    found = hb.induce(given, header=has_header(header), watch=bar.show, note=note, **options)
     bar.show("induced", 1.0)
     if save is not None:
         found.save(save)
@@ -52,3 +70,30 @@ def command(
     if not found.perfect:
         note("the rules are not right everywhere; see the errors above")
         raise typer.Exit(NOT_PERFECT)
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    for name in names:
+        if name in options:
+            raise UnsupportedError(f"--{name.replace('_', '-')} {why}")
+
+
+def _mine(
+    theory: Theory | None,
+    bar: Bar,
+    header: str | None,
+    format: str,
+    output: str | None,
+    options: dict[str, Any],
+) -> None:
+    found = hb.mine(theory, header=has_header(header), watch=bar.show, note=note, **options)
+    bar.show("mined", 1.0)
+    if output is not None:
+        write_text(found.text, output)
+    if format == Format.json:
+        write_json(found.to_json(), None)
+        return
+    note(found.title)
+    note(found.report)
+    if output is None:
+        write_text(found.text, None)

@@ -1,0 +1,174 @@
+"""A knowledge graph: one large world of binary relations, as neighbours of every entity by relation.
+
+>>> graph = KnowledgeGraph.of({"likes": np.array([[0, 1], [0, 2]])}, 3)
+>>> graph.neighbours(0, 0).tolist(), graph.neighbours(1, 2).tolist()
+([1, 2], [0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from herbrand.budget import UNLIMITED
+from herbrand.errors import BudgetError, FactsError
+from herbrand.facts.facts import Facts
+from herbrand.facts.load import load_facts
+from herbrand.facts.source import fact_sources
+from herbrand.induction.database import Rows
+from herbrand.language.check import check
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Theory, Value
+from herbrand.memory import allowed_bytes, readable
+from herbrand.program.choices import refuse_choices
+from herbrand.program.derive import derived
+
+Entity = tuple[str | None, bool, Value]
+"""A declared type or ``None``, whether the constant is text, and the constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeGraph:
+    """``offsets`` [step, entity]: where in ``targets`` the neighbours of an entity begin. Step r goes along
+    relation r, and step r + R, of R relations, against it."""
+
+    relations: tuple[str, ...]
+    offsets: Rows
+    targets: Rows
+    entities: tuple[Entity, ...] = ()
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Rows], size: int, entities: Sequence[Entity] = ()) -> KnowledgeGraph:
+        """``tables``: distinct rows of two entity numbers, by relation."""
+        steps = 2 * len(tables)
+        needed = steps * (size + 1) * 8
+        if needed > allowed_bytes() / 2:
+            raise BudgetError(
+                f"an index of {len(tables)} relations over {size:,} entities takes {readable(needed)}",
+                hint="mine a part of the relations, or join rare relations into one",
+            )
+        offsets = np.zeros((steps, size + 1), np.int64)
+        parts = []
+        start = 0
+        forward = [np.unique(rows.reshape(-1, 2), axis=0) for rows in tables.values()]
+        for step, rows in enumerate([*forward, *(rows[:, ::-1] for rows in forward)]):
+            order = np.lexsort((rows[:, 1], rows[:, 0]))
+            offsets[step] = start + np.searchsorted(rows[order, 0], np.arange(size + 1))
+            parts.append(rows[order, 1])
+            start += len(rows)
+        targets = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return cls(tuple(tables), offsets, np.ascontiguousarray(targets), tuple(entities))
+
+    @property
+    def size(self) -> int:
+        return self.offsets.shape[1] - 1
+
+    @property
+    def steps(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def triples(self) -> int:
+        return len(self.targets) // 2
+
+    def inverse(self, step: int) -> int:
+        return (step + len(self.relations)) % self.steps
+
+    def neighbours(self, step: int, entity: int) -> Rows:
+        return self.targets[self.offsets[step, entity] : self.offsets[step, entity + 1]]
+
+    def count(self, step: int) -> int:
+        return int(self.offsets[step, -1] - self.offsets[step, 0])
+
+    def rows(self, step: int) -> Rows:
+        """The pairs of a step, in order."""
+        sources = np.repeat(np.arange(self.size), np.diff(self.offsets[step]))
+        return np.stack([sources, self.targets[self.offsets[step, 0] : self.offsets[step, -1]]], 1)
+
+    def sources(self, step: int) -> np.ndarray:
+        """For each entity, whether the step leads on from it."""
+        return np.diff(self.offsets[step]) > 0
+
+    def loops(self, step: int) -> bool:
+        """Whether some entity has the step to itself."""
+        rows = self.rows(step)
+        return bool((rows[:, 0] == rows[:, 1]).any())
+
+    def matrix(self, step: int) -> Any:
+        """The step as a sparse matrix of ones."""
+        first, last = self.offsets[step, 0], self.offsets[step, -1]
+        data = (np.ones(last - first, np.int64), self.targets[first:last], self.offsets[step] - first)
+        return scipy.sparse.csr_matrix(data, shape=(self.size, self.size))
+
+    @cached_property
+    def around(self) -> tuple[Rows, Rows, Rows]:
+        """``starts, steps, ends``: all steps from each entity, whatever their relation."""
+        sources = np.concatenate([self.rows(step)[:, 0] for step in range(self.steps)])
+        steps = np.repeat(np.arange(self.steps), [self.count(step) for step in range(self.steps)])
+        order = np.argsort(sources, kind="stable")
+        starts = np.searchsorted(sources[order], np.arange(self.size + 1))
+        return starts, steps[order], self.targets[order]
+
+    @cached_property
+    def number_of(self) -> dict[Entity, int]:
+        return {entity: number for number, entity in enumerate(self.entities)}
+
+
+def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[KnowledgeGraph, list[str]]:
+    """The graph of all binary relations of a theory's facts and of ``facts``, rules applied, and what was
+    assumed when tables were read. Raises where no relation has two arguments."""
+    refuse_choices(theory.statements, "induce")
+    known, loaded = _loaded(theory, facts, header)
+    numbers: dict[Entity, int] = {}
+    tables = pairs(known, loaded, numbers)
+    if not any(len(rows) for rows in tables.values()):
+        raise FactsError(
+            "no table has two columns of constants",
+            hint="a knowledge graph is given as one table of two columns for each relation, by --facts",
+        )
+    return KnowledgeGraph.of(tables, len(numbers), tuple(numbers)), list(loaded.notes)
+
+
+def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool | None = None) -> Rows:
+    """Triples ``[relation, subject, object]`` of other facts about a graph; what names an entity or a
+    relation that the graph does not have is -1 there."""
+    known, loaded = _loaded(theory, facts, header)
+    numbers: dict[Entity, int] = {}
+    tables = pairs(known, loaded, numbers)
+    places = np.array([graph.number_of.get(entity, -1) for entity in numbers], np.int64)
+    found = [np.zeros((0, 3), np.int64)]
+    for name, rows in tables.items():
+        relation = graph.relations.index(name) if name in graph.relations else -1
+        found.append(np.column_stack([np.full(len(rows), relation), places[rows]]))
+    return np.concatenate(found)
+
+
+def _loaded(theory: Theory, facts: Any, header: bool | None) -> tuple[Signature, Facts]:
+    heads = [rule.head.predicate for rule in theory.rules]
+    closed = [p.name for p in theory.predicates if p.role is None]
+    known, loaded = load_facts(
+        theory.facts, check(theory), fact_sources(facts), rule_heads=heads, closed=closed, header=header
+    )
+    return known, derived(theory.rules, known, loaded, UNLIMITED) if theory.rules else loaded
+
+
+def pairs(known: Signature, facts: Facts, numbers: dict[Entity, int]) -> dict[str, Rows]:
+    """The true rows of every predicate with two arguments, constants numbered in ``numbers``. Where types are
+    not declared, equal constants are one entity."""
+    declared = {t for p in known.predicates.values() if p.declared for t in p.types}
+    declared |= {name for name, kind in known.types.items() if kind.declared}
+    binary = [p for p in known.predicates.values() if p.arity == 2 and p.value_type is None]
+    places: dict[str, Rows] = {}
+    for name in dict.fromkeys(t for predicate in binary for t in predicate.types):
+        kind = name if name in declared else None
+        keys = [(kind, isinstance(value, str), value) for value in facts.domains[name]]
+        places[name] = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    return {
+        p.name: np.stack([places[t][facts.tables[p.name].true[:, i]] for i, t in enumerate(p.types)], 1)
+        for p in binary
+    }

@@ -1,0 +1,140 @@
+"""Rules of one large world: the Python side of ``herbrand induce`` without ``--worlds``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from herbrand.errors import FactsError, HerbrandError, nearest
+from herbrand.induction.graph import KnowledgeGraph, read_graph, read_triples
+from herbrand.induction.link_prediction import LinkScores, link_scores
+from herbrand.induction.mining import MinedRule, MiningLimits
+from herbrand.induction.mining import mine as mined
+from herbrand.language.show import show
+from herbrand.language.syntax import Statement, Theory
+from herbrand.options.table import check
+
+SHOWN = 20
+"""Rules that are listed with their counts; JSON has all."""
+
+
+@dataclass(frozen=True)
+class Mined:
+    """``rules``, the largest weight first, and ``theory``, which has them as ``head :- body @ weight``.
+    ``links``: how well they predict the triples left out."""
+
+    theory: Theory
+    graph: KnowledgeGraph
+    rules: tuple[MinedRule, ...]
+    seconds: float
+    links: LinkScores | None = None
+
+    @property
+    def text(self) -> str:
+        """The theory, as a file of the language."""
+        return show(self.theory)
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{len(self.rules):,} rules from {self.graph.triples:,} triples of {self.graph.size:,} entities "
+            f"in {self.seconds:.1f} s"
+        )
+
+    @property
+    def report(self) -> str:
+        """The first rules with their counts, and how well all of them predict."""
+        lines = [self._line(rule) for rule in self.rules[:SHOWN]]
+        if len(self.rules) > SHOWN:
+            lines.append(f"and {len(self.rules) - SHOWN:,} more")
+        return "\n".join([*lines, *([self.links.text] if self.links is not None else [])])
+
+    def _line(self, rule: MinedRule) -> str:
+        counted = "" if rule.exact else " (estimated from a part of the subjects)"
+        return (
+            f"{rule.text(self.graph)}: {rule.support:,.0f} of {rule.body:,.0f} right, confidence "
+            f"{rule.confidence:.1%}, PCA {rule.pca_confidence:.1%}, coverage {rule.coverage:.1%}{counted}"
+        )
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command line."""
+        reports = [
+            {
+                "rule": rule.text(self.graph),
+                "support": rule.support,
+                "body": rule.body,
+                "confidence": rule.confidence,
+                "pca_confidence": rule.pca_confidence,
+                "coverage": rule.coverage,
+                "exact": rule.exact,
+            }
+            for rule in self.rules
+        ]
+        metrics: dict[str, Any] = {
+            "rules": len(self.rules),
+            "triples": self.graph.triples,
+            "entities": self.graph.size,
+            "rule_reports": reports,
+        }
+        if self.links is not None:
+            metrics["link_prediction"] = self.links.to_dict()
+        return {"seconds": self.seconds, "metrics": metrics}
+
+
+def mine(
+    theory: Theory | None = None,
+    *,
+    facts: Any = None,
+    target: str | None = None,
+    length: int = 3,
+    held_out: Any = None,
+    header: bool | None = None,
+    seed: int = 0,
+    watch: Callable[[str, float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Mined:
+    """Weighted rules for ``target``, or for each binary relation in turn, from one large world.
+
+    ``theory``: declarations, facts, and rules that derive more relations. ``facts``: tables, as a model takes
+    them. ``length``: literals of a body. ``held_out``: triples that were left out, in the same form, to
+    measure link prediction on. A rule's weight is support / (derived pairs + 5); asked with ``depth=1``, the
+    algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``header`` and ``note`` are those of
+    a model."""
+    check("induce", {"seed": seed, "length": length})
+    began = time.monotonic()
+    theory = theory or Theory()
+    graph, notes = read_graph(theory, facts, header)
+    if note is not None:
+        for text in notes:
+            note(text)
+    if target is not None and target not in graph.relations:
+        raise FactsError(
+            f"there is no relation '{target}' with two arguments among the facts",
+            hint=nearest(target, graph.relations) or f"there are {', '.join(graph.relations)}",
+        )
+    heads = None if target is None else [graph.relations.index(target)]
+    rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch)
+    if not rules:
+        raise HerbrandError(
+            "no rule is right of three triples and once in a hundred",
+            hint="more facts, or a larger --length",
+        )
+    seconds = time.monotonic() - began
+    links = None
+    if held_out is not None:
+        triples = read_triples(theory, held_out, graph, header)
+        if target is not None:
+            triples = triples[triples[:, 0] == graph.relations.index(target)]
+        links = link_scores(graph, rules, triples)
+    return Mined(_theory(theory, graph, rules), graph, tuple(rules), seconds, links)
+
+
+def _theory(theory: Theory, graph: KnowledgeGraph, rules: list[MinedRule]) -> Theory:
+    kept: list[Statement] = [s for s in theory.statements if s not in theory.facts]
+    return Theory((*kept, *(rule.rule(graph) for rule in rules)))

@@ -1,0 +1,243 @@
+"""Rules of a knowledge graph, with how often they are right: which walks lead from subject to object of a
+relation, and which constants go with which.
+
+>>> graph = KnowledgeGraph.of({"parent": np.array([[0, 1], [1, 2], [3, 1]]), "grand": np.array([[0, 2]])}, 4)
+>>> for rule in mine(graph, MiningLimits(support=1)):
+...     print(rule.text(graph), rule.support, rule.body)
+grand(x, y) :- parent(x, z), parent(z, y) @ 0.142857 1 2
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from herbrand.induction.evaluation import Clause, Condition, Literal
+from herbrand.induction.graph import KnowledgeGraph
+from herbrand.induction.walks import measured, signatures
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Rule
+from herbrand.loops import chosen
+
+PRIOR = 5
+"""Pairs that a rule is taken to have derived wrongly before any is seen: seen twice is not certain."""
+
+BUFFER = 1_000_000
+MOST_STEPS = 100_000
+"""Steps looked at for one sampled triple; of an entity with more around it a part is enough."""
+
+HUBS = 5.0
+"""Walks meet entities of many neighbours more often than others: by how much, roughly."""
+
+WALK_STEPS = 4_000_000
+"""Steps by which one body is measured. Above, a random part of the subjects stands for all."""
+
+
+@dataclass(frozen=True)
+class MiningLimits:
+    """``length``: literals of a body; ``support``: triples that a rule must derive; ``confidence``: at least;
+    ``sample``: triples of each relation whose surroundings propose rules; ``constants``: rules with constants
+    kept for each relation."""
+
+    length: int = 3
+    support: int = 3
+    confidence: float = 0.01
+    sample: int = 2_000
+    constants: int = 2_000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class MinedRule:
+    """A rule for relation ``head``: a walk of ``steps`` from the subject to the object, or with ``constant``
+    the triples of this entity (the object, or with ``of_subject`` the subject) where the other one is a
+    source of the only step, towards ``end`` if that is not -1.
+
+    ``support`` of the ``body`` pairs that it derives are known, ``pca_body`` have a subject of which some
+    triple is known (with ``of_subject`` an object). Where not ``exact``, these are estimates from a random
+    part of the subjects. ``triples`` are in the relation."""
+
+    head: int
+    steps: tuple[int, ...]
+    support: float
+    body: float
+    pca_body: float
+    triples: int
+    exact: bool = True
+    constant: int = -1
+    end: int = -1
+    of_subject: bool = False
+
+    @property
+    def confidence(self) -> float:
+        return self.support / max(self.body, 1)
+
+    @property
+    def pca_confidence(self) -> float:
+        """Confidence if a subject of which some triple is known has no unknown ones."""
+        return self.support / max(self.pca_body, 1)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the head's triples that the rule derives."""
+        return self.support / max(self.triples, 1)
+
+    @property
+    def weight(self) -> float:
+        """Confidence with PRIOR wrong pairs more."""
+        return self.support / (self.body + PRIOR)
+
+    def clause(self, graph: KnowledgeGraph) -> Clause:
+        """The rule as it was measured: variables that could stand for one entity are kept apart."""
+        names = graph.relations
+        if self.constant >= 0:
+            literal = _literal(self.steps[0], 0, 2, graph)
+            conditions = [Condition("=", 1, value=graph.entities[self.constant][2])]
+            if self.end >= 0:
+                conditions.append(Condition("=", 2, value=graph.entities[self.end][2]))
+            head = (1, 0) if self.of_subject else (0, 1)
+            return Clause(names[self.head], head, (literal,), (), tuple(conditions))
+        last = len(self.steps)
+        order = [0, *range(2, last + 1), 1]
+        body = tuple(_literal(s, order[i], order[i + 1], graph) for i, s in enumerate(self.steps))
+        fits = [graph.sources(self.steps[0])]
+        fits += [
+            graph.sources(graph.inverse(one)) & graph.sources(other)
+            for one, other in zip(self.steps[:-1], self.steps[1:], strict=True)
+        ]
+        fits.append(graph.sources(graph.inverse(self.steps[-1])))
+        apart = tuple(
+            (order[i], order[j])
+            for i, j in combinations(range(last + 1), 2)
+            if (fits[i] & fits[j]).any() and (j > i + 1 or graph.loops(self.steps[i]))
+        )
+        return Clause(names[self.head], (0, 1), body, apart)
+
+    def rule(self, graph: KnowledgeGraph) -> Rule:
+        plain = self.clause(graph).to_rule()
+        return Rule(plain.head, plain.body, float(f"{self.weight:.6g}"))
+
+    def text(self, graph: KnowledgeGraph) -> str:
+        return next(iter(show_statement(self.rule(graph))))
+
+
+def _literal(step: int, start: int, end: int, graph: KnowledgeGraph) -> Literal:
+    if step < len(graph.relations):
+        return Literal(graph.relations[step], (start, end))
+    return Literal(graph.relations[step - len(graph.relations)], (end, start))
+
+
+def mine(
+    graph: KnowledgeGraph,
+    limits: MiningLimits | None = None,
+    heads: Sequence[int] | None = None,
+    watch: Callable[[str, float], None] | None = None,
+) -> list[MinedRule]:
+    """Rules for the relations ``heads``, all of them by default, the largest weight first."""
+    limits = limits or MiningLimits()
+    rng = np.random.default_rng(limits.seed)
+    found: list[MinedRule] = []
+    heads = range(len(graph.relations)) if heads is None else heads
+    for number, head in enumerate(heads):
+        if watch is not None:
+            watch(f"rules for {graph.relations[head]}", number / len(heads))
+        candidates = proposed(graph, head, limits, rng)
+        rules = [_measured(graph, head, body, rng) for body in candidates]
+        rules += _with_constants(graph, head, limits)
+        found += [r for r in rules if r.support >= limits.support and r.confidence >= limits.confidence]
+    return sorted(found, key=lambda r: (-r.weight, r.head, r.constant, r.end, r.steps))
+
+
+def proposed(
+    graph: KnowledgeGraph, head: int, limits: MiningLimits, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Bodies that derive at least two of the sampled triples of a relation, or as many as a rule must."""
+    rows = graph.rows(head)
+    share = min(1.0, limits.sample / max(len(rows), 1))
+    if share < 1:
+        rows = rows[np.sort(rng.choice(len(rows), limits.sample, replace=False))]
+    starts, steps, ends = graph.around
+    counts: Counter[int] = Counter()
+    buffer = np.empty((BUFFER, 2), np.int64)
+    degree = graph.around[0][-1] / max(graph.size, 1)
+    run = chosen(signatures, len(rows) * (HUBS * degree) ** limits.length)
+    begin = 0
+    while begin < len(rows):
+        filled, begin = run(rows, begin, limits.length, graph.steps, starts, steps, ends, MOST_STEPS, buffer)
+        codes, times = np.unique(np.unique(buffer[:filled], axis=0)[:, 1], return_counts=True)
+        for code, often in zip(codes.tolist(), times.tolist(), strict=True):
+            counts[code] += often
+    least = max(min(2, limits.support), limits.support * share / 2)
+    bodies = [_body(code, graph.steps) for code, often in sorted(counts.items()) if often >= least]
+    return [body for body in bodies if body != (head,)]
+
+
+def _body(code: int, steps: int) -> tuple[int, ...]:
+    body = []
+    while code:
+        code, digit = divmod(code, steps + 1)
+        body.append(digit - 1)
+    return tuple(body)
+
+
+def _measured(graph: KnowledgeGraph, head: int, body: tuple[int, ...], rng: np.random.Generator) -> MinedRule:
+    order = np.flatnonzero(graph.sources(body[0]))
+    counts = np.zeros(5, np.int64)
+    if graph.count(body[0]) * len(body) > WALK_STEPS // 100:
+        order = rng.permutation(order)
+    degree = graph.around[0][-1] / max(graph.size, 1)
+    run = chosen(measured, graph.count(body[0]) * (HUBS * degree) ** (len(body) - 1))
+    run(np.array(body), head, order, graph.offsets, graph.targets, WALK_STEPS, counts)
+    scale = len(order) / max(counts[3], 1)
+    pairs, right, pca = (float(c) * scale for c in counts[:3])
+    return MinedRule(head, body, right, pairs, pca, graph.count(head), bool(counts[3] == len(order)))
+
+
+def _with_constants(graph: KnowledgeGraph, head: int, limits: MiningLimits) -> Iterator[MinedRule]:
+    """Rules ``head(x, c) :- step(x, d)`` and ``head(x, c) :- step(x, z)``, and the same for subjects: their
+    supports are the entries of a product of sparse matrices."""
+    found: list[MinedRule] = []
+    triples = graph.count(head)
+    for of_subject in (False, True):
+        own = graph.inverse(head) if of_subject else head
+        whole = graph.matrix(own)
+        often = np.diff(graph.offsets[graph.inverse(own)])
+        frequent = np.flatnonzero(often >= limits.support)
+        if not len(frequent):
+            continue
+        constants = whole[:, frequent].T.tocsr()
+        known = graph.sources(own).astype(np.int64)
+        for step in range(graph.steps):
+            towards = graph.matrix(step)
+            ends = np.flatnonzero(np.diff(graph.offsets[graph.inverse(step)]) >= limits.support)
+            some = graph.sources(step).astype(np.int64)
+            bodies = [(constants @ towards[:, ends], ends, towards[:, ends])]
+            column = towards.__class__(some[:, None])
+            bodies.append((constants @ column, np.array([-1]), column))
+            for product, place, matrix in bodies:
+                table = product.tocoo()
+                keep = table.data >= limits.support
+                pairs = np.asarray(matrix.sum(axis=0)).ravel()
+                pca = np.asarray(known @ matrix).ravel()
+                for row, end, support in zip(table.row[keep], table.col[keep], table.data[keep], strict=True):
+                    constant, other = int(frequent[row]), int(place[end])
+                    # An entity is no argument of a triple with itself as the other one: walks are the same.
+                    loop = matrix[constant, end] > 0
+                    own_loop = loop and whole[constant, constant] > 0
+                    support = int(support) - int(own_loop)
+                    body = int(pairs[end]) - int(loop)
+                    if step == own and other in (constant, -1):
+                        continue  # derives from the triple itself, or from any other one
+                    if support >= limits.support and support >= limits.confidence * body:
+                        rest = int(pca[end]) - int(loop and known[constant])
+                        found.append(
+                            MinedRule(
+                                head, (step,), support, body, rest, triples, True, constant, other, of_subject
+                            )
+                        )
+    found.sort(key=lambda r: (-r.weight, -r.support, r.constant, r.end, r.steps, r.of_subject))
+    yield from found[: limits.constants]
