@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
-    "visible regular_files loops",
+    "visible regular_files loops graphs",
     "errors",
     "extras",
     "scratch_folders",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.connected import component_of
 from herbrand.engines.ground_network import Network, Scope
+from herbrand.graphs import component_of
 
 LocalScope = tuple[int, ...]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from herbrand.errors import LanguageError, Mistake
+from herbrand.graphs import reached
 from herbrand.language.syntax import Atom, Formula, Not, Rule, ValueIn, ValueIs, walk
 
 
@@ -40,7 +41,7 @@ def check_strata(rules: Sequence[Rule]) -> None:
     needs: dict[str, set[str]] = {rule.head.predicate: set() for rule in rules}
     for rule in rules:
         needs[rule.head.predicate].update(name for name, _ in body_predicates(rule) if name in needs)
-    reached = {name: _reached(name, needs) for name in needs}
+    below = {name: reached([name], needs.__getitem__) for name in needs}
     mistakes = [
         Mistake(
             f"{rule.head.predicate} depends on its own negation",
@@ -49,7 +50,7 @@ def check_strata(rules: Sequence[Rule]) -> None:
         )
         for rule in rules
         for name, literal in body_predicates(rule)
-        if isinstance(literal, Not) and rule.head.predicate in reached.get(name, ())
+        if isinstance(literal, Not) and rule.head.predicate in below.get(name, ())
     ]
     if mistakes:
         raise LanguageError(mistakes)
@@ -62,13 +63,3 @@ def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
             atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
             if isinstance(atom, Atom):
                 yield atom.predicate, literal
-
-
-def _reached(name: str, needs: dict[str, set[str]]) -> set[str]:
-    """The predicates that one rests on, itself included."""
-    reached, waiting = {name}, [name]
-    while waiting:
-        for other in needs[waiting.pop()] - reached:
-            reached.add(other)
-            waiting.append(other)
-    return reached

@@ -26,6 +26,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.graphs import reached
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule
 from herbrand.program.body_rows import WEIGHT
@@ -127,14 +128,8 @@ class StoredRules:
 
     def reached(self, clauses: Iterable[Clause]) -> list[str]:
         """The derived predicates that clauses rest on, absences left out."""
-        found = dict.fromkeys(self.reached_at_once(clauses))
-        waiting = list(found)
-        while waiting:
-            for name in self.reached_at_once(self.program.clauses[waiting.pop()]):
-                if name not in found:
-                    found[name] = None
-                    waiting.append(name)
-        return list(found)
+        below = self.program.clauses
+        return reached(self.reached_at_once(clauses), lambda name: self.reached_at_once(below[name]))
 
     def _told(
         self,

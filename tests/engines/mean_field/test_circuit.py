@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.mean_field import circuit as circuits
-from herbrand.engines.mean_field.circuit import Circuit, Event, classes, components
+from herbrand.engines.mean_field.circuit import Circuit, Event, classes
 from herbrand.errors import BudgetError
+from herbrand.graphs import linked
 
 quick = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 SIZES = (2, 3, 2, 2)
@@ -105,7 +106,7 @@ def test_values_are_put_together_where_nothing_tells_them_apart(
 @quick
 @given(st.lists(plain, max_size=6))
 def test_events_that_share_no_atom_are_apart(events: list[Event]) -> None:
-    groups = components(events)
+    groups = linked(events, lambda event: event.atoms)
     assert sum(map(len, groups)) == len(events)
     for one, other in itertools.combinations(groups, 2):
         atoms = [frozenset().union(*(event.atoms for event in group)) for group in (one, other)]

@@ -34,8 +34,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from herbrand.engines.connected import component_of
 from herbrand.engines.credal.network import Network
+from herbrand.graphs import component_of, reached
 
 
 class Statement(NamedTuple):
@@ -76,16 +76,8 @@ class Graph:
     def descendants(self, atom: int) -> tuple[int, ...]:
         """What directed paths reach from an atom without passing through its parents; ascending."""
         walls = {atom, *self.into[atom]}
-        found: set[int] = set()
-        waiting = [atom]
-        while waiting:
-            here = waiting.pop()
-            for child in self.out[here]:
-                if child != atom and child not in found:
-                    found.add(child)
-                    if child not in walls:
-                        waiting.append(child)
-        return tuple(sorted(found))
+        found = reached(self.out[atom], lambda child: () if child in walls else self.out[child])
+        return tuple(sorted({*found} - {atom}))
 
     def statement(self, atom: int) -> Statement:
         """The Markov condition of one atom."""
@@ -113,14 +105,7 @@ class Graph:
 
     def ancestors(self, atoms: Collection[int]) -> set[int]:
         """The atoms and all from which one of them is reached."""
-        found = set(atoms)
-        waiting = list(found)
-        while waiting:
-            for parent in self.into[waiting.pop()]:
-                if parent not in found:
-                    found.add(parent)
-                    waiting.append(parent)
-        return found
+        return set(reached(atoms, self.into.__getitem__))
 
 
 def graph_of(network: Network) -> Graph:

@@ -12,6 +12,7 @@ Two things may be left out, and nothing else:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ import numpy as np
 
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.sentence import Sentence, satisfied_case_by_case
+from herbrand.graphs import component_of
 
 MOST_PARENTS = 12
 
@@ -118,24 +120,16 @@ class Part:
 
     def pieces(self) -> Iterator[Part]:
         """The parts that no sentence and no link connects."""
-        group = list(range(len(self.names)))
-
-        def root(atom: int) -> int:
-            while group[atom] != atom:
-                group[atom] = group[group[atom]]
-                atom = group[atom]
-            return atom
-
-        for atoms in (*(sentence.atoms for sentence in self.sentences), *self.graph.links.tolist()):
-            for atom in atoms[1:]:
-                group[root(atom)] = root(atoms[0])
-        members: dict[int, list[int]] = {}
-        for atom in range(len(self.names)):
-            members.setdefault(root(atom), []).append(atom)
-        said: dict[int, list[Sentence]] = {key: [] for key in members}
+        pairs = [(said.atoms[0], atom) for said in self.sentences for atom in said.atoms[1:]]
+        links = np.concatenate([np.array(pairs, np.int64).reshape(-1, 2), self.graph.links])
+        group = component_of(len(self.names), links).tolist()
+        members: dict[int, list[int]] = defaultdict(list)
+        for atom, key in enumerate(group):
+            members[key].append(atom)
+        said: dict[int, list[Sentence]] = defaultdict(list)
         for sentence in self.sentences:
             if sentence.atoms:
-                said[root(sentence.atoms[0])].append(sentence)
+                said[group[sentence.atoms[0]]].append(sentence)
         for key, atoms in members.items():
             yield self._restricted(atoms, said[key])
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.engines.belief.graph import SOME, Array, FactorGraph
-from herbrand.engines.connected import component_of
+from herbrand.graphs import component_of
 
 MOST_STATES = 4096
 

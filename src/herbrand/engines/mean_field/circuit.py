@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from herbrand.errors import BudgetError
+from herbrand.graphs import linked
 
 Values = frozenset[int]
 LeafValues = Callable[[Tensor, tuple[int, ...]], Tensor]
@@ -130,7 +131,9 @@ class Circuit:
 
     def _none(self, events: Sequence[Event]) -> int:
         """The probability that none of the events happens."""
-        return self._product([self._none_together(group) for group in components(events)])
+        return self._product(
+            [self._none_together(group) for group in linked(events, lambda event: event.atoms)]
+        )
 
     def _none_together(self, events: Sequence[Event]) -> int:
         """The same for events that are linked by shared atoms."""
@@ -194,19 +197,6 @@ def classes(values: Values, mentions: Iterable[Values]) -> list[Values]:
     for value in values:
         alike[tuple(value in allowed for allowed in told)].add(value)
     return [frozenset(group) for group in alike.values()]
-
-
-def components(events: Sequence[Event]) -> list[list[Event]]:
-    """Events linked by shared atoms, together."""
-    found: list[tuple[set[int], list[Event]]] = []
-    for event in events:
-        linked = [group for group in found if group[0] & event.atoms]
-        merged = (
-            set(event.atoms).union(*(g[0] for g in linked)),
-            [e for g in linked for e in g[1]] + [event],
-        )
-        found = [group for group in found if group not in linked] + [merged]
-    return [group for _, group in found]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 
+from herbrand.graphs import Classes
 from herbrand.program.evidence import Evidence
 from herbrand.program.template import (
     Argument,
@@ -98,7 +99,7 @@ def _separate(group: Group, distinct: frozenset[Pair], evidence: Evidence) -> bo
         classes = _unified(a, b, distinct | first | second)
         if classes is None:
             continue
-        if any(classes.find(name) != classes.find(_primed(name)) for name, _ in group.variables):
+        if any(classes.leader(name) != classes.leader(_primed(name)) for name, _ in group.variables):
             return False
     return True
 
@@ -107,37 +108,17 @@ def _meet(left: Literal, right: Literal, distinct: frozenset[Pair]) -> bool:
     return _unified(left, right, distinct) is not None
 
 
-class _Classes:
-    """Arguments that must be equal."""
-
-    def __init__(self) -> None:
-        self.parent: dict[Argument, Argument] = {}
-
-    def find(self, argument: Argument) -> Argument:
-        while argument in self.parent:
-            argument = self.parent[argument]
-        return argument
-
-    def join(self, left: Argument, right: Argument) -> bool:
-        """Make two arguments equal; whether that is possible."""
-        one, other = self.find(left), self.find(right)
-        if one == other:
-            return True
-        if isinstance(one, int) and isinstance(other, int):
-            return False
-        name, by = (one, other) if isinstance(one, str) else (other, one)
-        self.parent[name] = by
-        return True
-
-
-def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> _Classes | None:
+def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> Classes[Argument] | None:
     """What must be equal for two literals to speak of one atom; ``None`` where they never do."""
     if left.predicate != right.predicate:
         return None
-    classes = _Classes()
-    if not all(classes.join(a, b) for a, b in zip(left.arguments, right.arguments, strict=True)):
-        return None
-    if any(classes.find(a) == classes.find(b) for a, b in distinct):
+    classes = Classes[Argument]()
+    for one, other in zip(left.arguments, right.arguments, strict=True):
+        ends = classes.leader(one), classes.leader(other)
+        if ends[0] != ends[1] and all(isinstance(end, int) for end in ends):
+            return None
+        classes.join(*sorted(ends, key=lambda end: isinstance(end, int)))  # a constant leads its class
+    if any(classes.leader(a) == classes.leader(b) for a, b in distinct):
         return None
     return classes
 

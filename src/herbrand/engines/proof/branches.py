@@ -13,9 +13,10 @@ p(x, y) :- q(x, y), p`0(y); p`0(y) :- s(y, w), t(w, u)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from herbrand.graphs import linked
 from herbrand.program.clauses import Absence, Clause, Literal, Lookup
 
 PART_MARK = "`"
@@ -79,25 +80,9 @@ def _is_branch(
     return len(lookups) >= 2 and any(root in literal.arguments for literal in lookups)
 
 
-def components(body: Sequence[Literal], without: str | None, clause: Clause) -> Iterator[list[Literal]]:
+def components(body: Sequence[Literal], without: str | None, clause: Clause) -> list[list[Literal]]:
     """The parts of a body that share no variable but ``without`` (and constants)."""
-    waiting = list(body)
-    while waiting:
-        part, names = [waiting.pop(0)], set()
-        names |= links(part[0], body, clause) - {without}
-        grown = True
-        while grown:
-            joined = [literal for literal in waiting if links(literal, body, clause) & names]
-            grown = bool(joined)
-            waiting = [literal for literal in waiting if not _in(literal, joined)]
-            part += joined
-            for literal in joined:
-                names |= links(literal, body, clause) - {without}
-        yield part
-
-
-def _in(literal: Literal, literals: Sequence[Literal]) -> bool:
-    return any(literal is other for other in literals)
+    return linked(body, lambda literal: links(literal, body, clause) - {without})
 
 
 def links(literal: Literal, body: Sequence[Literal], clause: Clause) -> set[str]:

@@ -24,6 +24,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.absence import absence
+from herbrand.graphs import Classes
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, written
@@ -181,28 +182,21 @@ class _Reading:
 
     def _check_types(self) -> None:
         """Every variable has one type, and those that are compared have the same."""
-        same: dict[str, str] = {}
-
-        def root(name: str) -> str:
-            while name in same:
-                name = same[name]
-            return name
-
+        same = Classes[str]()
         found: dict[str, dict[str, Variable]] = {}
         compared: list[Variable] = []
         for literal in map(_positive, self._literals):
             variables = [term for term in leaf_terms(literal) if isinstance(term, Variable)]
             if isinstance(literal, Comparison):
                 compared += variables
-                names = {root(variable.name) for variable in variables}
-                if len(names) > 1:
-                    same[names.pop()] = names.pop()
+                for variable in variables[1:]:
+                    same.join(variable.name, variables[0].name)
         for atom, terms in self._atoms_and_terms():
             for term, type_name in zip(terms, self._types(atom), strict=False):
                 if isinstance(term, Variable):
-                    found.setdefault(root(term.name), {}).setdefault(type_name, term)
+                    found.setdefault(same.leader(term.name), {}).setdefault(type_name, term)
         for variable in compared:
-            if root(variable.name) not in found:
+            if same.leader(variable.name) not in found:
                 name = written(variable.name)
                 raise LanguageError(
                     f"nothing tells what {name} ranges over: it occurs in no atom", span=variable.span

@@ -20,6 +20,7 @@ import numpy as np
 
 from herbrand.engines.proof.relation import Relation
 from herbrand.facts.facts import Facts
+from herbrand.graphs import reached
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Learned, Rule
 from herbrand.program.clauses import Absence, Clause
@@ -87,17 +88,16 @@ class HornProgram:
 
     def reached(self, clauses: Iterable[Clause]) -> set[str]:
         """The predicates that clauses rest on, through ``not`` too."""
-        waiting, found = list(clauses), set[str]()
-        while waiting:
-            for name in waiting.pop().predicates() - found:
-                found.add(name)
-                waiting += self.clauses.get(name, ())
-        return found
+
+        def called(clauses: Iterable[Clause]) -> set[str]:
+            return {name for clause in clauses for name in clause.predicates()}
+
+        return set(reached(called(clauses), lambda name: called(self.clauses.get(name, ()))))
 
     def absences(self, clauses: Sequence[Clause]) -> Iterator[tuple[Clause, str]]:
         """What stands behind ``not`` in clauses and all they rest on, each with its clause."""
-        reached = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
-        for clause in (*clauses, *reached):
+        below = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
+        for clause in (*clauses, *below):
             for part in clause.body:
                 if isinstance(part, Absence):
                     yield clause, part.predicate

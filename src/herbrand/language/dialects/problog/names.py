@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError
+from herbrand.graphs import Classes
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import bound_variables
 from herbrand.language.syntax import (
@@ -55,17 +56,17 @@ class Places:
     """Which places share their constants: those that a variable or a comparison links."""
 
     def __init__(self, clauses: Sequence[Sequence[Formula]]) -> None:
-        self._parent: dict[Place, Place] = {}
+        self._same = Classes[Place]()
         self._constants: dict[Place, dict[Constant, None]] = {}
         found: list[tuple[Place, Constant]] = []
         for number, clause in enumerate(clauses):
             for part in clause:
                 found += self._link(number, part)
         for place, constant in found:
-            self._constants.setdefault(self._root(place), {}).setdefault(constant)
+            self._constants.setdefault(self._same.leader(place), {}).setdefault(constant)
 
     def constants(self, place: Place) -> list[Value]:
-        return [constant.value for constant in self._constants.get(self._root(place), ())]
+        return [constant.value for constant in self._constants.get(self._same.leader(place), ())]
 
     def is_mixed(self, place: Place) -> bool:
         """Whether both text and numbers stand there."""
@@ -85,17 +86,7 @@ class Places:
                 if isinstance(term, Constant):
                     yield place, term
                 elif not term.anonymous:
-                    self._join(place, (number, term.name))
-
-    def _root(self, place: Place) -> Place:
-        while (parent := self._parent.get(place, place)) != place:
-            place = parent
-        return place
-
-    def _join(self, one: Place, other: Place) -> None:
-        one, other = self._root(one), self._root(other)
-        if one != other:
-            self._parent[one] = other
+                    self._same.join(place, (number, term.name))
 
 
 def with_one_kind(part: Part, places: Places, number: int) -> Part:

@@ -1,0 +1,88 @@
+"""What is connected in a graph: by arrays where there are many vertices, by names where there are few.
+
+>>> component_of(5, np.array([[3, 1], [4, 3]])).tolist()
+[0, 1, 2, 1, 1]
+>>> reached("b", {"a": "b", "b": "cd", "c": "b", "d": ""}.__getitem__)
+['b', 'c', 'd']
+>>> linked(["ab", "cd", "be"], set)
+[['ab', 'be'], ['cd']]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
+
+
+def reached(starts: Iterable[Key], following: Callable[[Key], Iterable[Key]]) -> list[Key]:
+    """The starts and all that can be reached from them, each once."""
+    found = dict.fromkeys(starts)
+    waiting = list(found)
+    while waiting:
+        for other in following(waiting.pop()):
+            if other not in found:
+                found[other] = None
+                waiting.append(other)
+    return list(found)
+
+
+class Classes(Generic[Key]):
+    """Keys that are equal, each class known by its leader; a key that was never joined leads itself."""
+
+    def __init__(self) -> None:
+        self._above: dict[Key, Key] = {}
+
+    def leader(self, key: Key) -> Key:
+        while key in self._above:
+            key = self._above[key]
+        return key
+
+    def join(self, key: Key, leader: Key) -> None:
+        """Make two classes one, led by the leader of the second."""
+        key, leader = self.leader(key), self.leader(leader)
+        if key != leader:
+            self._above[key] = leader
+
+
+def linked(items: Iterable[Item], keys: Callable[[Item], Iterable[Hashable]]) -> list[list[Item]]:
+    """Items that share keys, directly or through others, together; groups and items in their order."""
+    classes, owner, every = Classes[int](), dict[Hashable, int](), list(items)
+    for place, item in enumerate(every):
+        for key in keys(item):
+            classes.join(place, owner.setdefault(key, place))
+    groups: dict[int, list[Item]] = {}
+    for place, item in enumerate(every):
+        groups.setdefault(classes.leader(place), []).append(item)
+    return list(groups.values())
+
+
+def component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """The component of each of ``count`` vertices, numbered by their first; ``links`` [n, 2].
+
+    As quick as scipy's on a million links, and does not take a tenth of a second to import.
+    Each component looks up to its smallest neighbour, and all who look up to each other become one. After two
+    rounds none is alone that has a neighbour, so two rounds at least halve the number of components left.
+    """
+    first = np.arange(count)
+    while len(links):
+        ends = first[links]
+        apart = ends[:, 0] != ends[:, 1]
+        links, ends = links[apart], ends[apart]
+        np.minimum.at(first, ends.max(axis=1), ends.min(axis=1))
+        first = _followed(first)
+    return (np.cumsum(first == np.arange(count)) - 1)[first]
+
+
+def _followed(first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where looking up ends."""
+    while True:
+        further = first[first]
+        if (further == first).all():
+            return first
+        first = further

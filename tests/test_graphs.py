@@ -1,0 +1,90 @@
+"""Components and reachability agree with plain loops, whatever the graph is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from herbrand.graphs import Classes, component_of, linked, reached
+
+Link = tuple[int, int]
+
+
+def by_union(count: int, links: list[Link]) -> list[int]:
+    root = list(range(count))
+
+    def find(vertex: int) -> int:
+        while root[vertex] != vertex:
+            vertex = root[vertex]
+        return vertex
+
+    for left, right in links:
+        root[find(left)] = find(right)
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(find(vertex), len(numbers)) for vertex in range(count)]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, list[Link]]:
+    count = draw(st.integers(0, 30))
+    vertices = st.integers(0, max(count - 1, 0))
+    return count, draw(st.lists(st.tuples(vertices, vertices), max_size=40 if count else 0))
+
+
+@given(graphs())
+def test_any_graph(graph: tuple[int, list[Link]]) -> None:
+    count, links = graph
+    found = component_of(count, np.array(links, np.int64).reshape(-1, 2))
+    assert found.tolist() == by_union(count, links)
+
+
+@pytest.mark.parametrize("count", [2, 1000, 100_000])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_long_path_is_one(count: int, shuffled: bool) -> None:
+    order = np.random.default_rng(0).permutation(count) if shuffled else np.arange(count)
+    links = np.stack([order[:-1], order[1:]], axis=1)
+    assert not component_of(count, links).any()
+    broken = component_of(count, np.delete(links, count // 2 - 1, axis=0))
+    assert sorted(np.bincount(broken)) == [count // 2, count - count // 2]
+
+
+@given(graphs())
+def test_classes_are_components(graph: tuple[int, list[Link]]) -> None:
+    count, links = graph
+    classes = Classes[int]()
+    for left, right in links:
+        classes.join(left, right)
+        assert classes.leader(left) == classes.leader(right)
+    numbers: dict[int, int] = {}
+    leaders = [numbers.setdefault(classes.leader(vertex), len(numbers)) for vertex in range(count)]
+    assert leaders == by_union(count, links)
+
+
+def test_the_second_leads() -> None:
+    classes = Classes[str]()
+    classes.join("x", "y")
+    classes.join("x", "constant")
+    assert [classes.leader(key) for key in ("x", "y", "constant", "z")] == ["constant"] * 3 + ["z"]
+
+
+@given(st.lists(st.lists(st.integers(0, 8), max_size=3), max_size=10))
+def test_items_that_share_keys(items: list[list[int]]) -> None:
+    """Each item once, in order; a link within a group, none between two."""
+    groups = linked(list(enumerate(items)), lambda item: item[1])
+    pairs = [(i, j) for i, one in enumerate(items) for j, other in enumerate(items) if set(one) & set(other)]
+    numbers = by_union(len(items), pairs)
+    expected = [[place for place, own in enumerate(numbers) if own == n] for n in range(len(set(numbers)))]
+    assert [[place for place, _ in group] for group in groups] == expected
+
+
+@given(graphs())
+def test_what_is_reached(graph: tuple[int, list[Link]]) -> None:
+    count, links = graph
+    starts = list(range(min(2, count)))
+    found = reached(starts, lambda vertex: [right for left, right in links if left == vertex])
+    every = set(starts)
+    for _ in range(count):
+        every |= {right for left, right in links if left in every}
+    assert len(found) == len(set(found)) and set(found) == every
