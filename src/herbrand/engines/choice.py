@@ -15,8 +15,8 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
 from herbrand.engines.engine import Engine, Settings, Support
 from herbrand.engines.registry import INFERENCE, WORLDS, engine_named, installed, used_settings
-from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
-from herbrand.language.show import show_statement
+from herbrand.errors import BudgetError, HerbrandError, Mistake
+from herbrand.program.choices import unusable_by
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -63,6 +63,8 @@ class Choice:
         return "as nothing cheaper can run"
 
     def __str__(self) -> str:
+        if self.support.operations is None:
+            return f"engine {self.engine.name}, the one that draws choices and counts what is uncertain"
         return f"engine {self.engine.name}, {self.why}: about {self.cost:.1e} operations"
 
 
@@ -78,12 +80,7 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
 def _for_choices(name: str, program: Program) -> str:
     """The engine of theories with ``::``; raises where another one is named."""
     if name not in ("auto", CHOICES):
-        statement = program.uncertain[0]
-        raise UnsupportedError(
-            f"{name} cannot use this statement: {next(show_statement(statement))}",
-            span=statement.span,
-            hint=f"--engine {CHOICES} draws choices, and auto takes it",
-        )
+        raise unusable_by(name, program.uncertain[0])
     return CHOICES
 
 

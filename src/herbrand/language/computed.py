@@ -17,9 +17,10 @@ price(x, p) :- net(x, n), p = n * 1.19
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from herbrand.errors import Mistake, Mistakes, Span
 from herbrand.language.formulas import (
@@ -49,9 +50,10 @@ from herbrand.language.formulas import (
 )
 from herbrand.language.names import shown_name
 from herbrand.language.scope import Renaming, bound_variables, written
-from herbrand.language.show import show_formula
+from herbrand.language.show import show_expression, show_formula
 from herbrand.language.syntax import Bound, Choice, Learned, Rule, Statement, Theory, WeightedFormula
 
+MIRRORED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
 Test = Computed | Comparison
 _ATOMS = (Atom, ValueIs, ValueIn)
@@ -64,6 +66,7 @@ class Definition:
     """``head`` holds where ``body`` does, whose ``tests`` are in an order in which each has its variables.
 
     ``made``: variables whose values are computed. ``typed_by``: what tells the types of the variables.
+    ``counting``: how engines count where what is counted is uncertain.
     """
 
     head: Atom
@@ -72,6 +75,7 @@ class Definition:
     made: frozenset[str]
     typed_by: tuple[Formula, ...]
     span: Span | None = field(default=None, compare=False)
+    counting: Counting | None = None
 
     @property
     def typing(self) -> Rule:
@@ -79,7 +83,8 @@ class Definition:
         inside = [
             part for test in self.tests for one in aggregates(test) for part in inner_parts(one, _TYPING)
         ]
-        return Rule(self.head, (*self.typed_by, *inside), span=self.span)  # type: ignore[arg-type]
+        members = () if self.counting is None else (self.counting.members.head,)
+        return Rule(self.head, (*self.typed_by, *inside, *members), span=self.span)  # type: ignore[arg-type]
 
     def called(self) -> Iterator[str]:
         """The predicates whose rows it reads outside of aggregates."""
@@ -93,6 +98,19 @@ class Definition:
 
 
 @dataclass(frozen=True)
+class Counting:
+    """A comparison of one count as rules: ``members`` has an atom for each tuple counted, and ``rule``
+    derives the definition's head, its body a :class:`Computed` over the members' head alone.
+
+    ``definitions``: what the bodies of both compute themselves.
+    """
+
+    members: Rule
+    rule: Rule
+    definitions: tuple[Definition, ...]
+
+
+@dataclass(frozen=True)
 class Separated:
     theory: Theory
     definitions: tuple[Definition, ...]
@@ -100,7 +118,15 @@ class Separated:
     @property
     def typing(self) -> Theory:
         """The theory with a rule for each definition, over which types are inferred."""
-        return self.theory + Theory(tuple(definition.typing for definition in self.definitions))
+        return self.theory + Theory(tuple(one.typing for one in with_inner(self.definitions)))
+
+
+def with_inner(definitions: Iterable[Definition]) -> Iterator[Definition]:
+    """The definitions and those that their counted tuples rest on."""
+    for definition in definitions:
+        yield definition
+        if definition.counting is not None:
+            yield from with_inner(definition.counting.definitions)
 
 
 def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
@@ -193,6 +219,23 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
     for name, value in ((test.left, test.right), (test.right, test.left)):
         if isinstance(name, Variable) and name.name not in known:
             return name.name, value
+    return None
+
+
+def counted(test: Test, bound: Collection[str]) -> tuple[Aggregate, Operator, Constant | Variable] | None:
+    """The count that a test compares with a number or a bound variable, if that is all it does."""
+    if not isinstance(test, Computed):
+        return None
+    mirrored = MIRRORED[test.operator]
+    sides = ((test.left, test.operator, test.right), (test.right, mirrored, test.left))
+    for one, operator, number in sides:
+        if (
+            isinstance(one, Aggregate)
+            and one.function == "count"
+            and all(isinstance(term, Variable | Constant) for term in one.terms)
+            and (isinstance(number, Constant) or (isinstance(number, Variable) and number.name in bound))
+        ):
+            return one, operator, number
     return None
 
 
@@ -292,6 +335,7 @@ class _Separation:
         self.definitions: list[Definition] = []
         self.mistakes = mistakes
         self._renaming = Renaming(numbered=True)
+        self._numbers = itertools.count()
 
     def statement(self, statement: Statement) -> Statement:
         match statement:
@@ -331,6 +375,7 @@ class _Separation:
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
         tests = [locals_apart(test, outside, renaming) for test in tests]
+        before, texts = tests, dict(zip(tests, map(show_formula, stated), strict=True))
         try:
             tests = in_order(tests, bound, outside)
         except UnboundError as unbound:
@@ -339,17 +384,54 @@ class _Separation:
         used = {name for test in tests for name in fixed_in(test, outside)}
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
-        text = ", ".join(map(show_formula, stated))
         typed = tuple(part for x in plain for part in walk(x) if isinstance(part, _TYPING))
-        atom = self._defined(text, kept, stated[0].span)
-        made = frozenset(used - bound)
-        self.definitions.append(Definition(atom, tuple(plain), tuple(tests), made, typed, statement.span))
-        return (*plainly, atom)
+        alone = [test for test in tests if counted(test, bound)]
+        atoms: list[Atom] = []
+        for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
+            if together:
+                used = {name for test in together for name in fixed_in(test, outside)}
+                names = [name for name in kept if name in used]
+                text = ", ".join(texts[test] for test in before if test in together)
+                atom = self._defined(text, names, together[0].span)
+                counting = self._counting(atom, together[0], outside, bound, statement)
+                made = frozenset(used - bound)
+                self.definitions.append(
+                    Definition(atom, tuple(plain), tuple(together), made, typed, statement.span, counting)
+                )
+                atoms.append(atom)
+        return (*plainly, *atoms)
 
     def _defined(self, text: str, names: Sequence[str], span: Span | None) -> Atom:
         """The atom of the next definition."""
-        name = f"`{len(self.definitions)}`{text}"
+        name = f"`{next(self._numbers)}`{text}"
         return Atom(name, tuple(Variable(n, span) for n in names), span)
+
+    def _counting(
+        self,
+        head: Atom,
+        test: Test,
+        outside: Collection[str],
+        bound: Collection[str],
+        statement: Statement,
+    ) -> Counting | None:
+        """The rules of a test that compares one count, for where what it counts is uncertain."""
+        found = counted(test, bound)
+        if found is None:
+            return None
+        one, operator, number = found
+        inside = variables_of(one)
+        terms = [v for v in variables_of(one.terms).values() if v.name not in outside]
+        names = [name for name in inside if name in outside] + [term.name for term in terms]
+        members = Rule(
+            self._defined(show_expression(one), names, one.span),
+            one.body,  # type: ignore[arg-type]
+            span=statement.span,
+        )
+        own, self.definitions = self.definitions, []
+        members = cast(Rule, self.statement(members))
+        inner, self.definitions = tuple(self.definitions), own
+        count = Computed(operator, Aggregate("count", tuple(terms), (members.head,)), number, one.span)
+        return Counting(members, Rule(head, (count,), span=statement.span), inner)
 
     def _refuse(self, variable: Variable) -> None:
         name = shown_name(written(variable.name))
@@ -363,7 +445,11 @@ class _Separation:
         twin = Renaming().formula(formula)
         typed = tuple(part for part in walk(twin) if isinstance(part, _TYPING) and not _computes(part))
         bound = variables_of([x for x in typed if isinstance(x, _ATOMS)]).keys()
-        outside = {*bound, *variables_of(list(named))}
+        # A variable that only a count has is one of the formula's, unless the count is over it or it is `_`.
+        leaves = [part for part in walk(twin) if isinstance(part, Computed)]
+        free = {name for part in leaves for one in aggregates(part) for name in _left_free(one)}
+        outside = {*bound, *free, *variables_of(list(named))}
+        bound = {*bound, *free}
 
         def changed(part: Formula, twin: Formula, context: tuple[Formula, ...]) -> Formula:
             if isinstance(twin, Test) and _computes(twin):
@@ -397,13 +483,28 @@ class _Separation:
             self._refuse(variables[name])
             return Truth(True, test.span)
         atom = self._defined(text, [name for name in variables if name in needed], test.span)
-        self.definitions.append(Definition(atom, context, (test,), frozenset(), typed, statement.span))
+        counting = self._counting(atom, test, outside, bound, statement)
+        self.definitions.append(
+            Definition(atom, context, (test,), frozenset(), typed, statement.span, counting)
+        )
         return replace(
             atom,
             arguments=tuple(
                 Variable(written(n.name), n.span) for n in atom.arguments if isinstance(n, Variable)
             ),
         )
+
+
+def _left_free(one: Aggregate) -> set[str]:
+    """The variables of an aggregate that no term of it, or of one inside it, has."""
+    found = {name for name in variables_of(one) if not name.startswith("_`")}
+    return found - _terms(one)
+
+
+def _terms(one: Aggregate) -> set[str]:
+    inner = [part for literal in one.body for part in walk(literal) if isinstance(part, Computed)]
+    below = [_terms(deeper) for part in inner for deeper in aggregates(part)]
+    return set(variables_of(one.terms)).union(*below)
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
+from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Choice, Rule, Statement
 from herbrand.program.strata import body_predicates, check_strata
@@ -20,6 +21,17 @@ def refuse_choices(statements: Iterable[Statement], what: str) -> None:
         if isinstance(statement, Choice):
             message = f"{what} cannot use this statement: {next(show_statement(statement))}"
             raise UnsupportedError(message, span=statement.span)
+
+
+def unusable_by(name: str, statement: Choice | Rule) -> UnsupportedError:
+    """Why an engine other than the one of choices cannot use a statement that rests on them."""
+    hint = "--engine circuit draws choices and counts what is uncertain, and auto takes it"
+    head = next(heads_of(statement))
+    if is_made(head):
+        message = f"{name} cannot count what is uncertain: {text_of_made(head)}"
+    else:
+        message = f"{name} cannot use this statement: {next(show_statement(statement))}"
+    return UnsupportedError(message, span=statement.span, hint=hint)
 
 
 def heads_of(statement: Choice | Rule) -> Iterator[str]:

@@ -22,7 +22,6 @@ ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
     "=": operator.eq,
 }
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)

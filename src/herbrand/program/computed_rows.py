@@ -32,6 +32,7 @@ from herbrand.language.computed import (
     outer_variables,
     tests_of,
     variables_of,
+    with_inner,
 )
 from herbrand.language.formulas import (
     Aggregate,
@@ -70,11 +71,12 @@ def with_computed(
     signature: Signature,
     facts: Facts,
     budget: Budget,
-) -> Facts:
-    """The facts with a table for each definition, and the numbers that these make among the constants."""
+) -> tuple[Facts, tuple[Rule, ...]]:
+    """The facts with a table for each definition, and the numbers that these make among the constants; and
+    rules in place of tables where what is counted is uncertain."""
     source = _Growing(signature, facts, budget)
-    found = Computation(definitions, statements, signature, facts, source).rows()
-    return source.grown(found)
+    computation = Computation(definitions, statements, signature, facts, source)
+    return source.grown(computation.rows()), tuple(computation.counting)
 
 
 class _Growing(FactRelations):
@@ -187,7 +189,10 @@ class Computation:
 
     def __post_init__(self) -> None:
         self._rules = [rule for statement in self.statements for rule in _rules_of(statement)]
-        self._own = {definition.head.predicate: definition for definition in self.definitions}
+        self._own = {one.head.predicate: one for one in with_inner(self.definitions)}
+        for definition in self._own.values():
+            if (one := definition.counting) is not None:
+                self._rules.append(one.members)
         self._needs: dict[str, set[str]] = {}
         for rule in self._rules:
             self._needs.setdefault(rule.head.predicate, set()).update(
@@ -201,6 +206,22 @@ class Computation:
         unsure = chosen | {name for name in open_ones if name not in self._needs}
         self._open = open_ones - self._needs.keys()
         self.uncertain = unsure | {name for name, reached in self._reached.items() if reached & unsure}
+        self.counting = list[Rule]()
+        self._own = self._certain(self.definitions)
+
+    def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:
+        """Those that have rows, and not rules that count what is uncertain."""
+        found: dict[str, Definition] = {}
+        for definition in definitions:
+            one = definition.counting
+            if one is None or not any(name in self.uncertain for name, _ in definition.aggregated()):
+                found[definition.head.predicate] = definition
+                continue
+            self._refuse_own_count(definition)
+            self.counting += [one.rule, one.members]
+            self._open.add(definition.head.predicate)
+            found.update(self._certain(one.definitions))
+        return found
 
     def _reach(self, name: str) -> set[str]:
         reached, waiting = set[str](), [name]
@@ -302,9 +323,18 @@ class Computation:
             return Mistake(message, one.span, "an aggregate is over predicates that are complete without it")
         if called in self.uncertain:
             message = f"{one.function} is over {shown_name(called)}, which is uncertain"
-            hint = f"aggregates are of what is known: declare {called} observed, or --closed {called}"
+            hint = (
+                f"of what is uncertain only counts are taken, each compared with a number, as in count(...) "
+                f">= 2; else declare {called} observed, or --closed {called}"
+            )
             return Mistake(message, one.span, hint)
         return None
+
+    def _refuse_own_count(self, definition: Definition) -> None:
+        for called, one in definition.aggregated():
+            if definition.head.predicate in self._reached.get(called, ()):
+                mistake = self._wrong_aggregate(definition.head.predicate, called, one)
+                raise LanguageError([] if mistake is None else [mistake])
 
     def _cycle(self, first: str, last: str) -> str:
         """The predicates of a cycle through both, as the user named them."""

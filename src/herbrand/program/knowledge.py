@@ -44,7 +44,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
 )
 from herbrand.options.kinds import texts
-from herbrand.program.choices import heads_of, resting_on_choices
+from herbrand.program.choices import heads_of, resting_on_choices, unusable_by
 from herbrand.program.computed_rows import with_computed
 from herbrand.program.derive import derived
 from herbrand.program.lower import lower
@@ -222,18 +222,20 @@ class Knowledge:
 
     def _lowered(self, world: _World, budget: Budget) -> _Lowered:
         rows, signature = self._with(world.given)
+        counting = list[Rule]()
         uncertain = resting_on_choices(self.used.choices, self.rules) if world.derived else ()
-        signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, budget)
-        if uncertain:
+        signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, counting, budget)
+        if uncertain or counting:
             # Facts of what rules derive are evidence beside choices, and so not for :func:`derived`.
             unknown = {
                 name
                 for name, table in facts.tables.items()
                 if (_stated(table) if name in self.theory.derived else table.world == "open")
             }
-            if (more := resting_on_choices(self.used.choices, self.rules, unknown)) != uncertain:
+            rules = (*self.rules, *dict.fromkeys(counting))
+            if (more := resting_on_choices(self.used.choices, rules, unknown)) != uncertain:
                 uncertain = more
-                signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, budget)
+                signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, [], budget)
         rules = [rule for rule in self.rules if rule not in uncertain] if world.derived else []
         resting = resting_on_weights(self.rules, weighted_predicates(facts))
         if rules:
@@ -253,6 +255,7 @@ class Knowledge:
         rows: Sequence[FactRows],
         signature: Signature,
         uncertain: Sequence[Choice | Rule],
+        counting: list[Rule],
         budget: Budget,
     ) -> tuple[Signature, Facts, list[FactRows]]:
         """The facts without evidence on what is derived for certain, and that evidence."""
@@ -266,6 +269,7 @@ class Knowledge:
             queried=world.queried | self._open_without(rows),
             open=self.open,
             closed=self.closed,
+            counting=counting,
             budget=budget,
         )
         return signature, facts, on_derived
@@ -303,8 +307,10 @@ class Knowledge:
         rule_heads: Collection[str] = (),
         queried: Collection[str] = (),
         mentioned: Mapping[str, Sequence[Value]] | None = None,
+        counting: list[Rule] | None = None,
         budget: Budget = UNLIMITED,
     ) -> tuple[Signature, Facts]:
+        """``counting`` gets the rules that count what is uncertain; without it these are refused."""
         signature, facts = load_facts(
             (*self.theory.facts, *rows),
             signature,
@@ -320,7 +326,11 @@ class Knowledge:
         )
         if self.separated.definitions:
             statements = (*self.used.rules, *self.used.choices)
-            facts = with_computed(self.separated.definitions, statements, signature, facts, budget)
+            facts, rules = with_computed(self.separated.definitions, statements, signature, facts, budget)
+            if counting is not None:
+                counting += rules
+            elif rules:
+                raise unusable_by("this command", rules[0])
         self.tell(facts.notes)
         if not more:  # what one world lacks another one may have
             self.tell(remarks(self.theory, signature, facts))

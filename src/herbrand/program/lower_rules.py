@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
-from herbrand.language.computed import OPPOSITES
+from herbrand.language.computed import MIRRORED, OPPOSITES
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
@@ -36,7 +36,6 @@ from herbrand.language.syntax import (
     Variable,
 )
 from herbrand.program.clauses import (
-    MIRRORED,
     ORDERS,
     Absence,
     Clause,

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from herbrand.errors import LanguageError, Mistake
 from herbrand.graphs import reached
-from herbrand.language.syntax import Atom, Formula, Not, Rule, ValueIn, ValueIs, walk
+from herbrand.language.computed import aggregates, inner_parts
+from herbrand.language.syntax import Atom, Computed, Formula, Not, Rule, ValueIn, ValueIs, walk
 
 
 def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
@@ -27,7 +28,7 @@ def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
         grown = False
         for rule in rules:
             for name, literal in body_predicates(rule):
-                least = level.get(name, 0) + (isinstance(literal, Not) and name in level)
+                least = level.get(name, 0) + (isinstance(literal, Not | Computed) and name in level)
                 if level[rule.head.predicate] < least:
                     level[rule.head.predicate], grown = least, True
     return [
@@ -50,16 +51,18 @@ def check_strata(rules: Sequence[Rule]) -> None:
         )
         for rule in rules
         for name, literal in body_predicates(rule)
-        if isinstance(literal, Not) and rule.head.predicate in below.get(name, ())
+        if isinstance(literal, Not | Computed) and rule.head.predicate in below.get(name, ())
     ]
     if mistakes:
         raise LanguageError(mistakes)
 
 
 def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
-    """Each predicate of a rule's body, with the literal it stands in."""
+    """Each predicate of a rule's body, those that it counts among them, with the literal it stands in."""
     for literal in rule.body:
-        for part in walk(literal):
+        counts = aggregates(literal) if isinstance(literal, Computed) else ()
+        inner = [part for one in counts for part in inner_parts(one, (Atom, ValueIs, ValueIn))]
+        for part in (*walk(literal), *inner):
             atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
             if isinstance(atom, Atom):
                 yield atom.predicate, literal

@@ -13,8 +13,11 @@ that nothing depends on any more. Gates are built bottom up and shared where the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+
+from herbrand.language.syntax import Operator
 
 TRUE = -1
 """The literal that always holds."""
@@ -91,6 +94,46 @@ class Constraints:
         if key not in self._shared:
             self._shared[key] = self._gate(key)
         return self._shared[key]
+
+    def counted(self, literals: Sequence[int], operator: Operator, number: float) -> int:
+        """The literal of the gate that holds where so many of the literals do.
+
+        >>> net = Constraints()
+        >>> one, other = 2 * net.variable(), 2 * net.variable()
+        >>> net.counted([one, other], ">", 1) == net.every([one, other])
+        True
+        """
+        least, above = math.ceil(number), math.floor(number) + 1
+        match operator:
+            case ">=":
+                return self.at_least(literals, least)
+            case ">":
+                return self.at_least(literals, above)
+            case "<":
+                return negated(self.at_least(literals, least))
+            case "<=":
+                return negated(self.at_least(literals, above))
+        equal = self.every([self.at_least(literals, least), negated(self.at_least(literals, above))])
+        return equal if operator == "=" else negated(equal)
+
+    def at_least(self, literals: Sequence[int], number: int) -> int:
+        """The literal of the gate that holds where ``number`` of the literals do: a sequential counter, whose
+        gates are shared with those of other numbers over the same literals."""
+        number -= sum(literal == TRUE for literal in literals)
+        kept = [literal for literal in literals if literal not in (TRUE, FALSE)]
+        if number > len(kept) - number + 1:  # counting those that do not hold makes fewer gates
+            return negated(self._reached([negated(literal) for literal in kept], len(kept) - number + 1))
+        return self._reached(kept, number)
+
+    def _reached(self, literals: Sequence[int], number: int) -> int:
+        if number <= 0:
+            return TRUE
+        below = [TRUE] + [FALSE] * number
+        for literal in literals:
+            below = [TRUE] + [
+                self.either([before, self.every([one_less, literal])]) for one_less, before in pairwise(below)
+            ]
+        return below[number]
 
     def _gate(self, literals: tuple[int, ...]) -> int:
         gate = self.variable()

@@ -31,6 +31,7 @@ from herbrand.engines.engine import Settings, Support
 from herbrand.engines.ground_network import Network
 from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.language.names import is_made
 from herbrand.language.show import show_formula
 from herbrand.program.ground import ground
 from herbrand.program.instances import instances
@@ -161,8 +162,11 @@ def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
     ground, found = worlds.ground, list[int]()
     predicates = ground.program.signature.predicates
     if question.everything:
-        worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in worlds.derived)
-        found = list(range(ground.atoms.count))
+        stated = [name for name in worlds.derived if not is_made(name)]
+        worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
+        for name, codes in ground.atoms.codes.items():
+            if not is_made(name):
+                found += range(ground.atoms.start[name], ground.atoms.start[name] + len(codes))
     else:
         patterns = [
             (pattern.predicate, [a if isinstance(a, int) else ANY for a in pattern.arguments])

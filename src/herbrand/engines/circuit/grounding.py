@@ -15,7 +15,17 @@ from itertools import product
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.statements import Any, Binding, Check, Find, Lowered, Plan, Uncertain, lowered
+from herbrand.engines.circuit.statements import (
+    Any,
+    Binding,
+    Check,
+    Count,
+    Find,
+    Lowered,
+    Plan,
+    Uncertain,
+    lowered,
+)
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.program.evidence import LATENT, Evidence, codes_of
@@ -32,12 +42,13 @@ ANY = -1
 @dataclass(frozen=True)
 class Instance:
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
-    ``absent``: uncertain atoms of its body."""
+    ``absent``: uncertain atoms of its body; ``counted``: those that each count is of."""
 
     plan: Plan
     binding: Binding
     held: tuple[Atom, ...]
     absent: tuple[Atom, ...]
+    counted: tuple[tuple[Atom, ...], ...]
 
     @property
     def heads(self) -> Iterator[Atom]:
@@ -182,7 +193,7 @@ class Grounding:
         return atom in self._answers
 
     def instances(self) -> list[Instance]:
-        """All instances so far; what their ``not`` stands before is asked first."""
+        """All instances so far; what their ``not`` stands before and what they count is asked first."""
         made: list[Instance] = []
         done = 0
         while done < len(self._found):
@@ -190,7 +201,8 @@ class Grounding:
                 done += 1
                 absent = self._absent(plan, binding)
                 if absent is not None:
-                    made.append(Instance(plan, binding, held, absent))
+                    counted = tuple(self._counted(count, binding) for count in plan.counts)
+                    made.append(Instance(plan, binding, held, absent, counted))
         return made
 
     def _absent(self, plan: Plan, binding: Binding) -> tuple[Atom, ...] | None:
@@ -209,6 +221,13 @@ class Grounding:
                     return None
                 found.append((part.predicate, row))
         return tuple(found)
+
+    def _counted(self, count: Count, binding: Binding) -> tuple[Atom, ...]:
+        """The atoms that may hold of those that are counted; a rule of their own derives them."""
+        if count.predicate not in self._by_head:
+            return ()
+        pattern = tuple([ANY if slot < 0 else binding[slot] for slot in count.slots])
+        return tuple((count.predicate, row) for row in self.ask(count.predicate, pattern))
 
     def _called(self, predicate: str, pattern: Pattern) -> _Table:
         if predicate in self._whole:

@@ -11,14 +11,19 @@ from typing import cast
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    Aggregate,
     Atom,
     BodyLiteral,
     Chance,
     Choice,
+    Computed,
+    Constant,
     Learned,
+    Operator,
     Rule,
     Term,
     ValueIs,
@@ -78,6 +83,16 @@ class Check:
     holds: Callable[[Binding], bool]
 
 
+@dataclass(frozen=True)
+class Count:
+    """A comparison of how many atoms hold; ``slots`` of their arguments, -1 for those that are counted."""
+
+    predicate: str
+    slots: tuple[int, ...]
+    operator: Operator
+    number: Callable[[Binding], float]
+
+
 Step = Find | Any | Check
 
 
@@ -91,6 +106,7 @@ class Plan:
     start: Binding
     steps: tuple[Step, ...]
     absent: tuple[Find, ...]
+    counts: tuple[Count, ...]
     variables: tuple[int, ...]
 
 
@@ -105,7 +121,9 @@ class Lowered:
     finds: tuple[Find, ...]
     checks: tuple[Check, ...]
     absent: tuple[Find, ...]
-    counts: tuple[int, ...]
+    counts: tuple[Count, ...]
+    sizes: tuple[int, ...]
+    """How many constants each slot has."""
     own: frozenset[int]
     """Slots that stand only in absent atoms: whatever their constants."""
 
@@ -127,10 +145,11 @@ class Lowered:
             free = [s for s in range(len(self.start)) if s not in known and s not in self.own]
             if not free:
                 break
-            steps.append(Any(free[0], self.counts[free[0]]))
+            steps.append(Any(free[0], self.sizes[free[0]]))
             known.add(free[0])
         slots = tuple(slot for slot in range(len(self.start)) if slot not in self.own)
-        return Plan(self.number, self.statement, self.heads, self.start, tuple(steps), self.absent, slots)
+        parts = tuple(steps), self.absent, self.counts
+        return Plan(self.number, self.statement, self.heads, self.start, *parts, slots)
 
 
 def _known(find: Find, known: Collection[int]) -> int:
@@ -141,7 +160,8 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
     """The statement over slots; ``None`` where its body cannot hold."""
     renaming = Renaming()
     heads = [(_renamed(head, renaming), chance) for head, chance in _stated_heads(statement)]
-    body = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
+    parts = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
+    body = tuple(part for part in parts if not isinstance(part, Computed))
     types = variable_types([*(head for head, _ in heads), *body], signature)
     named = [term for head, chance in heads for term in (*leaf_terms(head), chance)]
     variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
@@ -171,10 +191,11 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
         for part in clause.body
         if isinstance(part, Absence)
     )
+    counts = tuple(_count(p, slots, types, signature, facts) for p in parts if isinstance(p, Computed))
     own = frozenset(slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0)
     kinds = {slot: types.get(name) for name, slot in slots.numbers.items()}
-    counts = tuple(len(facts.domains[kind]) if (kind := kinds[s]) else 1 for s in range(len(slots.start)))
-    return Lowered(number, statement, made, tuple(slots.start), finds, checks, absent, counts, own)
+    sizes = tuple(len(facts.domains[kind]) if (kind := kinds[s]) else 1 for s in range(len(slots.start)))
+    return Lowered(number, statement, made, tuple(slots.start), finds, checks, absent, counts, sizes, own)
 
 
 class _Slots:
@@ -253,6 +274,32 @@ def _chance(
         return float(value)
 
     return at
+
+
+def _count(
+    part: Computed, slots: _Slots, types: Mapping[str, str], signature: Signature, facts: Facts
+) -> Count:
+    """The comparison of a count of one atom, which is all that made rules hold."""
+    one, number = part.left, part.right
+    assert isinstance(one, Aggregate) and isinstance(one.body[0], Atom), "rules count atoms"
+    atom, counted = one.body[0], one.terms
+    columns = zip(atom.arguments, signature.predicates[atom.predicate].types, strict=True)
+    places = tuple(-1 if term in counted else slots.of_terms([term], [kind])[0] for term, kind in columns)
+    if isinstance(number, Constant):
+        value = float(number.value)
+        return Count(atom.predicate, places, part.operator, lambda binding: value)
+    assert isinstance(number, Variable)
+    slot, domain = slots.of_variable(number), facts.domains[types[number.name]]
+
+    def at(binding: Binding) -> float:
+        found = domain.value(binding[slot])
+        if isinstance(found, str):
+            raise UnsupportedError(
+                f"a count is compared with {shown_constant(found)}, which is text", span=part.span
+            )
+        return float(found)
+
+    return Count(atom.predicate, places, part.operator, at)
 
 
 def _check(part: Literal, slots: tuple[int, ...], clause: Clause, facts: Facts) -> Check:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class Worlds:
             atom: [
                 part
                 for instance in own
-                for part in (*instance.held, *instance.absent)
+                for part in (*instance.held, *instance.absent, *chain.from_iterable(instance.counted))
                 if part[0] in self.derived and part in rules
             ]
             for atom, own in rules.items()
@@ -182,6 +183,12 @@ class Worlds:
         """The literal of all that one instance needs for an atom, but for atoms of the same component."""
         parts = [self.literal(*part) for part in instance.held if part not in members]
         parts += [negated(self.literal(*part)) for part in instance.absent]
+        parts += [
+            self.net.counted(
+                [self.literal(*part) for part in counted], c.operator, c.number(instance.binding)
+            )
+            for c, counted in zip(instance.plan.counts, instance.counted, strict=True)
+        ]
         outcomes = self._outcomes(instance)
         chosen = self.net.either(
             outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
