@@ -49,6 +49,7 @@ from herbrand.options.keywords import (
 )
 from herbrand.options.kinds import texts
 from herbrand.options.table import check, refuse_unknown
+from herbrand.program.choices import refuse_resting
 from herbrand.program.evidence import Evidence
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
@@ -302,6 +303,7 @@ class Model:
             return _scratch().bounded(self.stored_at, too_large, asked, note)
         named = asking.queried_predicates(queries, self.signature)
         program = self._program(texts(given), named, chosen.budget)
+        refuse_resting(program, "bound")
         resting = self._knowledge.resting_on_weights(texts(given), named)
         refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
         return asking.bounded(program, queries, engine, chosen, note, progress)
@@ -377,6 +379,7 @@ class Model:
         chosen = asking.bound_settings(options, budget)
         refuse_unused("bound", engine, chosen)
         program = self._program(given, asking.queried_predicates((query,), self.signature), budget)
+        refuse_resting(program, "bound")
         ends = asking.explained_bounds(program, query, engine, chosen, note, self._progress)
         return IntervalExplanation(*ends)
 

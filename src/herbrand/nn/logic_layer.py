@@ -31,7 +31,7 @@ from herbrand.language.written_weights import relearned, weight_statements, with
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
-from herbrand.program.choices import refuse_choices
+from herbrand.program.choices import refuse_choices, refuse_resting
 from herbrand.program.program import Program
 from herbrand.program.rewrites.independent_clauses import with_independent_clauses
 from herbrand.program.template import literals_of
@@ -108,6 +108,7 @@ class LogicLayer(nn.Module):
             )
         program = model if isinstance(model, Program) else model.program
         refuse_choices(program.statements, "a logic layer")
+        refuse_resting(program, "a logic layer")
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program
         self.theory = Theory(program.statements) if isinstance(model, Program) else model.theory

@@ -12,6 +12,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Choice, Rule, Statement
+from herbrand.program.program import Program
 from herbrand.program.strata import body_predicates, check_strata
 
 
@@ -25,13 +26,19 @@ def refuse_choices(statements: Iterable[Statement], what: str) -> None:
 
 def unusable_by(name: str, statement: Choice | Rule) -> UnsupportedError:
     """Why an engine other than the one of choices cannot use a statement that rests on them."""
-    hint = "--engine circuit draws choices and counts what is uncertain, and auto takes it"
+    hint = "infer, query and sample do, by --engine circuit, which auto takes"
     head = next(heads_of(statement))
     if is_made(head):
         message = f"{name} cannot count what is uncertain: {text_of_made(head)}"
     else:
         message = f"{name} cannot use this statement: {next(show_statement(statement))}"
     return UnsupportedError(message, span=statement.span, hint=hint)
+
+
+def refuse_resting(program: Program, what: str) -> None:
+    """An ``UnsupportedError`` that names a statement which rests on choices or counts what is uncertain."""
+    for statement in program.uncertain[:1]:
+        raise unusable_by(what, statement)
 
 
 def heads_of(statement: Choice | Rule) -> Iterator[str]:

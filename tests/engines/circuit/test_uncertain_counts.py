@@ -174,3 +174,12 @@ def test_other_aggregates_of_the_uncertain_are_refused() -> None:
     text = "type t = 1..5\npredicate chosen(t)\nhard: sum(x: chosen(x)) <= 4"
     with pytest.raises(hb.errors.HerbrandError, match="only counts are taken"):
         hb.Model(hb.parse(text)).infer()
+
+
+def test_bounds_do_not_count() -> None:
+    """Else the made atoms would be free, and bounds too wide would be called certified."""
+    text = 'predicate s(t)\npredicate t(t): observed\nt("a")\nP(count(x: s(x)) >= 1) <= 0.3'
+    with pytest.raises(UnsupportedError, match="bound cannot count what is uncertain"):
+        hb.Model(hb.parse(text)).bound()
+    with pytest.raises(UnsupportedError, match="bound cannot count what is uncertain"):
+        hb.Model(hb.parse(text)).explain('P(s("a"))')
