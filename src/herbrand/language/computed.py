@@ -226,16 +226,14 @@ def counted(test: Test, bound: Collection[str]) -> tuple[Aggregate, Operator, Co
     """The count that a test compares with a number or a bound variable, if that is all it does."""
     if not isinstance(test, Computed):
         return None
-    mirrored = MIRRORED[test.operator]
-    sides = ((test.left, test.operator, test.right), (test.right, mirrored, test.left))
-    for one, operator, number in sides:
+    for mirrored, one, number in ((False, test.left, test.right), (True, test.right, test.left)):
         if (
             isinstance(one, Aggregate)
             and one.function == "count"
             and all(isinstance(term, Variable | Constant) for term in one.terms)
             and (isinstance(number, Constant) or (isinstance(number, Variable) and number.name in bound))
         ):
-            return one, operator, number
+            return one, MIRRORED[test.operator] if mirrored else test.operator, number
     return None
 
 
