@@ -174,13 +174,12 @@ class Integer:
         )
         integral = np.zeros(linear.variable_count)
         integral[: linear.atom_variables] = 1
-        limits = (
-            np.concatenate([np.full(0, 0.0), *linear.least]),
-            np.concatenate([np.full(0, 0.0), *linear.most]),
-        )
-        constraints = LinearConstraint(linear.matrix(), *limits)  # pyright: ignore[reportArgumentType] if linear.row_count else ()
         if not linear.variable_count:  # every atom is known
             return OptimizeResult(x=np.empty(0), status=0, mip_dual_bound=0.0)
+        constraints = []
+        if linear.row_count:
+            least, most = np.concatenate(linear.least), np.concatenate(linear.most)
+            constraints.append(LinearConstraint(linear.matrix(), least, most))  # pyright: ignore[reportArgumentType]
         return milp(
             -np.concatenate(linear.objective),
             integrality=integral,

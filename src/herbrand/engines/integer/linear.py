@@ -42,7 +42,7 @@ class Linear:
 
     def __post_init__(self) -> None:
         widths = np.where(self.value_counts == 2, 1, self.value_counts)
-        self.offset = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.int64)
+        self.offset = (np.cumsum(widths) - widths).astype(np.int64)
         self.new(int(widths.sum()))
         self.atom_variables = self.variable_count
         many = np.flatnonzero(self.value_counts != 2)
