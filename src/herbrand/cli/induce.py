@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,9 @@ from herbrand.cli.options import Format
 from herbrand.cli.output import Bar, note, write_json, write_text
 from herbrand.cli.parameters import takes
 from herbrand.errors import UnsupportedError
-from herbrand.language.syntax import Theory
+
+if TYPE_CHECKING:
+    from herbrand.language.syntax import Theory
 
 NOT_PERFECT = 3
 
