@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from herbrand.errors import HerbrandError
+
 
 class Format(StrEnum):
     table = "table"
@@ -49,6 +51,27 @@ class Written:
 
     format: str | None = None
     output: str | None = None
+    into: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.into is not None:
+            self.target  # noqa: B018 - a place that is none is refused before the work
+
+    @property
+    def target(self) -> tuple[str, str, str]:
+        """The kind of database, its file, and the new table, of ``into``.
+
+        >>> Written(into="duckdb:out/bank.duckdb.found").target
+        ('duckdb', 'out/bank.duckdb', 'found')
+        """
+        kind, _, place = str(self.into).partition(":")
+        file, _, table = place.rpartition(".")
+        if kind not in ("duckdb", "sqlite") or not file or not table:
+            raise HerbrandError(
+                f"'{self.into}' names no table to write into",
+                hint="expected duckdb:FILE.TABLE or sqlite:FILE.TABLE",
+            )
+        return kind, file, table
 
     @property
     def chosen(self) -> Format:

@@ -9,6 +9,7 @@ draws bars is imported when one is drawn, so that ``--help`` costs little.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
@@ -61,6 +62,9 @@ def write_result(
 ) -> None:
     """A result in the chosen format, to a file or to standard output."""
     format, output = written.chosen, written.output
+    if written.into is not None:
+        importlib.import_module("herbrand.cli.into_database").write_table(to_arrow(), *written.target)
+        return
     match format:
         case Format.json:
             write_json(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False), output)
