@@ -102,7 +102,7 @@ WRONG = [
     ("learn l.hb --resume gone", 1, "there is no file 'gone'"),
     ("learn l.hb --resume s.hb", 1, "'s.hb' is not a file of ours"),
     ("learn l.hb --l2 x", 2, "'x' is not a valid float"),
-    ("induce s.hb", 2, "--target"),
+    ("induce s.hb", 1, "no rule is right of three triples"),
     ("induce s.hb --target smokes --worlds gone", 1, "there is no folder 'gone'"),
     ("induce s.hb --target smokes --worlds folder", 1, "'folder/x.txt' has no ending"),
     ("score gone.json --facts smokes.csv", 1, "there is no file 'gone.json'"),
