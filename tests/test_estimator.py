@@ -32,7 +32,7 @@ def test_probabilities_are_those_of_learn_and_infer() -> None:
     labels = [(*pair, label) for pair, label in zip(train, LABELS, strict=False)]
     table = pd.DataFrame(labels, columns=["a", "b", "truth"])
     model = hb.Model(hb.parse(THEORY), {**WORDS, "same": table})
-    learned = model.learn(target="same", latent="same").theory
+    learned = model.learn("pseudo-likelihood", target="same", latent="same").theory
     found = hb.Model(learned, {**WORDS, "same": table}, open="same").infer("same")
     expected = [found["same"][pair] for pair in test]
     assert fitted.predict_proba(test)[:, 1] == pytest.approx(expected, abs=1e-12)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.errors import BudgetError
 
 CONSTANTS = 256
 COLUMNS = 8
@@ -198,6 +199,9 @@ def test_queries_bounds_and_learning_on_a_database(tmp_path: Path) -> None:
         for on in (None, f"duckdb:{tmp_path}/learn.duckdb")
     )
     assert weights(one.text) == pytest.approx(weights(other.text), rel=1e-3)
+    assert "2e+19 groundings" in str(one.reason)
+    with pytest.raises(BudgetError, match="lost by rounding"):
+        hb.Model(hb.parse(learned), facts).learn("likelihood", target="busy")
 
 
 def test_an_open_wide_predicate() -> None:

@@ -76,7 +76,8 @@ def test_missing_and_unknown_files(folder):
     assert refusal("nowhere/at/all.csv") == "there is no file 'nowhere/at/all.csv'"
     assert refusal(folder / "README.md") == (
         f"'{folder / 'README.md'}' has no ending that tells how to read it\n"
-        f"  convert it to CSV or Parquet; known are {ENDINGS}, .duckdb, .db, .cfacts, .evid"
+        f"  convert it to CSV or Parquet; known are {ENDINGS}, "
+        ".db, .cfacts, .evid, .duckdb, .sqlite, .sqlite3"
     )
     assert refusal({"friends": str(folder)}) == f"'{folder}' is a folder, not a table"
 

@@ -159,7 +159,17 @@ predicates = st.builds(
     st.lists(names, max_size=3).map(tuple),
     st.one_of(st.none(), names, constant_sets),
     st.sampled_from([None, "observed", "learned"]),
-    labels,
+    st.none(),
+    label=labels,
+)
+views = st.builds(
+    PredicateDeclaration,
+    names,
+    st.lists(names, max_size=3).map(tuple),
+    st.none(),
+    st.just("observed"),
+    st.sampled_from(["SELECT 1", 'SELECT "a" FROM t']),
+    label=labels,
 )
 weighted_formulas = st.builds(
     WeightedFormula, weights, formulas, st.lists(equalities, max_size=2).map(tuple), labels
@@ -190,5 +200,5 @@ def choices(draw: st.DrawFn) -> Choice:
     return Choice(tuple(alternatives), tuple(draw(st.lists(body_literals, max_size=3))), draw(labels))
 
 
-statements = st.one_of(types(), predicates, fact_rows(), weighted_formulas, bounds(), rules, choices())
+statements = st.one_of(types(), predicates, views, fact_rows(), weighted_formulas, bounds(), rules, choices())
 theories = st.lists(statements, max_size=6).map(lambda parts: Theory(tuple(parts)))

@@ -89,7 +89,10 @@ def test_intervals(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_weights(folder: Path) -> None:
     theory = hb.parse(THEORY.replace("0.4:", "?:").replace("-0.7:", "?:") + "smokes(1)\nsmokes(8)\nsmokes(4)")
     model, notes = hb.Model(theory, str(folder / "friends.parquet")), []
-    found, expected = model.learn(memory="100MB", note=notes.append), model.learn()
+    found, expected = (
+        model.learn("pseudo-likelihood", **limits)
+        for limits in ({"memory": "100MB", "note": notes.append}, {})
+    )
     assert "running on a scratch database" in notes[0]
     assert found.status.where.startswith("a scratch database") and not expected.status.where
     assert [w.weight for w in found.weights] == pytest.approx([w.weight for w in expected.weights], abs=1e-7)

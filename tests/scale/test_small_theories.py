@@ -96,7 +96,7 @@ def test_goals(tmp_path: Path, text: str, goal: str) -> None:
     ],
 )
 def test_weights(tmp_path: Path, text: str) -> None:
-    here, there = (model.learn(l2=0.3) for model in models(tmp_path, text))
+    here, there = (model.learn("pseudo-likelihood", l2=0.3) for model in models(tmp_path, text))
     assert [w.weight for w in there.weights] == pytest.approx([w.weight for w in here.weights], abs=1e-7)
     assert there.metrics == pytest.approx(here.metrics)
 

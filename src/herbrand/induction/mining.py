@@ -1,10 +1,13 @@
 """Rules of a knowledge graph, with how often they are right: which walks lead from subject to object of a
 relation, and which constants go with which.
 
->>> graph = KnowledgeGraph.of({"parent": np.array([[0, 1], [1, 2], [3, 1]]), "grand": np.array([[0, 2]])}, 4)
+>>> people = [("person", True, name) for name in "abcd"]
+>>> tables = {"parent": np.array([[0, 1], [1, 2], [3, 1]]), "grand": np.array([[0, 2]])}
+>>> graph = KnowledgeGraph.of(tables, len(people), people)
 >>> for rule in mine(graph, MiningLimits(support=1)):
-...     print(rule.text(graph), rule.support, rule.body)
-grand(x, y) :- parent(x, z), parent(z, y) @ 0.142857 1 2
+...     if rule.constant < 0 and rule.text(graph).startswith("grand"):
+...         print(rule.text(graph), int(rule.support), int(rule.body))
+grand(x, y) :- parent(x, z), parent(z, y), x != y @ 0.142857 1 2
 """
 
 from __future__ import annotations

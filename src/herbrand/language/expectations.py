@@ -26,6 +26,7 @@ _TERMINALS = {
     "STRING": "text in double quotes",
     "NUMBER": "a number",
     "ROLE": "'observed' or 'learned'",
+    "VIEW": "'from \"SELECT ...\"'",
     "LPAR": "'('",
     "RPAR": "')'",
     "LSQB": "'['",

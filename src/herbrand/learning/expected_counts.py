@@ -43,6 +43,8 @@ from herbrand.program.program import Program
 
 AT_ONCE = 1e6
 """Operations for one gradient: up to so many, grounding is not compared with anything."""
+MOST_COUNTED = 1e9
+"""Groundings of one statement, of which differences keep seven decimals."""
 A_GROUNDING = 100.0
 """Operations that the grounding of one statement for one choice of constants counts as, about."""
 
@@ -74,6 +76,7 @@ class Side(Protocol):
 
 def side_of(program: Program, parameters: Parameters, budget: Budget, most_operations: float) -> Side:
     """The cheapest exact way to count; raises ``BudgetError`` with each way's reason where there is none."""
+    _refuse_cancellation(program)
     try:
         grounded: GroundSide | BudgetError = GroundSide.of(program, parameters, budget, most_operations)
     except OutOfTimeError:
@@ -94,6 +97,19 @@ def side_of(program: Program, parameters: Parameters, budget: Budget, most_opera
     if isinstance(grounded, GroundSide) and grounded.operations <= counting.operations:
         return grounded
     return counting
+
+
+def _refuse_cancellation(program: Program) -> None:
+    """Raise where so many groundings hold on both sides that their difference would be lost by rounding."""
+    for template in program.templates:
+        if template.weight is not None and program.weights[template.weight].learned:
+            count = math.prod(len(program.domain(kind)) for _, kind in template.conjunction.variables)
+            if count > MOST_COUNTED:
+                raise BudgetError(
+                    f"a statement has {count:.0e} groundings, and the likelihood is the difference of two "
+                    "such counts, which is lost by rounding",
+                    hint="--method pseudo-likelihood counts what differs",
+                )
 
 
 # Ground

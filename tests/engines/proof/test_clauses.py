@@ -9,8 +9,8 @@ from herbrand.engines.proof.branches import components, is_part, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
 from herbrand.errors import LanguageError
-from herbrand.language.computed import OPPOSITES
-from herbrand.program.clauses import MIRRORED, ORDERS, Absence, Clause, Compared, Lookup
+from herbrand.language.computed import MIRRORED, OPPOSITES
+from herbrand.program.clauses import ORDERS, Absence, Clause, Compared, Lookup
 from herbrand.program.strata import check_strata
 
 DECLARED = """\
