@@ -9,7 +9,6 @@ A step is kept in the database as soon as it is done, so a run that was cut off 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -42,8 +41,8 @@ class State:
     evidence: StoredEvidence
     question: Question
     asked: Asked
-    senders: tuple[tuple[Sender, Counter[int]], ...]
-    constants: tuple[tuple[Sender, Counter[int]], ...]
+    senders: tuple[tuple[Sender, Mapping[int, float]], ...]
+    constants: tuple[tuple[Sender, Mapping[int, float]], ...]
     layouts: Mapping[str, Layout]
     others: Mapping[str, Others]
     step: int = 0
@@ -205,8 +204,8 @@ class StoredMeanField:
 
 
 def _senders(
-    products: Mapping[Product, Counter[int]], evidence: StoredEvidence
-) -> tuple[tuple[tuple[Sender, Counter[int]], ...], tuple[tuple[Sender, Counter[int]], ...]]:
+    products: Mapping[Product, Mapping[int, float]], evidence: StoredEvidence
+) -> tuple[tuple[tuple[Sender, Mapping[int, float]], ...], tuple[tuple[Sender, Mapping[int, float]], ...]]:
     """Those with latent literals, and those without."""
     latent, constant = [], []
     for product, counts in products.items():
@@ -248,5 +247,5 @@ def _weights(program: Program) -> list[float]:
     return [0.0 if weight.by else weight.value for weight in program.weights]
 
 
-def _worth(counts: Counter[int], weights: list[float]) -> float:
+def _worth(counts: Mapping[int, float], weights: list[float]) -> float:
     return math.fsum(weights[weight] * count for weight, count in counts.items())
