@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo dist release test check check-all lint docs site changelog bench bench-query bench-bounds bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
+.PHONY: setup demo dist release test check check-all lint docs site changelog bench bench-query bench-bounds bench-circuit bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
 
 setup: $(READY)
 
@@ -116,13 +116,16 @@ bench-mean-field: $(READY)
 	$(BIN)/python -m benchmarks mean_field
 
 bench-induction: $(READY)
-	$(BIN)/python -m benchmarks induction induction_tasks induction_decisions induction_digits induction_ilp
+	$(BIN)/python -m benchmarks induction induction_tasks induction_decisions induction_digits induction_ilp induction_rules induction_graphs
+
+bench-circuit: $(READY)
+	$(BIN)/python -m benchmarks circuit
 
 bench-layer: $(READY)
 	$(BIN)/python -m benchmarks layer
 
 bench-learning: $(READY)
-	$(BIN)/python -m benchmarks learning ablations distillation
+	$(BIN)/python -m benchmarks learning likelihood ablations distillation
 
 bench-lifted: $(READY)
 	$(BIN)/python -m benchmarks lifted belief regions

@@ -18,6 +18,11 @@ from pathlib import Path
 from benchmarks.measurement import table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+INTRO = """\
+# Benchmarks
+
+Written by `make bench`. Seconds are medians; trust the ratios, not the seconds.
+"""
 BENCHMARKS = {
     "start": "The cold start of a command, beside the import it cannot do without",
     "parsing": "Reading theories, beside a bare scan of the same text",
@@ -32,6 +37,7 @@ BENCHMARKS = {
     "mean_field": "Mean field, beside the bare matrix products, and on published data",
     "layer": "A logic layer, beside the same updates written by hand in torch",
     "learning": "Learning weights, on published data beside baselines",
+    "likelihood": "Weights by likelihood, beside an optimiser over all worlds and planted weights",
     "ablations": "Training by sampled and by contracted groundings, one layer or five",
     "distillation": "Predictors taught by rules: what they rank right",
     "bounds": "Exact probability bounds, beside the paper's interior points",
@@ -40,6 +46,8 @@ BENCHMARKS = {
     "bounds_scale": "Bounds by interval messages of large networks, beside the figures of the ARIEL paper",
     "bounds_million": "Bounds of a million atoms by interval messages",
     "query": "Queries by rules, beside the same sums written by hand",
+    "circuit": "Circuits, beside ProbLog in one process, and determinism",
+    "computed_rules": "Rules with arithmetic and aggregates, beside the same SQL in DuckDB",
     "query_learning": "Weights of facts and rules learned through proofs",
     "scale": "Mean field beyond memory, beside the kernel in memory",
     "serve": "A service under load: no answer is wrong",
@@ -49,6 +57,8 @@ BENCHMARKS = {
     "induction_decisions": "Neural Logic Machines: decision tasks",
     "induction_digits": "Neural Logic Machines: reading pictures",
     "induction_ilp": "Rules from examples: published problems",
+    "induction_rules": "Rules from examples: recursion, right of way and flipped labels in made worlds",
+    "induction_graphs": "Rules of one large world, and the triples left out that they predict",
 }
 
 
@@ -70,15 +80,15 @@ def section(name: str) -> str:
     """A benchmark's title, command and table; one that has more to tell writes its own ``report``."""
     module = importlib.import_module(f"benchmarks.{name}")
     rows = module.report() if hasattr(module, "report") else table(module.measure())
-    return f"## {BENCHMARKS[name]}\n\n`python -m benchmarks {name}`\n\n{rows}\n"
+    where = f"Measured on {machine()}, {date.today()}."
+    return f"## {BENCHMARKS[name]}\n\n`python -m benchmarks {name}`\n\n{rows}\n\n{where}\n"
 
 
 def sections(page: str) -> dict[str, str]:
-    """The page's tables by the benchmark that wrote each."""
-    parts = page.split("\n## ")[1:]
-    return {
-        name: f"## {part}" for part in parts for name, title in BENCHMARKS.items() if part.startswith(title)
-    }
+    """The page's tables by the name of the benchmark that wrote each; others by their titles."""
+    names = {title: name for name, title in BENCHMARKS.items()}
+    parts = {part.split("\n", 1)[0]: f"## {part}" for part in page.split("\n## ")[1:]}
+    return {names.get(title, title): part for title, part in parts.items()}
 
 
 def main(names: list[str]) -> None:
@@ -90,15 +100,11 @@ def main(names: list[str]) -> None:
 
 def write(name: str, found: str) -> None:
     """The page with one section renewed, as soon as it is measured."""
-    known = sections(PAGE.read_text()) if PAGE.exists() else {}
-    known[name] = found
-    intro = (
-        "# Benchmarks\n\nWritten by `make bench`. Seconds are medians; trust the ratios, not the seconds: a "
-        f"ratio of 1 is as fast as the limit.\nMachine: {machine()}. Date: {date.today()}.\n"
-    )
-    PAGE.write_text(
-        "\n".join([intro, *(known[name].rstrip() + "\n" for name in BENCHMARKS if name in known)])
-    )
+    page = PAGE.read_text() if PAGE.exists() else INTRO
+    known = sections(page) | {name: found}
+    order = [*BENCHMARKS, *(other for other in known if other not in BENCHMARKS)]
+    parts = [page.split("\n## ")[0].rstrip() + "\n"]
+    PAGE.write_text("\n".join([*parts, *(known[one].rstrip() + "\n" for one in order if one in known)]))
 
 
 def asked(arguments: list[str]) -> list[str]:

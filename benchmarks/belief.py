@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 import herbrand as hb
-from herbrand.engines.belief.engine import BeliefPropagation, State
+from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
 from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.program.question import AtomPattern, Question
 
@@ -47,7 +47,7 @@ def model(people: int) -> hb.Model:
     return hb.Model(hb.parse(f"type person = {{{names}}}\n{TRANSITIVE}"))
 
 
-def _round_of(state: State, engine: BeliefPropagation, rounds: int) -> float:
+def _round_of(state: BeliefState, engine: BeliefPropagation, rounds: int) -> float:
     """Median seconds of a round of messages, ten at a time."""
     box = [engine.step(state)]
 
@@ -70,7 +70,7 @@ def _by_size() -> str:
     ]
     for people in SIZES:
         program = model(people).program
-        box: list[State] = []
+        box: list[BeliefState] = []
         prepared = median(
             seconds(lambda p=program, b=box: b.append(engine.start(p, SMOKERS))) for _ in range(3)
         )

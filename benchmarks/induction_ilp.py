@@ -147,7 +147,10 @@ def report(names: list[str] | None = None) -> str:
         "| problem | examples, true / false | errors | seconds | rules, or why there are none |",
         "| --- | ---: | ---: | ---: | --- |",
     ]
-    lines += [solve(p) for p in sorted(DATA.iterdir()) if not names or p.name in names]
+    for problem in sorted(DATA.iterdir()):
+        if not names or problem.name in names:
+            lines.append(solve(problem))
+            print(lines[-1], file=sys.stderr, flush=True)
     return "\n".join(lines)
 
 

@@ -23,7 +23,7 @@ from benchmarks import fixed_weights
 from benchmarks.labelled_worlds import own, published
 from benchmarks.measurement import Measurement, race, table
 from benchmarks.published_data import DATA
-from herbrand.engines.mean_field.engine import MeanField, State
+from herbrand.engines.mean_field.engine import MeanField, MeanFieldState
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
@@ -87,12 +87,12 @@ def program_of(text: str, count: int, rows: np.ndarray | None = None) -> Program
     return lower(theory, signature, Facts({"t": domain}, tables))
 
 
-def stepper(program: Program) -> Callable[[], State]:
+def stepper(program: Program) -> Callable[[], MeanFieldState]:
     """One more step each time it is called."""
     engine = MeanField()
     state = engine.start(program, Question())
 
-    def step() -> State:
+    def step() -> MeanFieldState:
         nonlocal state
         state = engine.step(state)
         return state

@@ -1,16 +1,13 @@
-"""Queries by rules, beside the same sums written by hand (``query_limits``), DuckDB and ProbLog.
+"""Queries by rules, beside the same sums written by hand (``query_limits``) and DuckDB.
 
     python -m benchmarks query        (make bench-query)
 
-``HERBRAND_BENCH_FACTS=1000000,10000000`` says how many facts the random relations have (default: a million);
-``HERBRAND_BENCH_PROBLOG`` names a Python that has ProbLog, if this one does not.
+``HERBRAND_BENCH_FACTS=1000000,10000000`` says how many facts the random relations have (default: a million).
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +23,7 @@ import scipy.sparse as sp
 
 import herbrand as hb
 from benchmarks import query_limits as limits
-from benchmarks.measurement import Measurement, race, seconds, table, told_in_time
+from benchmarks.measurement import Measurement, race, seconds, table
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.facts.load import load_facts
@@ -34,7 +31,6 @@ from herbrand.facts.source import fact_sources
 
 WEIGHT = 0.2
 SIZES = tuple(map(int, os.environ.get("HERBRAND_BENCH_FACTS", "1000000").split(",")))
-PROBLOG = os.environ.get("HERBRAND_BENCH_PROBLOG", sys.executable)
 PATHS = """\
 type node = number
 predicate edge(node, node): observed
@@ -271,7 +267,7 @@ def _took(work: object, repeats: int = 3) -> str:
 
 
 def _smokers(people: int) -> Told:
-    """ProbLog gives probabilities; ours are sums over proofs, and exact probabilities for few people."""
+    """Sums over proofs, and exact probabilities for few people."""
     friends = _friendships(people)
     facts = {"friend": friends, "person": [(name,) for name in sorted({p for pair in friends for p in pair})]}
     model = hb.Model(hb.parse(SMOKERS), facts)
@@ -280,7 +276,6 @@ def _smokers(people: int) -> Told:
     if people <= 8:
         exact = _took(lambda: model.query("smokes(x)", algebra="probability", depth="fixpoint"), 1)
         yield what, "herbrand", exact, "exact probability"
-    yield what, "ProbLog", _problog_took(friends), "exact probability"
 
 
 def _grid_by_name() -> Told:
@@ -319,25 +314,3 @@ def _friendships(people: int) -> list[tuple[str, str]]:
             friends += [(f"p{newcomer}", f"p{other}"), (f"p{other}", f"p{newcomer}")]
             ends += [newcomer, other]
     return friends
-
-
-def _problog_took(friends: list[tuple[str, str]]) -> str:
-    """Seconds of the same program in ProbLog, stopped after a minute."""
-    if subprocess.run([PROBLOG, "-c", "import problog"], capture_output=True).returncode:
-        return "not installed"
-    people = sorted({person for pair in friends for person in pair})
-    text = [f"person({person})." for person in people]
-    text += [f"friend({left},{right})." for left, right in friends]
-    text += [
-        "0.3::stress(X) :- person(X).",
-        "0.2::influences(X,Y) :- person(X), person(Y), X \\= Y.",
-        "smokes(X) :- stress(X).",
-        "smokes(X) :- friend(X,Y), influences(Y,X), smokes(Y).",
-        "query(smokes(_)).",
-    ]
-    with tempfile.NamedTemporaryFile("w", suffix=".pl") as file:
-        file.write("\n".join(text))
-        file.flush()
-        began = time.perf_counter()
-        told = told_in_time([PROBLOG, "-m", "problog", file.name], 60)
-    return "stopped after 60" if told is None else f"{time.perf_counter() - began:.3f}"

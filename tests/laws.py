@@ -1,4 +1,4 @@
-"""Laws that an ordinary test and its long twin both try, each on as many random draws as it asks for."""
+"""Laws that an ordinary test and its long twin both try, and how many random draws they make."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import given, settings
+
+
+def tries(most: int) -> int:
+    """How many random draws a law makes: ``most`` in `make check-all`, which draws others every time. A third
+    of them where the same are repeated."""
+    return max(most // 3, min(most, 8)) if settings().derandomize else most
 
 
 @dataclass(frozen=True)

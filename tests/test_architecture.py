@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,15 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path: Path, inside_functions: bool | None = None) -> set[str]:
     """Modules that a file imports when it runs; those for type checking only do not count."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     within = {id(n) for function in functions for n in ast.walk(function)}
     guarded = {
@@ -125,7 +132,7 @@ def test_no_hidden_imports(module: str) -> None:
 
 @pytest.mark.parametrize("module", [m for m in MODULES if room(m) != "cli"])
 def test_only_the_command_line_prints(module: str) -> None:
-    tree = ast.parse(MODULES[module].read_text())
+    tree = parsed(MODULES[module])
     calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
     assert not [c for c in calls if isinstance(c, ast.Name) and c.id == "print"]
 
@@ -133,7 +140,7 @@ def test_only_the_command_line_prints(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_are_named_for_what_they_own(module: str) -> None:
     assert not {"utils", "helpers", "common", "misc"} & set(module.split("."))
-    assert ast.get_docstring(ast.parse(MODULES[module].read_text())), f"{module} does not say what it owns"
+    assert ast.get_docstring(parsed(MODULES[module])), f"{module} does not say what it owns"
 
 
 def test_every_room_has_a_floor() -> None:

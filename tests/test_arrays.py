@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.algebra import algebra_named
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 
 MASK = np.array([[True, False, False], [False, False, True]])
 PLACES = np.array([1, 0, 1, 1])

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.graphs import Classes, component_of, linked, reached
+from herbrand.graphs import (
+    Classes,
+    component_of,
+    linked,
+    reached,
+    strong_component_of,
+    strong_components,
+)
 
 Link = tuple[int, int]
 
@@ -88,3 +95,21 @@ def test_what_is_reached(graph: tuple[int, list[Link]]) -> None:
     for _ in range(count):
         every |= {right for left, right in links if left in every}
     assert len(found) == len(set(found)) and set(found) == every
+
+
+@given(st.integers(1, 8), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
+def test_strong_components_are_the_vertices_that_reach_each_other(
+    count: int, drawn: list[tuple[int, int]]
+) -> None:
+    links = [(one % count, other % count) for one, other in drawn]
+    following = {vertex: [end for start, end in links if start == vertex] for vertex in range(count)}
+    reach = {vertex: set(reached([vertex], following.__getitem__)) for vertex in following}
+    expected = {frozenset(end for end in reach[v] if v in reach[end]) for v in following}
+    listed = list(strong_components(following))
+    assert {frozenset(one) for one in listed} == expected and sum(map(len, listed)) == count
+    done: set[int] = set()
+    for one in listed:  # each after all that it reaches
+        done.update(one)
+        assert all(reach[vertex] <= done for vertex in one)
+    labels = strong_component_of(count, np.array(links, np.int64).reshape(-1, 2))
+    assert {frozenset(np.flatnonzero(labels == label).tolist()) for label in labels} == expected

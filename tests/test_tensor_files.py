@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 import herbrand as hb
 from herbrand.errors import HerbrandError
 from herbrand.tensor_files import read_tensors, save_tensors
+from tests.laws import tries
 
 TYPES = [torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool]
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
@@ -35,7 +36,7 @@ def tensors(draw: st.DrawFn) -> torch.Tensor:
     return made.t() if made.dim() == 2 and draw(st.booleans()) else made
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(
     st.dictionaries(names, tensors(), max_size=4), st.dictionaries(st.text(max_size=5), values, max_size=4)
 )

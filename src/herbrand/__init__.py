@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from herbrand.language.show import show
     from herbrand.model import Model
     from herbrand.reports.compare import compare
+    from herbrand.reports.lint import lint
     from herbrand.reports.score import score_file as score
     from herbrand.reports.sizes import size_report
 
@@ -41,6 +42,7 @@ __all__ = [
     "formatted",
     "formatted_file",
     "induce",
+    "lint",
     "mine",
     "nn",
     "parse",
@@ -62,6 +64,7 @@ _HOMES = {
     "written_facts": ("herbrand.language.files", "written_facts"),
     "written": ("herbrand.language.files", "written"),
     "compare": ("herbrand.reports.compare", "compare"),
+    "lint": ("herbrand.reports.lint", "lint"),
     "score": ("herbrand.reports.score", "score_file"),
     "size_report": ("herbrand.reports.sizes", "size_report"),
     "induce": ("herbrand.induction.induce", "induce"),

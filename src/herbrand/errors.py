@@ -152,7 +152,7 @@ class ContradictionError(HerbrandError):
 
 
 class BudgetError(HerbrandError):
-    """Work that would exceed the memory or the cost allowed; told before it begins."""
+    """Work that would exceed the memory or the cost allowed; raised before it begins."""
 
 
 class OutOfTimeError(BudgetError):

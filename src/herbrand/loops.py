@@ -51,6 +51,13 @@ def ready(function: Function) -> Function:
     return compiled(function) if "is_ready" in function.__dict__ else function
 
 
+def often(function: Function, operations: float) -> Function:
+    """The function itself until all its calls together have done so many operations, or else compiled."""
+    done = function.__dict__.get("done", 0.0) + operations
+    function.__dict__["done"] = done
+    return chosen(function, done)
+
+
 @cache
 def _compiled(function: Any) -> Any:
     import numba  # only here: importing it alone takes as long as a small problem

@@ -15,7 +15,7 @@ from pathlib import Path
 from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
-"""The part of the machine's memory that a plan may use unless it is told otherwise."""
+"""The part of the machine's memory that a plan may use unless it is set otherwise."""
 
 ANY_MACHINE = 2**50
 """No machine has so many bytes. Plans are made for whatever one might have; engines have their own limits."""

@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
@@ -30,12 +32,15 @@ from herbrand.engines.registry import engine_named, query_engine, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.source import FactSource, fact_sources
+from herbrand.language.arguments import in_body, in_formula
+from herbrand.language.computed import body_computes, computes, variables_of
 from herbrand.language.drawing import drawn
 from herbrand.language.files import Paths, read
-from herbrand.language.parse import is_probability
+from herbrand.language.parse import is_probability, parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    And,
     Theory,
     Value,
 )
@@ -69,7 +74,8 @@ if TYPE_CHECKING:
     from herbrand.answers.samples import Samples
     from herbrand.engines.circuit.engine import CircuitEngine
     from herbrand.learning.learned import Learning
-
+    from herbrand.learning.settings import LearningSettings
+    from herbrand.scale.inference import StoredModel
 Texts = str | Iterable[str]
 
 
@@ -140,15 +146,20 @@ class Model:
         """The theory lowered over its facts and what its rules derive from them."""
         return self._program()
 
+    def restated(self, theory: Theory) -> Model:
+        """Another theory over the same facts, predicates open and closed as here."""
+        known = self._knowledge
+        return Model(theory, list(known.sources), open=known.open, closed=known.closed, header=known.header)
+
     @property
     def stated_program(self) -> Program:
         """The theory lowered over its facts as they are stated; rules are left out."""
         return self.measured_program(UNLIMITED, derived=False)
 
-    def measured_program(self, budget: Budget, derived: bool = True) -> Program:
-        """The theory lowered within a budget, with what its rules derive or without."""
+    def measured_program(self, budget: Budget, derived: bool = True, given: Texts = ()) -> Program:
+        """The theory lowered within a budget, with what its rules derive or without, and what is given."""
         self._refuse_on()
-        return self._knowledge.program(derived=derived, budget=budget)
+        return self._knowledge.program(texts(given), derived=derived, budget=budget)
 
     def infer(
         self,
@@ -188,23 +199,20 @@ class Model:
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         check("infer", {"map": map, "log_partition": log_partition, "top": top, "min": min, "resume": resume})
         chosen = settings_from(options, within)
-        if self._on is not None:
-            stored, asked = self.stored, (texts(query), texts(given))
-            return stored.infer(*asked, engine, chosen, map, top, min, resume, note)
-        if resume:
-            raise _nothing_to_resume()
-        refuse_unused("infer", engine, chosen)
-        asked = (texts(query), texts(given), engine, chosen, map, top, min)
-        too_large = facts_too_large(self._knowledge.sources, chosen.budget)
-        if too_large is not None:
-            return _scratch().inferred(self.stored_at, too_large, asked, note)
+        if self._on is None:
+            refuse_unused("infer", engine, chosen)
+        asked = (texts(query), texts(given), engine, chosen, map, top, min, resume, note)
+        with self._elsewhere(chosen.budget, note, resume=resume, engine=engine) as there:
+            if there is not None:
+                return there.infer(*asked)
         try:
             program, question = self._asked(texts(query), texts(given), map, chosen.budget)
             settled = self._settled(program, question, engine, chosen, note)
         except OutOfTimeError:
             raise
         except BudgetError as error:
-            return _scratch().inferred_instead(self.stored_at, error, asked, note)
+            with _scratch().instead(self.stored_at, error, note, engine, chosen.budget) as there:
+                return there.infer(*asked)
         return settled.engine.read(settled.state, settled.status).filtered(top, min)
 
     def _best_of(
@@ -254,6 +262,12 @@ class Model:
         """Where the facts are."""
         return self._knowledge.sources
 
+    @property
+    def tables_read(self) -> frozenset[str] | None:
+        """The tables that are read of databases: where predicates are declared, others are left alone."""
+        signature = self._knowledge.signature
+        return frozenset(signature.predicates) if signature.strict else None
+
     def stored_at(self, place: Any) -> Any:
         """The model on a database."""
         knowledge = self._knowledge
@@ -293,14 +307,9 @@ class Model:
         check("bound", {"resume": resume})
         queries, chosen = texts(query), asking.bound_settings(options, within)
         refuse_unused("bound", engine, chosen)
-        if self._on is not None:
-            return self.stored.bound(queries, texts(given), engine, chosen, resume, note, progress)
-        if resume:
-            raise _nothing_to_resume()
-        too_large = facts_too_large(self._knowledge.sources, chosen.budget)
-        if too_large is not None:
-            asked = (queries, texts(given), engine, chosen, progress)
-            return _scratch().bounded(self.stored_at, too_large, asked, note)
+        with self._elsewhere(chosen.budget, note, resume=resume) as there:
+            if there is not None:
+                return there.bound(queries, texts(given), engine, chosen, resume, note, progress)
         named = asking.queried_predicates(queries, self.signature)
         program = self._program(texts(given), named, chosen.budget)
         refuse_resting(program, "bound")
@@ -330,13 +339,14 @@ class Model:
         chosen = {name: value for name, value in options.items() if value is not None}
         limits = budget_of(chosen) if within is None else within
         self._refuse_on()
-        too_large = facts_too_large(self._knowledge.sources, limits)
+        too_large = facts_too_large(self._knowledge.sources, limits, self.tables_read)
         if too_large is not None:
             raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
         derived = self.theory.derived.keys()
-        self._knowledge.refuse_unusable("explain", "weights", "bounds", "rules")
-        if not is_probability(asked) and queried_predicates((asked,), self.signature) & derived:
+        self._knowledge.refuse_unusable("explain", "weights", "bounds", "rules", "choices")
+        by_proofs = not is_probability(asked) and not self._knowledge.states("choices")
+        if by_proofs and queried_predicates((asked,), self.signature) & derived:
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
                 chosen | {"top": top}, limits
             )
@@ -427,12 +437,22 @@ class Model:
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         planner = query_engine(engine)
-        if self._on is not None:
-            return self.stored.query(goal, bindings, texts(given), request)
-        too_large = facts_too_large(self._knowledge.sources, request.budget)
-        if too_large is not None:
-            return _scratch().queried(self.stored_at, too_large, (goal, bindings, texts(given), request))
+        with self._elsewhere(request.budget) as there:
+            if there is not None:
+                return there.query(goal, bindings, texts(given), request)
         apart = request.algebra == "probability"
+        if isinstance(goal, str):
+            read = parse_formula(goal, "<query>", self.signature.valued_names, computes=True)
+            stated = read.operands if isinstance(read, And) else (read,)
+            literals = in_body(stated)
+            if body_computes(literals):
+                knowledge, asked = self._knowledge.asking_goal(literals)
+                rules = _planned(
+                    knowledge, planner, texts(given), request.budget, apart and bool(texts(given))
+                )
+                answers = rules.answered(asked, bindings, request)
+                made = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
+                return answers.without(made)
         return self._rules(planner, texts(given), request.budget, apart).answered(goal, bindings, request)
 
     def _chosen(
@@ -484,9 +504,7 @@ class Model:
         ``apart``: what is given conditions, and is not among the facts."""
         key = (engine, given, apart and bool(given))
         if key not in self._queried:
-            knowledge = self._knowledge
-            facts = knowledge.facts_apart(given, budget) if key[-1] else knowledge.facts(given, budget)
-            self._queried[key] = engine.of(knowledge.rules, *facts, knowledge.evidence(given))
+            self._queried[key] = _planned(self._knowledge, engine, given, budget, key[-1])
         return self._queried[key]
 
     def learn(
@@ -510,21 +528,57 @@ class Model:
         ``options``: as on the command line; one that the method does not use is refused.
         """
         methods = imported("herbrand.learning.methods")
+        if method in ("auto", "likelihood") and methods.learns_choices(self._knowledge.used):
+            chosen = replace(methods.settings_from(options, within), watch=watch)
+            methods.refuse_unused("likelihood", chosen)
+            unused = {"target": target, "latent": latent, "held-out": held_out}
+            return self._learn_choices(worlds, unused, chosen)
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
         chosen = replace(methods.settings_from(options, within), watch=watch, held_out=held_out)
         methods.refuse_unused(method, chosen)
-        if self._on is not None:
-            return self.stored.learn(method, *aim, worlds, chosen)
-        separate = [fact_sources(facts) for facts in methods.separate_facts(worlds) or [()]]
-        every = [source for own in separate for source in (*self._knowledge.sources, *own)]
-        too_large = facts_too_large(every, chosen.budget)
-        if too_large is not None:
-            return _scratch().learned(self.stored_at, too_large, (method, *aim, worlds, chosen), note)
+        own = methods.separate_facts(worlds) if self._on is None else ()
+        separate = [fact_sources(facts) for facts in own or [()]]
+        with self._elsewhere(chosen.budget, note, chain.from_iterable(separate)) as there:
+            if there is not None:
+                return there.learn(method, *aim, worlds, chosen)
         opened = partial(self._knowledge.open_facts, budget=chosen.budget)
         stated = map(opened, separate)  # read once all options are known to be good
         held = map(opened, map(fact_sources, methods.held_out(chosen)))
         return methods.learned(method, self._knowledge.used, stated, *aim, chosen, held)
+
+    def _learn_choices(
+        self,
+        worlds: Any,
+        unused: Mapping[str, Any],
+        settings: LearningSettings,
+    ) -> Learning:
+        """The theory with probabilities in place of its ``? ::``: what is listed is evidence."""
+        methods, knowledge = imported("herbrand.learning.methods"), self._knowledge
+        self._refuse_on()
+        knowledge.refuse_unusable("learn", "weights", "rules", "choices")
+        for option in (name for name, value in unused.items() if value):
+            raise UnsupportedError(
+                f"--{option} is for weights; probabilities of derived atoms are learned from "
+                "what is listed, and the rest is unknown",
+                hint=f"leave out --{option}",
+            )
+        theory = methods.with_starts(knowledge.used)
+        closed = knowledge.signature.predicates.keys() - theory.derived.keys() - set(knowledge.open)
+
+        def programs() -> Iterator[Program]:
+            for own in methods.separate_facts(worlds) or [()]:
+                stated, facts = (own, ()) if isinstance(own, Theory) else (Theory(()), fact_sources(own))
+                whole = Knowledge(
+                    methods.in_world(theory, stated),
+                    (*knowledge.sources, *facts),
+                    open=knowledge.open,
+                    closed=tuple(sorted(closed)),
+                    header=knowledge.header,
+                )
+                yield whole.program(budget=settings.budget)
+
+        return methods.learned_choices(knowledge.used, programs(), settings)
 
     def _settled(
         self,
@@ -567,7 +621,7 @@ class Model:
                 )
 
     def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
-        """Progress of an iteration, told as loading is told."""
+        """Progress of an iteration, reported as loading is."""
         progress = self._progress
         if progress is None:
             return None
@@ -578,16 +632,46 @@ class Model:
     def _asked(
         self, query: Sequence[str], given: Sequence[str], map: bool, budget: Budget
     ) -> tuple[Program, Question]:
-        named = queried_predicates(query, self.signature)
-        program = self._program(given, named, budget, whole_tables=True)
-        question = read_question(query, program.signature, program.facts, map)
-        asked = {atom.predicate for atom in question.atoms} | named_predicates(question.formulas)
-        refuse_weighted("infer", asked, self._knowledge.resting_on_weights(given, named))
+        self._refuse_on()
+        valued, knowledge = self.signature.valued_names, self._knowledge
+        queries = tuple(in_formula(parse_formula(text, "<query>", valued, computes=True)) for text in query)
+        named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
+        if any(computes(query) for query in queries):
+            knowledge, queries = knowledge.asking(queries)
+        program = knowledge.program(given, named, whole_tables=True, budget=budget)
+        question = read_question(queries, program.signature, program.facts, map)
+        refuse_weighted("infer", asked, knowledge.resting_on_weights(given, named))
         return program, question
 
     def _repr_svg_(self) -> str:
         """The theory, drawn in a notebook."""
         return drawn(self._knowledge.used).svg
+
+    @contextmanager
+    def _elsewhere(
+        self,
+        budget: Budget,
+        note: Callable[[str], None] | None = None,
+        sources: Iterable[FactSource] = (),
+        *,
+        resume: bool = False,
+        engine: str = "auto",
+    ) -> Generator[StoredModel | None, None, None]:
+        """The model on its database, or on a scratch database where the facts, ``sources`` among them, are
+        too large for memory; None where memory does. ``engine``: that of ``infer``."""
+        if self._on is not None:
+            yield self.stored
+            return
+        if resume:
+            raise UnsupportedError(
+                "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
+            )
+        too_large = facts_too_large((*self._knowledge.sources, *sources), budget, self.tables_read)
+        if too_large is None:
+            yield None
+            return
+        with _scratch().scratch_model(self.stored_at, too_large, note, engine) as there:
+            yield there
 
     def _refuse_on(self) -> None:
         """What runs in memory alone must not overlook the facts that a database holds."""
@@ -609,6 +693,12 @@ class Model:
         return self._knowledge.program(given, queried, whole_tables=whole_tables, budget=budget)
 
 
+def _planned(knowledge: Knowledge, engine: Any, given: tuple[str, ...], budget: Budget, apart: bool) -> Any:
+    """The rules over the facts, planned by an engine of ``query``."""
+    facts = knowledge.facts_apart(given, budget) if apart else knowledge.facts(given, budget)
+    return engine.of(knowledge.rules, *facts, knowledge.evidence(given))
+
+
 def _theory_of(theory: Theory | Paths) -> Theory:
     if isinstance(theory, Theory):
         return theory
@@ -624,12 +714,6 @@ def _theory_of(theory: Theory | Paths) -> Theory:
 def _scratch() -> Any:
     """What runs where memory does not do; most calls never need it."""
     return importlib.import_module("herbrand.scale.scratch")
-
-
-def _nothing_to_resume() -> UnsupportedError:
-    return UnsupportedError(
-        "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
-    )
 
 
 def _worth_knowing(program: Program) -> Iterator[str]:

@@ -36,7 +36,7 @@ def fit(sizes: Sequence[int]) -> bool:
 
 
 def row_keys(columns: Columns, sizes: Sequence[int], count: int = 0) -> Keys:
-    """One key a row; ``sizes`` bounds each column's values, and ``count`` tells the rows of no columns."""
+    """One key a row; ``sizes`` bounds each column's values, and ``count``: the rows of no columns."""
     if not columns:
         return np.zeros(count, np.int64)
     if not fit(sizes):

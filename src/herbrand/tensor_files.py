@@ -1,4 +1,4 @@
-"""Tensors by name in a file, with a JSON object that tells what they are: trainings and machines on disk.
+"""Tensors by name in a file, with a JSON object that describes them: trainings and machines on disk.
 
 The format is safetensors, never pickle, and a save that is interrupted leaves the last one whole.
 
@@ -30,7 +30,7 @@ ABOUT = "herbrand"
 """The only entry of a file's metadata: safetensors writes several in an order that changes by the run."""
 FORMAT = "herbrand-format"
 OURS = 1
-"""Raised when files change so that older ones cannot be read; a file that does not tell is of the first."""
+"""Raised when files change so that older ones cannot be read; a file without it is of the first."""
 
 
 def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:

@@ -83,7 +83,7 @@ def _opened(place: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())  # else a crash could leave the new name and none of the data
             os.replace(temporary, place)
     except BaseException:
-        with contextlib.suppress(OSError, ValueError):  # the first error tells more
+        with contextlib.suppress(OSError, ValueError):  # the first error says more
             temporary.unlink()
         raise
 

@@ -465,3 +465,8 @@ export function graphOf(): Promise<api.Graph> {
   const marginals = latest(now())?.answer["marginals"] ?? [];
   return api.graph({ ...checkable(), marginals });
 }
+
+/** The groundings around an atom, under the evidence of the last answer. */
+export function surroundingsOf(atom: string): Promise<api.Surroundings> {
+  return api.surroundings({ ...checkable(), atom, given: latest(now())?.asked.given ?? now().given });
+}

@@ -82,6 +82,32 @@ export interface Graph {
   edges: ({ source: string; target: string } & Mark)[];
   left_out: { nodes: number; edges: number };
 }
+/** The ground network around an atom, the nearest atoms first. */
+export interface Surroundings {
+  atoms: { atom: string; steps: number }[];
+  groundings: { statement: string; where: string; atoms: string[]; heads: string[] }[];
+  left_out: number;
+}
+export interface Bin {
+  lower: number;
+  upper: number;
+  rows: number;
+  probability: number;
+  truth: number;
+}
+export interface Score {
+  rows: number;
+  true: number;
+  unlabelled: number;
+  missing: number;
+  average_precision: number | null;
+  roc_area: number | null;
+  log_loss: number | null;
+  brier: number | null;
+  calibration_error: number | null;
+  accuracy: number | null;
+  calibration: Bin[];
+}
 export interface Trouble {
   message: string;
   where: string | null;
@@ -166,6 +192,9 @@ export const example = (name: string) => get<Project & { title?: string }>(`exam
 export const table = (asked: Checkable & { predicate: string; offset: number; limit: number }) =>
   post<RowsPage>("table", asked);
 export const graph = (asked: Checkable & { marginals: unknown }) => post<Graph>("graph", asked);
+export const surroundings = (asked: Checkable & { atom: string; given: string[] }) => post<Surroundings>("surroundings", asked);
+export const score = (asked: { facts: { predicate: string; file: string }[]; marginals: unknown; closed: string[] }) =>
+  post<Score>("score", asked);
 export const saveFile = (name: string, text: string) =>
   call("PUT", `files/${encodeURIComponent(name)}`, JSON.stringify({ text }), "application/json");
 export const deleteFile = (name: string) => call("DELETE", `files/${encodeURIComponent(name)}`);

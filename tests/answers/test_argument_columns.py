@@ -131,3 +131,31 @@ def test_the_arguments_and_probability_of_a_result_are_soft_facts(tmp_path: Path
         assert again["new", "new"] == pytest.approx(1 / (1 + math.exp(-1.2)))
     with pytest.raises(hb.HerbrandError, match="a result of infer is no table of facts: keep"):
         hb.Model(theory, {"likes": tmp_path / "result.parquet"}).infer()
+
+
+def test_bounds_have_the_arguments_of_the_atom_that_is_asked_for(tmp_path: Path) -> None:
+    theory = hb.parse(
+        'predicate ill(w, n)\npredicate `is old`(w)\npredicate area(w) in {"a", "b"}: observed\n'
+        'area("x | y") = "a"\nP(ill(w, n)) in [0.2, 0.4]\nP(`is old`(w)) >= 0.5\n'
+        'P(`is old`("x | y")) <= 0.9\nP(ill("(a), \\"b\\"", 2)) <= 0.3'
+    )
+    queries = ["P(ill(w, n))", 'P(`is old`("x | y") | ill(w, 2))', 'P(not ill("x | y", 2))', "P(true)"]
+    table = hb.Model(theory).bound(queries).to_arrow()
+    assert table.column_names == [
+        *("query", "predicate", "argument_1", "argument_2", "lower", "upper", "certified", "gap")
+    ]
+    asked = [
+        *zip(*(table[name].to_pylist() for name in ("predicate", "argument_1", "argument_2")), strict=True)
+    ]
+    people = ('(a), "b"', "x | y")
+    assert asked == [
+        *[("ill", person, 2) for person in people],
+        *[("is old", "x | y", None)] * len(people),
+        *[(None, None, None)] * 2,
+    ]
+    pq.write_table(table, tmp_path / "bounds.parquet")
+    address = f"risk={tmp_path}/bounds.parquet(argument_1, argument_2, upper) where predicate = 'ill'"
+    again = hb.parse("type u = number\nrisky(w, n) :- risk(w, n, p), p > 0.35")
+    assert {tuple(row.bindings.values()) for row in hb.Model(again, address).query("risky(w, n)")} == {
+        ("x | y", 2)
+    }

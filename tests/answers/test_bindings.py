@@ -16,8 +16,9 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Value
+from tests.laws import tries
 
-laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=60)
+laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(60))
 kinds = [st.integers(-3, 3), st.sampled_from(["1", "bob", "é", "東京", ""])]
 """A type holds numbers or texts, not both."""
 BIG = 10**400

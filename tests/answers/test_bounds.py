@@ -41,7 +41,7 @@ def test_as_a_dict(answer: Bounds) -> None:
 def test_as_frames(answer: Bounds) -> None:
     assert answer.to_pandas()["lower"].tolist() == [0.2, 0.6]
     assert answer.to_polars()["certified"].to_list() == [True, False]
-    assert answer.to_arrow().column_names == ["query", "lower", "upper", "certified", "gap"]
+    assert answer.to_arrow().column_names == ["query", "predicate", "lower", "upper", "certified", "gap"]
 
 
 def test_as_text_and_page(answer: Bounds) -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from herbrand.answers.explanation import Explanation, IntervalExplanation, Reason
 from herbrand.answers.guarantee import Guarantee
+from tests.laws import tries
 
-laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=60)
+laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(60))
 shares = st.floats(-5, 5).map(lambda number: round(number, 3))
 reasons = st.recursive(
     st.builds(

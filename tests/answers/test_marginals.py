@@ -13,8 +13,9 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.status import Status
+from tests.laws import tries
 
-laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=60)
+laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(60))
 constants = st.one_of(
     st.integers(-5, 5), st.text(max_size=4), st.sampled_from(["1", "é\n", 'quo"te', "東京"])
 )

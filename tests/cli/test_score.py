@@ -66,7 +66,7 @@ def test_closed_predicates_and_missing_rows(herbrand: Herbrand, folder: Path) ->
     ("name", "text", "message"),
     [
         ("none.json", None, "there is no file"),
-        ("r.txt", "x", "no ending that tells"),
+        ("r.txt", "x", "no ending that says"),
         ("r.json", "{", "is no JSON"),
         ("r.json", "{}", "no list of 'marginals'"),
         ("r.json", '{"marginals": [{"atom": "p"}]}', "no column 'predicate'"),
@@ -94,3 +94,13 @@ def test_labels_that_are_no_labels(herbrand: Herbrand, folder: Path) -> None:
     assert outcome.status == 1 and "labels are true or false" in outcome.err
     outcome = herbrand("score", folder / "r.json", "--facts", folder / "labels", "--closed", "smoke")
     assert outcome.status == 1
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("html", "<!doctype html>"), ("svg", "<svg ")])
+def test_pages_and_pictures(herbrand: Herbrand, folder: Path, ending: str, begins: str) -> None:
+    asked = ("score", folder / "r.json", "--facts", folder / "labels")
+    assert herbrand(*asked, "-o", folder / f"s.{ending}").status == 0
+    written = (folder / f"s.{ending}").read_text()
+    assert written.startswith(begins) and "smokes" in written
+    assert herbrand(*asked, "--format", ending).out == written
+    assert herbrand("infer", folder / "t.hb", "--format", ending).status == 2

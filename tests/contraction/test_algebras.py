@@ -23,9 +23,10 @@ from herbrand.errors import UnsupportedError
 from herbrand.relations.expression import column
 from herbrand.relations.memory import Memory
 from tests.contraction.problems import ALGEBRAS, DTYPES, VALUES, agree
+from tests.laws import tries
 from tests.oracles.contraction import OPERATIONS
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=tries(25), deadline=None)
 NUMBERS = {
     "real": st.floats(-1e3, 1e3),
     "log": st.one_of(st.just(-math.inf), st.floats(-1e3, 1e3)),

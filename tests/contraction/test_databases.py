@@ -103,7 +103,7 @@ class TestComplaints:
             database.rows("SELECT CAST(9223372036854775807 AS BIGINT) + CAST(1 AS BIGINT)")
 
     def test_other_errors_are_not_hidden(self, database: DuckDB) -> None:
-        with pytest.raises(RuntimeError, match="of ours"), database._told():
+        with pytest.raises(RuntimeError, match="of ours"), database._plain_errors():
             raise RuntimeError("of ours")
 
 

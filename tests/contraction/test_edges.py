@@ -19,6 +19,7 @@ from herbrand.contraction.relation import converted, has_background
 from herbrand.contraction.torch_blocks import OneThread
 from herbrand.errors import BudgetError
 from tests.contraction.problems import ALGEBRAS, DTYPES, VALUES, ZEROS, Problem, agree
+from tests.laws import tries
 from tests.oracles.contraction import OPERATIONS
 
 each_algebra = pytest.mark.parametrize("algebra", ALGEBRAS)
@@ -175,7 +176,7 @@ class TestWeights:
 
 
 class TestBlocks:
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=tries(50), deadline=None)
     @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.data())
     def test_blocks_cover_the_kept_dimensions_once(self, shape: list[int], data: st.DataObject) -> None:
         leading = data.draw(st.integers(0, len(shape) - 1))

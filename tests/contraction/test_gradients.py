@@ -15,9 +15,12 @@ from herbrand.contraction import Contraction, Dense, Relation, Sparse, contract,
 from herbrand.contraction.algebra import algebra_named
 from tests.contraction import problems as given_problems
 from tests.contraction.problems import Problem, problems
+from tests.laws import tries
 
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-FEW = settings(max_examples=25, deadline=None)
+SOME = settings(
+    max_examples=tries(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+FEW = settings(max_examples=tries(25), deadline=None)
 SMOOTH = problems(("real", "log"), least_size=1) | given_problems.joins(("real", "log"))
 
 
@@ -135,7 +138,7 @@ class TestChoice:
     """The gradient of a maximum is one assignment that attains it."""
 
     @given(given_problems.joins(("maximum", "max_product"), constraints=False))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=tries(60), deadline=None)
     @pytest.mark.parametrize("executor", ["dense", "sparse"])
     def test_one_entry_of_each_operand(self, executor: str, problem: Problem) -> None:
         """Ties included: the values are few, so most maxima are attained many times."""

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from herbrand.contraction import Support, joins
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.joins import Compressed, Rows, Triangle
+from tests.laws import tries
 
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=tries(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 SIZES = {"a": 3, "b": 2, "c": 4, "d": 1}
 Row = tuple[int, ...]
 

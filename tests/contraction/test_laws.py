@@ -12,9 +12,12 @@ from herbrand.contraction import Dense, Relation, Sparse, contract, joins, plann
 from herbrand.contraction.relation import converted
 from tests.contraction import problems as given_problems
 from tests.contraction.problems import Problem, agree, problems
+from tests.laws import tries
 
-MANY = settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-SOME = settings(max_examples=100, deadline=None)
+MANY = settings(
+    max_examples=tries(500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+SOME = settings(max_examples=tries(100), deadline=None)
 ALL = problems() | given_problems.joins()
 
 

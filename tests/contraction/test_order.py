@@ -17,8 +17,9 @@ from herbrand.contraction.order import Join, contraction_order, elimination_orde
 from herbrand.contraction.steps import Route
 from tests.contraction import problems as given_problems
 from tests.contraction.problems import Problem, problems
+from tests.laws import tries
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=tries(60), deadline=None)
 NAMES = "abcdefgh"
 operands = st.lists(
     st.lists(st.sampled_from(NAMES), max_size=3, unique=True).map(tuple), min_size=1, max_size=14
@@ -69,7 +70,7 @@ class TestContractionOrder:
         for join in joins:
             assert len(join.slots) > 1 or slots[join.slots[0]] > frozenset(join.axes)
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=tries(30), deadline=None)
     @given(st.lists(st.integers(2, 9), min_size=3, max_size=10))
     def test_a_chain_of_matrices_is_joined_as_the_textbook_says(self, extents: list[int]) -> None:
         names = "abcdefghij"[: len(extents)]

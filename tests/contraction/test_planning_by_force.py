@@ -16,8 +16,9 @@ from herbrand.contraction import Contraction, Plan, Statistics, plan, planner, s
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.order import contraction_order
 from herbrand.contraction.steps import Step
+from tests.laws import tries
 
-MANY = settings(max_examples=60, deadline=None)
+MANY = settings(max_examples=tries(60), deadline=None)
 NAMES = "abcde"
 Tree = tuple["Tree", "Tree"] | int
 """Which operands meet; a number is an operand."""
@@ -90,7 +91,7 @@ def test_of_few_operands_no_tree_is_cheaper(asked: Contraction) -> None:
     assert visited(plan(asked, executor="dense")) == best
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(contractions(5, (2, 3, 7, 30), least=5))
 def test_of_five_no_tree_is_cheaper(asked: Contraction) -> None:
     """Those among them in which operands meet that share no axis, or none but the output's."""
@@ -211,7 +212,7 @@ def halves(inside: frozenset[int]) -> Iterator[tuple[frozenset[int], frozenset[i
                 yield frozenset(chosen), inside - frozenset(chosen)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(
     contractions(5, (3, 50, 10**4, 10**5)),
     st.lists(st.sampled_from([None, 10, 1000, 10**5, 10**6]), min_size=5, max_size=5),

@@ -16,8 +16,11 @@ from torch.autograd import gradcheck, gradgradcheck
 from herbrand.contraction import joins, kernels
 from herbrand.contraction.joins import Compressed, Rows, Triangle
 from herbrand.contraction.products import LEFT, MASK, RIGHT, row_sums, triangle_at_mask
+from tests.laws import tries
 
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=tries(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 HEIGHT, INNER, WIDTH = 4, 3, 5
 
 Cells = list[tuple[int, int]]

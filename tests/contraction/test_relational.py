@@ -18,9 +18,10 @@ from herbrand.relations.database import DuckDB
 from tests.contraction import problems as given_problems
 from tests.contraction.in_relations import contract_in, contract_in_memory
 from tests.contraction.problems import Problem, agree, problems
+from tests.laws import tries
 
 LAWS = settings(
-    max_examples=60,
+    max_examples=tries(60),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -22,6 +22,7 @@ from herbrand.language.dialects import DIALECTS
 from herbrand.language.syntax import Theory
 from herbrand.program.question import Question
 from tests.conftest import ROOT, Outcome
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
@@ -52,7 +53,7 @@ def worlds() -> None:
 
 @settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=30,
+    max_examples=tries(30),
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,

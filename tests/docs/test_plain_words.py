@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ NOT_IN_PAGES = {
 LONGEST_MEAN, LONGEST_MEAN_OF_A_PAGE = 18.0, 21.5
 
 
+@cache
 def texts(module: Path) -> str:
     """Strings and comments of a module."""
     tokens = tokenize.generate_tokens(io.StringIO(module.read_text()).readline)

@@ -10,6 +10,7 @@ import herbrand as hb
 from herbrand.editing.document import Document
 from herbrand.editing.fixes import fixes
 from tests.conftest import ROOT
+from tests.laws import tries
 
 TEXT = """\
 # who knows whom
@@ -178,7 +179,7 @@ DAMAGED = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(DAMAGED)
 def test_damaged_text_never_fails_and_a_fix_always_helps(damage: tuple[str, int, str, int]) -> None:
     base, place, inserted, removed = damage

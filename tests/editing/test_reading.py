@@ -11,6 +11,7 @@ from herbrand.errors import LanguageError
 from herbrand.language.check import check_all
 from herbrand.language.parse import read_theory
 from tests.conftest import ROOT
+from tests.laws import tries
 
 THEORIES = [path.read_text() for path in sorted((ROOT / "examples").rglob("*.hb"))]
 
@@ -50,7 +51,7 @@ DAMAGED = st.tuples(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 @given(DAMAGED)
 def test_damaged_theories(damage: tuple[str, int, str, int]) -> None:
     base, place, inserted, removed = damage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -50,7 +51,9 @@ def parsed_roles(theory: Theory) -> Iterator[tuple[int, str, str]]:
                 yield part.span.start, part.predicate, "predicate"
             if isinstance(part, Atom):
                 for term in leaf_terms(part):
-                    if isinstance(term, Variable) and term.span is not None:
+                    # A computed argument is a variable that bears its text as its name: no word.
+                    word = term.span is not None and re.fullmatch(r"`[^`\n]+`|\w+", term.span.text)
+                    if isinstance(term, Variable) and term.span is not None and word:
                         yield term.span.start, term.name, "variable"
                     if isinstance(term, Constant) and term.span is not None:
                         yield term.span.start, "", "text" if isinstance(term.value, str) else "number"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from herbrand.engines.engine import Settings
-from herbrand.engines.exact import Exact, State
+from herbrand.engines.exact import Exact, ExactState
 
 
 @dataclass(frozen=True)
@@ -14,5 +14,5 @@ class Restless(Exact):
     def with_settings(cls, settings: Settings) -> Restless:
         return cls(settings.budget)
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: ExactState) -> float:
         return 1.0

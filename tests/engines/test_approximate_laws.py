@@ -18,10 +18,11 @@ from herbrand.errors import HerbrandError
 from herbrand.language import syntax as s
 from tests import changed_theories as changed
 from tests.engines.belief.theories import grounded, symmetric
+from tests.laws import tries
 
 few = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -15,6 +15,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.choice import AFFORDABLE, AT_ONCE, Choice, best, choices, choose, with_alternatives
 from herbrand.engines.engine import Settings, Support
+from herbrand.engines.mean_field.engine import MeanField
 from herbrand.errors import BudgetError
 from herbrand.program.question import Question
 
@@ -166,3 +167,20 @@ def test_a_refusal_names_the_engines_that_could_run_it() -> None:
     clipped = Settings(clip=2.0)
     error = BudgetError("too large")
     assert with_alternatives(error, refused, clipped, program, question) is error, "no other has that model"
+
+
+def test_what_only_approximates_is_not_asked_beside_an_affordable_exact_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    supports = MeanField.supports
+    monkeypatch.setattr(MeanField, "supports", lambda *told: asked.append(told) or supports(*told))
+    matching = hb.parse(
+        "hard: m(x, y) and m(x, z) => y = z\nhard: m(x, y) and m(z, y) => x = z\n1.0: m(x, y)\n"
+        "predicate m(left, right)\ntype left = 1..60\ntype right = 1..60"
+    )
+    program, question = hb.Model(matching).program, Question(most_probable=True)
+    chosen = choose("auto", Settings(), program, question)
+    assert chosen.engine.name == "integer" and chosen.cost > 0 and not asked
+    assert "mean-field" in [choice.engine.name for choice in choices(Settings(), program, question)]
+    assert asked, "a listing of all engines asks it"

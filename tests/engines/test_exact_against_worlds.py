@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
+from tests.laws import tries
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import models
 
 slow_to_draw = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=50,
+    max_examples=tries(50),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

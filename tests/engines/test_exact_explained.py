@@ -13,6 +13,7 @@ import herbrand as hb
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Theory
+from tests.laws import tries
 from tests.oracles.attribution import SOFT, attributions
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import models
@@ -20,7 +21,7 @@ from tests.program_generators import models
 
 @settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=20,
+    max_examples=tries(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -11,11 +11,12 @@ import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from tests.laws import tries
 from tests.oracles.worlds import Universe, exact_answers, free_names
 from tests.program_generators import DOMAINS, anchored, models
 
 generated = settings(
-    max_examples=30,
+    max_examples=tries(30),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -18,6 +18,7 @@ from herbrand.errors import HerbrandError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom, show_statement
 from tests.engines.unseen import theory
+from tests.laws import tries
 
 OPTIONS: dict[str, dict[str, Any]] = {"gibbs": {"samples": 100}}
 SETTLE = "(facts and hard statements settle it)"
@@ -65,7 +66,7 @@ def assert_explains(why: Explanation, answer: hb.Marginals, asked: str, atom: st
 @pytest.mark.parametrize("engine", INFERENCE)
 @settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=12,
+    max_examples=tries(12),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

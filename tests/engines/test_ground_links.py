@@ -16,6 +16,7 @@ from herbrand.errors import BudgetError, ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.program.ground import Ground, ground
 from herbrand.program.question import Question
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 from tests.work import calls
@@ -35,7 +36,9 @@ def held(network: Network) -> set[tuple[int, ...]]:
     return {pair for scope in network.tables for pair in combinations(scope, 2)}
 
 
-@settings(phases=[Phase.reuse, Phase.generate], suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@settings(
+    phases=[Phase.reuse, Phase.generate], suppress_health_check=[HealthCheck.too_slow], max_examples=tries(60)
+)
 @given(models(hard=True))
 def test_links_that_are_told_are_in_tables(model: tuple[Theory, Universe]) -> None:
     try:

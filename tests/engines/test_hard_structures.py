@@ -22,6 +22,7 @@ from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.syntax import Hard, Theory, WeightedFormula
 from tests.engines.hard_structures import structures
+from tests.laws import tries
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 
 ENGINES = ("exact", "lifted", "regions", "bp", "mean-field", "gibbs", "auto")
@@ -31,7 +32,7 @@ PROVED = ("exact", "lifted", "auto")
 few = settings(
     phases=[Phase.reuse, Phase.generate],
     deadline=None,
-    max_examples=40,
+    max_examples=tries(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 Case = tuple[str, Theory, Universe]

@@ -13,6 +13,7 @@ import herbrand as hb
 from herbrand.answers.marginals import Marginals
 from herbrand.engines.integer.engine import exclusive_place
 from herbrand.errors import ContradictionError, HerbrandError
+from tests.laws import tries
 
 ONE_TO_ONE = """
 predicate m(a, b)
@@ -32,7 +33,7 @@ def best_assignment(scores: np.ndarray) -> float:
     return float(worth[linear_sum_assignment(-worth)].sum())
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(st.integers(0, 10**6), st.integers(1, 7), st.integers(1, 7))
 def test_matchings_are_those_of_the_assignment_problem(seed: int, left: int, right: int) -> None:
     scores = np.random.default_rng(seed).uniform(0.02, 0.98, (left, right))

@@ -101,7 +101,7 @@ def test_a_name_of_ours_stays_ours() -> None:
         (
             "number",
             "the engine 'number' of far-engines 0.3 is none: broken_engine_free:NUMBER has no with_settings\n"
-            "  docs/extending/engine.md tells what an engine has",
+            "  docs/extending/engine.md lists what an engine has",
         ),
         ("fare", "there is no engine 'fare' for infer\n  did you mean 'far'?"),
         (

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from tests.laws import tries
 
 ENGINES = ("exact", "lifted", "bp", "regions", "mean-field", "gibbs")
 VALUES = ("ai", "db", "theory")
@@ -69,7 +70,7 @@ def test_statements(engine: str, told: list[tuple[str, float]]) -> None:
 
 
 @given(stated=opinions, table=opinions, more=opinions)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=tries(10), deadline=None)
 def test_statements_tables_and_what_is_given(
     stated: list[tuple[str, float]], table: list[tuple[str, float]], more: list[tuple[str, float]]
 ) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.width import least_width
+from herbrand.engines.width import least_width, least_width_of
+from tests.laws import tries
 
 scopes = st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=3).map(sorted).map(tuple), max_size=6)
 
@@ -30,10 +31,27 @@ def true_width(tables: list[tuple[int, ...]]) -> int:
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(scopes)
 def test_never_above_the_true_width(tables: list[tuple[int, ...]]) -> None:
     assert least_width(tables) <= true_width(tables)
+
+
+@settings(max_examples=tries(60), deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=14), st.integers(1, 5))
+def test_a_width_that_is_enough_is_one_of_all_orders(pairs: list[tuple[int, int]], enough: int) -> None:
+    links = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    if least_width_of(links, enough) >= enough:
+        assert true_width(pairs) >= enough
+
+
+def test_a_part_whose_members_all_have_many_neighbours_is_seen_among_many_links() -> None:
+    """A board of 40 x 40 fields, those of a row and of a column linked in pairs, with a long tail."""
+    cells = np.arange(1600).reshape(40, 40)
+    lines = [*cells, *cells.T]
+    pairs = [pair for line in lines for pair in itertools.combinations(line.tolist(), 2)]
+    tail = [(i, i + 1) for i in range(1599, 1630)]
+    assert least_width_of(np.array(pairs + tail), 78) == 78
 
 
 @pytest.mark.parametrize("links_a_vertex", [2, 12])

@@ -11,6 +11,9 @@ import pytest
 from tests.conftest import ROOT
 
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/README.md"))
+TRAINED = [folder for folder in EXAMPLES if "def main(seeds" in (folder / "run.py").read_text()]
+"""Examples that train with and without logic, over several seeds."""
+STEPS = 20
 OUTPUT = re.compile(r"<!-- output -->\n```\n(.*?)```", re.DOTALL)
 
 
@@ -22,7 +25,7 @@ def test_every_folder_has_a_readme_and_a_script() -> None:
     assert all((folder / "run.py").exists() for folder in EXAMPLES)
 
 
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [f for f in EXAMPLES if f not in TRAINED], ids=lambda folder: folder.name)
 def test_runs_and_prints_what_the_readme_shows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(folder / "run.py"), run_name="__main__")
     printed = capsys.readouterr().out
@@ -32,3 +35,14 @@ def test_runs_and_prints_what_the_readme_shows(folder: Path, capsys: pytest.Capt
         assert printed.rstrip() == shown[1].rstrip()
     else:
         assert len(printed.splitlines()) >= 2
+
+
+@pytest.mark.parametrize("folder", TRAINED, ids=lambda folder: folder.name)
+def test_logic_helps_and_the_curves_are_drawn(folder: Path, tmp_path: Path) -> None:
+    """A short version, of one seed; each fits on a page."""
+    assert len((folder / "run.py").read_text().splitlines()) < 80
+    main = runpy.run_path(str(folder / "run.py"), run_name="example")["main"]
+    found = main(seeds=1, steps=STEPS, picture=str(tmp_path / "curve.svg"))
+    (alone,), (helped,) = found.values()
+    assert 0 <= alone < helped <= 1
+    assert (tmp_path / "curve.svg").read_text().count("<polyline") == 2

@@ -15,6 +15,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactKind, FactRows
 from tests.facts.formats import MARKED, PLAIN, Table
 from tests.facts.vocabulary import AREAS, SIGNATURE, TYPES, domains, known, load
+from tests.laws import tries
 from tests.oracles.facts import ContradictionError
 from tests.oracles.facts import load as load_by_hand
 
@@ -102,7 +103,7 @@ def agree(facts: object, table: Table, **options: Any) -> None:
 
 @pytest.mark.parametrize("write", MARKED)
 @given(table=tables(marked=True))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=tries(10), deadline=None)
 def test_marked_tables(write, table):
     with tempfile.TemporaryDirectory() as folder:
         agree(write(table, Path(folder)), table, header=True)
@@ -110,7 +111,7 @@ def test_marked_tables(write, table):
 
 @pytest.mark.parametrize("write", PLAIN)
 @given(table=tables(marked=False))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=tries(10), deadline=None)
 def test_plain_tables(write, table):
     with tempfile.TemporaryDirectory() as folder:
         agree(write(table, Path(folder)), table, header=True)
@@ -132,20 +133,20 @@ def fact_rows(table: Table) -> list[FactRows]:
 
 
 @given(table=tables(marked=True) | tables(marked=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 def test_facts_of_a_theory(table):
     agree(None, table, rows=fact_rows(table))
 
 
 @given(table=tables(marked=True))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 def test_a_theory_and_an_equal_table(table):
     """Opinions that are stated, and rows of one table, each once: all count."""
     agree({table.predicate: table.arrow()}, table, rows=fact_rows(table))
 
 
 @given(first=tables(marked=False), second=tables(marked=False))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 def test_a_theory_and_a_table_together(first, second):
     columns = {t.predicate: t.types for t in (first, second)}
     signature = Signature(TYPES, {name: SIGNATURE.predicates[name] for name in columns}, strict=True)

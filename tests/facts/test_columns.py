@@ -23,6 +23,7 @@ from herbrand.facts.column import (
 )
 from herbrand.facts.domain import Domain, array_of, one_number_type
 from herbrand.facts.marks import numbers_of
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 texts = st.text(st.characters(codec="utf-8"), max_size=3)
@@ -34,7 +35,7 @@ def cells(column: Column) -> list[Any]:
 
 
 class TestDictionaryColumn:
-    @settings(max_examples=80, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(80), deadline=None, phases=PHASES)
     @given(st.lists(st.none() | texts, max_size=8), st.integers(1, 3))
     def test_each_constant_once_and_each_cell_as_it_was(self, drawn: list[str | None], chunks: int) -> None:
         """In however many pieces a column comes."""
@@ -111,7 +112,7 @@ class TestNumbersFromText:
             return None
         return float(plain)
 
-    @settings(max_examples=120, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(120), deadline=None, phases=PHASES)
     @given(st.lists(st.sampled_from(WRITTEN + NOT_WRITTEN), min_size=1, max_size=5))
     def test_as_python_reads_them(self, drawn: list[str]) -> None:
         numbers, good = numbers_from_text(pa.array(drawn))
@@ -129,7 +130,7 @@ class TestNumbersFromText:
 
 
 class TestSimplestNumbers:
-    @settings(max_examples=80, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(80), deadline=None, phases=PHASES)
     @given(
         st.lists(
             st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9).map(float),

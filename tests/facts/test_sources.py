@@ -75,7 +75,7 @@ def test_missing_and_unknown_files(folder):
     assert refusal(missing) == f"there is no file '{missing}'\n  did you mean 'smokes.csv'?"
     assert refusal("nowhere/at/all.csv") == "there is no file 'nowhere/at/all.csv'"
     assert refusal(folder / "README.md") == (
-        f"'{folder / 'README.md'}' has no ending that tells how to read it\n"
+        f"'{folder / 'README.md'}' has no ending that says how to read it\n"
         f"  convert it to CSV or Parquet; known are {ENDINGS}, "
         ".db, .cfacts, .evid, .duckdb, .sqlite, .sqlite3"
     )
@@ -112,7 +112,7 @@ RENAMED = "rename it, .csv for commas between cells, .tsv for tabs, .psv for |"
 def test_no_file_of_a_folder_is_passed_over_in_silence(folder, name, advice):
     (folder / name).write_text("")
     assert refusal(folder) == (
-        f"'{folder / name}' has no ending that tells how to read it\n  {advice}, {ASIDE}"
+        f"'{folder / name}' has no ending that says how to read it\n  {advice}, {ASIDE}"
     )
     (folder / name).rename(folder / f"_{name}")
     assert len(names(folder)) == 4

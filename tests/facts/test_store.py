@@ -18,6 +18,7 @@ from herbrand.facts import store as stores
 from herbrand.facts.arrays import filled
 from herbrand.facts.store import Store
 from tests.facts.vocabulary import constants, load, message
+from tests.laws import tries
 
 LONG = "SELECT sum(a.range * b.range) AS c0 FROM range(60000) a, range(60000) b"
 
@@ -105,7 +106,7 @@ def test_its_folder_goes_with_it(tmp_path):
 
 
 @given(st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=20), st.integers(0, 5), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_numbers_that_are_not_there_are_filled(values, before, after):
     """Of a slice of a column too, whose mask begins within a byte."""
     column = pa.array([None] * before + values + [1] * after, pa.int32())[before : before + len(values)]

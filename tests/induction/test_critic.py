@@ -17,11 +17,12 @@ from benchmarks.games.policies import TowerPolicy, policy_for
 from benchmarks.games.reinforce import disorder, invalidity
 from benchmarks.games.rollouts import play
 from herbrand.errors import HerbrandError
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 
 
-@settings(max_examples=60, deadline=None, phases=PHASES)
+@settings(max_examples=tries(60), deadline=None, phases=PHASES)
 @given(st.data())
 def test_moves_are_judged_by_the_definition(data: st.DataObject) -> None:
     """The sum over later moves of how wrong each forecast was, discounted by ``discount * trace`` a move."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from herbrand.induction.database import Database, World, worlds_of
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.induction.worlds.tasks import TASKS, task_named
+from tests.laws import tries
 
 ARITIES = {"raining": 0, "tall": 1, "likes": 2, "between": 3}
 
@@ -41,7 +42,7 @@ def rows_of(worlds: list[World], name: str) -> list[tuple[int, ...]]:
     return found
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(made())
 def test_no_object_belongs_to_two_worlds(worlds: list[World]) -> None:
     database = Database.of(worlds)
@@ -51,7 +52,7 @@ def test_no_object_belongs_to_two_worlds(worlds: list[World]) -> None:
         assert [tuple(row) for row in database.tables[name].tolist()] == rows_of(worlds, name)
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(made())
 def test_the_rows_of_an_object_and_of_a_world(worlds: list[World]) -> None:
     database = Database.of(worlds)
@@ -69,7 +70,7 @@ def test_the_rows_of_an_object_and_of_a_world(worlds: list[World]) -> None:
             assert [tuple(row) for row in found.tolist()] == own
 
 
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 @given(made(), st.integers(0, 3))
 def test_every_tuple_stays_within_a_world_and_has_a_code_of_its_own(worlds: list[World], arity: int) -> None:
     database = Database.of(worlds)

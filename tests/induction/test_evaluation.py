@@ -25,6 +25,7 @@ from herbrand.induction.evaluation import (
 )
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_statement
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 ARITIES = {"wet": 0, "red": 1, "edge": 2, "between": 3}
@@ -86,7 +87,7 @@ def by_loops(one: Clause, worlds: list[World]) -> set[tuple[int, ...]]:
     return found
 
 
-@settings(max_examples=60, deadline=None, phases=PHASES)
+@settings(max_examples=tries(60), deadline=None, phases=PHASES)
 @given(made(), clauses())
 def test_what_a_clause_derives_is_what_some_assignment_satisfies(worlds: list[World], one: Clause) -> None:
     database, expected = Database.of(worlds), by_loops(one, worlds)
@@ -98,7 +99,7 @@ def test_what_a_clause_derives_is_what_some_assignment_satisfies(worlds: list[Wo
     assert {tuple(map(int, row)) for row in every[told]} == expected
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(made(), clauses(), st.data())
 def test_the_order_of_literals_and_the_names_of_variables_change_nothing(
     worlds: list[World], one: Clause, data: st.DataObject
@@ -117,7 +118,7 @@ def test_the_order_of_literals_and_the_names_of_variables_change_nothing(
     assert derived(other, database).tolist() == derived(one, database).tolist()
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(made(), clauses(), st.sampled_from(sorted(ARITIES)), st.data())
 def test_one_more_condition_never_derives_more(
     worlds: list[World], one: Clause, name: str, data: st.DataObject
@@ -183,7 +184,7 @@ class TestLimits:
 
 
 class TestRulesAndClauses:
-    @settings(max_examples=25, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(25), deadline=None, phases=PHASES)
     @given(clauses().filter(lambda one: {0, 1, 2} == {v for x in one.body for v in x.variables}))
     def test_a_clause_is_itself_after_a_rule(self, one: Clause) -> None:
         again = clause_of(one.to_rule())

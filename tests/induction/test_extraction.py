@@ -19,6 +19,7 @@ from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_statement
+from tests.laws import tries
 from tests.oracles.logic_machine import conclusions
 
 PHASES = [Phase.reuse, Phase.generate]
@@ -31,7 +32,7 @@ def slow_errors(found_rules: list, world: World, target: str, positive: set[tupl
     return len(derived ^ positive)
 
 
-@settings(max_examples=20, deadline=None, phases=PHASES)
+@settings(max_examples=tries(20), deadline=None, phases=PHASES)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 2))
 def test_a_search_counts_its_own_errors(seed: int, objects: int, arity: int) -> None:
     """Targets at random: most have no rule, and then what is missed and wrong must be told as it is."""

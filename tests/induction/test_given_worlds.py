@@ -203,7 +203,7 @@ def test_worlds_alike_contradict_only_where_both_tell_of_a_tuple(
         assert len(read(tmp_path, worlds).worlds) == len(tables)
         return
     with pytest.raises(
-        ContradictionError, match="say the same, but not of 't'\n  no rule can tell them apart"
+        ContradictionError, match="say the same, but not of 't'\n  no rule can distinguish them"
     ):
         read(tmp_path, worlds)
 

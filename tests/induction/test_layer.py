@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from herbrand.induction import products, tiles
 from herbrand.induction.machine import LogicMachine
 from herbrand.induction.reductions import reduced
+from tests.laws import tries
 from tests.oracles import logic_machine as oracle
 
 PHASES = [Phase.reuse, Phase.generate]
@@ -55,7 +56,7 @@ def machines(draw: st.DrawFn) -> tuple[LogicMachine, tuple[int, ...], int, bool]
     return machine, inputs, draw(st.integers(1, 4 if breadth < 4 else 3)), residual
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(machines(), st.integers(0, 99))
 def test_equals_plain_loops(made: tuple[LogicMachine, tuple[int, ...], int, bool], seed: int) -> None:
     machine, inputs, objects, residual = made
@@ -67,7 +68,7 @@ def test_equals_plain_loops(made: tuple[LogicMachine, tuple[int, ...], int, bool
             np.testing.assert_allclose(ours[1].detach().numpy(), theirs, atol=1e-5)
 
 
-@settings(max_examples=15, deadline=None, phases=PHASES)
+@settings(max_examples=tries(15), deadline=None, phases=PHASES)
 @given(machines(), st.integers(0, 99))
 def test_a_smaller_world_of_a_batch_is_as_if_alone(
     made: tuple[LogicMachine, tuple[int, ...], int, bool], seed: int
@@ -159,7 +160,7 @@ def test_unstored_groups_equal_stored_ones(
         torch.testing.assert_close(weight.grad, dict(full.named_parameters())[name].grad)
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(st.integers(1, 9), st.lists(st.integers(1, 3), min_size=1, max_size=3), st.booleans(), st.data())
 def test_pairs_in_both_orders_at_once_equal_each_order_for_itself(
     objects: int, channels: list[int], sigmoid: bool, data: st.DataObject
@@ -192,7 +193,7 @@ def test_pairs_in_both_orders_at_once_equal_each_order_for_itself(
                 torch.testing.assert_close(found, wanted)
 
 
-@settings(max_examples=30, deadline=None, phases=PHASES)
+@settings(max_examples=tries(30), deadline=None, phases=PHASES)
 @given(st.integers(0, 3), st.integers(1, 5), st.booleans(), st.sampled_from([5, 40, 1 << 18]), st.data())
 def test_quantifiers_are_the_same_where_nothing_is_to_be_learned(
     arity: int, objects: int, padded: bool, floats: int, data: st.DataObject

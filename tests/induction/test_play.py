@@ -22,6 +22,7 @@ from benchmarks.games.reinforce import (
 from benchmarks.games.rollouts import play
 from herbrand.errors import HerbrandError
 from herbrand.tensor_files import save_tensors
+from tests.laws import tries
 
 scores = st.lists(st.floats(-5, 5), min_size=2, max_size=5)
 
@@ -30,7 +31,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(scores)
 def test_the_first_of_the_best_is_taken(row: list[float]) -> None:
     best = max(row)
@@ -69,7 +70,7 @@ def test_steps_are_kept_only_where_they_are_asked_for() -> None:
     assert play(policy_for("sorting"), games).steps == ()
 
 
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 @given(st.lists(st.floats(-2, 2), min_size=6, max_size=6))
 def test_what_is_better_than_usual_is_so_within_a_game(returns: list[float]) -> None:
     found = advantages(np.array(returns), rollouts=3).reshape(2, 3)
@@ -78,7 +79,7 @@ def test_what_is_better_than_usual_is_so_within_a_game(returns: list[float]) -> 
         assert (np.sign(np.round(row - row.mean(), 9)) == np.sign(np.round(own, 9))).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 @given(scores)
 def test_disorder_is_the_entropy(row: list[float]) -> None:
     shares = torch.softmax(torch.tensor(row, dtype=torch.float64), 0).tolist()

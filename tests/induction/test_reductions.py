@@ -15,6 +15,7 @@ from herbrand.induction.max_plus import reduced_sum
 from herbrand.induction.products import expanded_addends, permuted_product
 from herbrand.induction.reductions import index_type, reduced
 from herbrand.induction.tiles import exclude, fill_diagonals
+from tests.laws import tries
 from tests.oracles.logic_machine import quantified
 
 
@@ -122,7 +123,7 @@ def test_gradients_of_products(arity: int, floats: int) -> None:
     assert torch.autograd.gradcheck(outcome, (weight, bias, *blocks, *addends))
 
 
-@settings(max_examples=10)
+@settings(max_examples=tries(10))
 @given(st.integers(1, 3), st.integers(0, 99))
 def test_expanding_before_or_after_the_product_is_the_same(arity: int, seed: int) -> None:
     """A narrower block stands, in every permutation, where its arguments come before the new one."""
@@ -137,7 +138,7 @@ def test_expanding_before_or_after_the_product_is_the_same(arity: int, seed: int
     torch.testing.assert_close(found, expected)
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 3), st.integers(1, 5), st.integers(1, 200))
 def test_tiles_cover_every_cell_once(worlds: int, objects: int, arity: int, width: int, floats: int) -> None:
     seen = torch.zeros(worlds, *[objects] * max(arity, 1))

@@ -12,6 +12,7 @@ from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause
 from herbrand.induction.refinement import Partial
 from herbrand.induction.vocabulary import Join, Vocabulary
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 ARITIES = {"wet": 0, "red": 1, "edge": 2, "between": 3}
@@ -52,7 +53,7 @@ def holds(clause: Clause, worlds: list[World], target: tuple[int, ...], number: 
     return False
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(st.integers(0, 10**6), st.integers(0, 2), st.data())
 def test_coverage_with_every_test_is_that_of_plain_loops(seed: int, arity: int, data: st.DataObject) -> None:
     """Two joins at random, then every test of what they bind, or the last of them for good."""

@@ -22,6 +22,7 @@ from herbrand.induction.worlds.tasks import TASKS, task_named
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Atom, Comparison, Not, Rule, Theory, Variable
+from tests.laws import tries
 from tests.oracles.logic_machine import conclusions
 
 PHASES = [Phase.reuse, Phase.generate]
@@ -79,7 +80,7 @@ def of_world(database: Database, name: str, number: int, arity: int) -> set[tupl
     return {tuple(map(int, row - start)) for row in rows if start <= row[0] < end}
 
 
-@settings(max_examples=80, deadline=None, phases=PHASES)
+@settings(max_examples=tries(80), deadline=None, phases=PHASES)
 @given(st.data())
 def test_evaluation_equals_trying_every_binding(data: st.DataObject) -> None:
     arity = data.draw(st.integers(0, 2))
@@ -92,7 +93,7 @@ def test_evaluation_equals_trying_every_binding(data: st.DataObject) -> None:
             assert of_world(database, name, number, width) == expected[name], show(Theory(tuple(rules)))
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(st.data())
 def test_compiled_rules_conclude_what_they_derive(data: st.DataObject) -> None:
     known = {"p": 1, "q": 2, "r": 2}

@@ -133,6 +133,14 @@ RECURSIVE = {
 }
 
 
+FROM_FEW = {
+    "two bases": "t(x, y) :- edge(x, y)\nt(x, y) :- near(x, y)\nt(x, y) :- t(x, z), t(z, y)",
+    "both ways": "t(x, y) :- edge(x, y)\nt(x, y) :- edge(y, x)\nt(x, y) :- t(x, z), t(z, y), x != y",
+    "by open nodes": "t(x) :- zero(x)\nt(x) :- edge(x, y), t(y), red(x)",
+}
+"""Recursion where the target also follows from itself in circles: ``t(x, y) :- t(y, x)`` is true of most."""
+
+
 def chains(seed: int, count: int, objects: int) -> list[World]:
     """Sparse graphs in which ways are long, and as many numbers in a row."""
     rng = np.random.default_rng(seed)
@@ -148,6 +156,32 @@ def chains(seed: int, count: int, objects: int) -> list[World]:
         }
         found.append(World(objects, facts))
     return found
+
+
+def forests(seed: int, count: int, objects: int) -> list[World]:
+    """Trees whose edges lead downwards, and some edges of another kind from older to younger nodes."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        edges = [(int(rng.integers(max(0, o // 2 - 1), o)), o) for o in range(1, objects)]
+        others = [(int(rng.integers(o)), o) for o in range(2, objects, 4)]
+        red = [(o,) for o in range(objects) if rng.random() < 0.8]
+        facts = {"edge": edges, "near": others, "red": red, "zero": [(objects - 1,), (objects - 2,)]}
+        found.append(World(objects, facts))
+    return found
+
+
+@pytest.mark.parametrize("name", FROM_FEW)
+def test_recursion_is_found_where_circles_mislead(name: str) -> None:
+    clauses = [clause_of(rule) for rule in parse_theory(FROM_FEW[name]).rules]
+    arity = len(clauses[0].variables)
+    worlds = chains if name == "both ways" else forests
+    database = Database.of(worlds(1, 6, 10))
+    examples = Examples.of("t", truth(clauses, database), arity, database)
+    found = search(examples, database, Limits(effort=Effort(most=6_000)))
+    assert (found.missed, found.wrong) == (0, 0)
+    fresh = Database.of(worlds(2, 4, 24))
+    assert mistakes(found.clauses, fresh, "t", truth(clauses, fresh)) == 0
 
 
 @pytest.mark.parametrize("name", RECURSIVE)

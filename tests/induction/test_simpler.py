@@ -18,6 +18,7 @@ from herbrand.induction.evaluation import Clause, Literal, clause_of, covered, e
 from herbrand.induction.examples import Examples
 from herbrand.induction.simpler import covering, safe, simplified, without_redundant
 from herbrand.language.parse import parse_theory
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 ARITIES = {"red": 1, "old": 1, "edge": 2, "near": 2}
@@ -92,7 +93,7 @@ def shorter_ones(one: Clause) -> Iterator[Clause]:
 
 
 class TestSimplified:
-    @settings(max_examples=25, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(25), deadline=None, phases=PHASES)
     @given(cases())
     def test_covers_as_much_and_nothing_wrong_in_addition(
         self, case: tuple[Database, Examples, Clause]
@@ -106,7 +107,7 @@ class TestSimplified:
         assert set(found.body) <= set(one.body) and set(found.apart) <= set(one.apart)
         assert found.variables == one.variables and safe(found)
 
-    @settings(max_examples=25, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(25), deadline=None, phases=PHASES)
     @given(cases())
     def test_says_nothing_that_could_be_left_out(self, case: tuple[Database, Examples, Clause]) -> None:
         database, examples, one = case
@@ -175,7 +176,7 @@ def test_safe_clauses_bind_what_heads_and_negations_name(one: Clause, expected: 
 
 
 class TestCovering:
-    @settings(max_examples=25, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(25), deadline=None, phases=PHASES)
     @given(databases(), st.lists(clauses(1), max_size=3))
     def test_is_what_any_clause_of_the_target_derives(
         self, database: Database, several: list[Clause]
@@ -189,7 +190,7 @@ class TestCovering:
 
 
 class TestWithoutRedundant:
-    @settings(max_examples=20, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(20), deadline=None, phases=PHASES)
     @given(databases(), st.lists(clauses(1), min_size=1, max_size=5))
     def test_covers_the_same_and_each_that_stays_is_needed(
         self, database: Database, several: list[Clause]

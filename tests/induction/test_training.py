@@ -21,6 +21,7 @@ from herbrand.induction.training import Plan, Training, balanced_loss
 from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
 from herbrand.tensor_files import save_tensors
+from tests.laws import tries
 
 SHORT = Plan(examples=64, batch=8, exam_every=32, exam_worlds=(2, 2), rebuild_widest=True)
 
@@ -156,7 +157,7 @@ def test_worlds_fail_that_are_not_right_by_the_margin_everywhere() -> None:
     assert failed_worlds(log_odds, half_known, 2.0).tolist() == [2]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=6), st.integers(1, 8), st.integers(0, 9), st.integers(0, 99))
 def test_a_pool_of_failures_loses_none_but_the_oldest(
     kept: list[int], most: int, asked: int, seed: int

@@ -16,6 +16,7 @@ from benchmarks.games.path import Walks
 from benchmarks.games.sorting import Arrays
 from herbrand.induction.worlds import family, graphs
 from herbrand.induction.worlds.tasks import TASKS, task_named
+from tests.laws import tries
 from tests.oracles.induction_worlds import Blocks, distances, family_answers
 
 PHASES = [Phase.reuse, Phase.generate]
@@ -26,7 +27,7 @@ def cells(table: np.ndarray) -> set[tuple[int, ...]]:
     return {tuple(map(int, row)) for row in np.argwhere(table)}
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(seeds, st.integers(1, 24))
 def test_family_labels(seed: int, people: int) -> None:
     tree = family.grow(np.random.default_rng(seed), 2, people)
@@ -40,7 +41,7 @@ def test_family_labels(seed: int, people: int) -> None:
             assert cells(label(known)[world]) == answer, name
 
 
-@settings(max_examples=15, deadline=None, phases=PHASES)
+@settings(max_examples=tries(15), deadline=None, phases=PHASES)
 @given(seeds)
 def test_families_marry_outside(seed: int) -> None:
     """Nobody has a child with a sibling, a cousin, an uncle or an aunt, counted through fathers."""
@@ -53,7 +54,7 @@ def test_families_marry_outside(seed: int) -> None:
                 assert his != father[hers] and hers != mother[his]
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(seeds, st.integers(1, 14), st.sampled_from([graphs.erdos_renyi, graphs.nearest_neighbours]))
 def test_graph_labels(seed: int, nodes: int, make: graphs.Edges) -> None:
     edges = make(np.random.default_rng(seed), 2, nodes)
@@ -75,7 +76,7 @@ def test_graph_labels(seed: int, nodes: int, make: graphs.Edges) -> None:
             assert lengths[x].tolist() == far
 
 
-@settings(max_examples=20, deadline=None, phases=PHASES)
+@settings(max_examples=tries(20), deadline=None, phases=PHASES)
 @given(seeds, st.integers(1, 12))
 def test_coloured_neighbours(seed: int, nodes: int) -> None:
     sample = graphs.coloured_sample(np.random.default_rng(seed), 2, nodes)
@@ -101,7 +102,7 @@ def test_worlds_differ_and_have_both_answers(name: str) -> None:
 # Games
 
 
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=tries(25), deadline=None, phases=PHASES)
 @given(seeds, st.integers(1, 5))
 def test_towers_move_as_lists_of_blocks(seed: int, blocks: int) -> None:
     rng = np.random.default_rng(seed)
@@ -119,7 +120,7 @@ def test_towers_move_as_lists_of_blocks(seed: int, blocks: int) -> None:
         towers = towers.moved(np.array([action]))
 
 
-@settings(max_examples=15, deadline=None, phases=PHASES)
+@settings(max_examples=tries(15), deadline=None, phases=PHASES)
 @given(seeds, st.integers(1, 4))
 def test_what_is_seen_of_towers(seed: int, blocks: int) -> None:
     """Comparisons of world, number, x and y between all objects of both worlds."""
@@ -139,7 +140,7 @@ def test_what_is_seen_of_towers(seed: int, blocks: int) -> None:
     assert compared(towers.properties()).shape == (1, 2 * count, 2 * count, 8)
 
 
-@settings(max_examples=10, deadline=None, phases=PHASES)
+@settings(max_examples=tries(10), deadline=None, phases=PHASES)
 @given(seeds, st.integers(2, 10))
 def test_a_walk_along_shortest_paths_arrives_and_any_other_does_not(seed: int, nodes: int) -> None:
     rng = np.random.default_rng(seed)
@@ -159,7 +160,7 @@ def test_a_walk_along_shortest_paths_arrives_and_any_other_does_not(seed: int, n
         assert bool(here.solved()[0]) == (not strayed)
 
 
-@settings(max_examples=10, deadline=None, phases=PHASES)
+@settings(max_examples=tries(10), deadline=None, phases=PHASES)
 @given(seeds, st.integers(1, 6))
 def test_arrays_are_seen_by_comparisons(seed: int, slots: int) -> None:
     arrays = Arrays.draw(np.random.default_rng(seed), 2, slots)

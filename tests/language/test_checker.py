@@ -13,6 +13,7 @@ from herbrand.errors import LanguageError
 from herbrand.language.check import check, check_all
 from herbrand.language.parse import parse_theory, read_theory
 from herbrand.language.signature import Predicate, Type
+from tests.laws import tries
 
 ARITIES = {"p": 1, "q": 2, "r": 3, "a": 0, "s": 2}
 TYPES = ["person", "paper"]
@@ -69,7 +70,7 @@ def groups(body_lists: list[list[Use]]) -> list[set[object]]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 @given(bodies, declarations)
 def test_types_agree_with_a_naive_fixpoint(body_lists: list[list[Use]], declared: dict | None) -> None:
     head = [f"predicate {Use(name, types)}" for name, types in (declared or {}).items()]

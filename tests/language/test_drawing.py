@@ -12,6 +12,7 @@ import herbrand as hb
 from herbrand.language.drawing import STATEMENTS_SHOWN
 from herbrand.language.syntax import Theory
 from tests.language.theories import theories
+from tests.laws import tries
 
 SVG = "{http://www.w3.org/2000/svg}"
 THEORY = """\
@@ -59,7 +60,7 @@ def test_a_model_draws_its_theory() -> None:
     assert model._repr_svg_() == hb.draw(model.theory).svg
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(theories)
 def test_any_theory_is_drawn_as_a_picture_that_can_be_shown(theory: Theory) -> None:
     """Names and constants may hold any character; XML may not."""

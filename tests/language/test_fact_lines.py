@@ -12,6 +12,7 @@ from herbrand.errors import LanguageError
 from herbrand.language import parse
 from herbrand.language.parse import parse_theory
 from herbrand.language.syntax import Theory
+from tests.laws import tries
 
 spaces = st.sampled_from(["", "", " ", "\t", "  "])
 bad_cells = ['"\\q"', '"\\ud800"', "1e999", "9" * 30, "123456789012345678901", "x"]
@@ -62,14 +63,14 @@ def places(theory: Theory | str) -> list[tuple[object, ...]]:
     return [(r.predicate, r.row(i), r.row_span(i).place) for r in rows for i in range(r.row_count)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=tries(400), deadline=None)
 @given(any_text)
 def test_both_roads_agree_on_any_text(text: str) -> None:
     assert outcome(text) == slow_outcome(text)
     assert places(outcome(text)) == places(slow_outcome(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 @given(plain_text)
 def test_both_roads_agree_on_facts(text: str) -> None:
     fast, slow = outcome(text), slow_outcome(text)

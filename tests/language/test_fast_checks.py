@@ -12,8 +12,9 @@ from herbrand.language.check import check
 from herbrand.language.parse import read_theory
 from herbrand.language.syntax import And, Atom, Formula, Iff, Not, Truth, Xor, children, refuse_deep
 from herbrand.language.uses import Uses
+from tests.laws import tries
 
-laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=120)
+laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=tries(120))
 PARTS = [
     "a",
     "b",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from herbrand.errors import LanguageError
 from herbrand.language.layout import stretches
 from herbrand.language.parse import parse_theory
+from tests.laws import tries
 
 GOES_ON = [
     *[",", ":", ":-", "=>", "<=>", "=", "!=", "|", "@", "~", "::", ";"],
@@ -113,7 +114,7 @@ def test_an_unclosed_bracket_ends_with_its_line_and_hides_nothing() -> None:
     assert [mistake.span.line for mistake in error.value.mistakes] == [1, 5]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 @given(st.text(st.sampled_from(list('ab1 ",#()[]{}\n=|and"`')), max_size=60))
 def test_stretches_cover_all_that_is_said(text: str) -> None:
     found = list(stretches(text))
@@ -125,7 +126,7 @@ def test_stretches_cover_all_that_is_said(text: str) -> None:
     assert all(re.fullmatch(r"\s*(#.*)?", line) for line in "".join(rest).split("\n"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 @given(
     st.lists(
         st.sampled_from(["p(x", "(a)", ")", "[", "type t", "1: a", "b and", "q(\n1)", "{(]"]), max_size=12

@@ -12,6 +12,7 @@ from herbrand.language.parse import parse_theory, read_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Atom, Variable, WeightedFormula
 from tests.language.test_words_and_spaces import STATEMENTS, WORDS
+from tests.laws import tries
 
 STRANGE = [
     *["(", ")", "[", "]", "{", "}", ",", ":", ":-", "=>", "<=>", "=", "!=", "<", ">=", "|", "@", "~", "?"],
@@ -54,7 +55,7 @@ def kept(text: str) -> set[float]:
 
 
 @pytest.mark.parametrize("line", STATEMENTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(data=st.data())
 def test_one_wrong_word_hides_no_neighbour(line: str, data: st.DataObject) -> None:
     """The next line plainly begins a statement, whatever is left open before it."""
@@ -63,7 +64,7 @@ def test_one_wrong_word_hides_no_neighbour(line: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("line", STATEMENTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(data=st.data())
 def test_one_wrong_word_is_told_where_it_stands_or_means_something(line: str, data: st.DataObject) -> None:
     wrong = data.draw(broken(line))
@@ -78,7 +79,7 @@ def test_one_wrong_word_is_told_where_it_stands_or_means_something(line: str, da
 
 
 @pytest.mark.parametrize("line", STATEMENTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tries(15), deadline=None)
 @given(data=st.data())
 def test_what_does_not_fit_together_has_a_place_too(line: str, data: st.DataObject) -> None:
     wrong = data.draw(broken(line))
@@ -104,8 +105,8 @@ class TestTheChecker:
             ("predicate p(n)\ntype n = 1..3\n1: p(4)", "4 is not a n", ["declared here"]),
             ('type n = number\npredicate p(n)\np("a")', '"a" is not a number', ["type n is declared here"]),
             ("predicate p(a)\npredicate q(b)\n1: p(x) and q(x)", "x stands for a a and for a b", ["as a"]),
-            ("1: p(y) and x = x", "nothing tells what x ranges over: it occurs in no atom", []),
-            ("1: x = 1", "nothing tells what x ranges over: it occurs in no atom", []),
+            ("1: p(y) and x = x", "nothing says what x ranges over: it occurs in no atom", []),
+            ("1: x = 1", "nothing says what x ranges over: it occurs in no atom", []),
             ("?[y]: p(x)", "y is not a free variable of the formula", []),
             ("1: p(x) where y != x", "y is not a free variable of the formula", []),
             ('predicate m in {"a"}\n1: p(m)', "predicate 'p' is not declared", []),

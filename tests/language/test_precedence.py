@@ -22,6 +22,7 @@ from herbrand.language.syntax import (
     Truth,
     Xor,
 )
+from tests.laws import tries
 
 LETTERS = "abcd"
 World = dict[str, bool]
@@ -136,7 +137,7 @@ def token_lists(draw: st.DrawFn, depth: int = 0) -> list[str]:
     return tokens
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 @given(token_lists())
 def test_truth_tables_agree_with_the_reference(tokens: list[str]) -> None:
     text = " ".join(tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
@@ -14,6 +15,7 @@ from herbrand.language.check import check
 from herbrand.language.parse import parse_formula, parse_literal, parse_probability, parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import And, Atom, Constant, Theory, WeightedFormula
+from tests.laws import tries
 from tests.work import calls
 
 TOKENS = [
@@ -32,7 +34,7 @@ def first_line(text: str) -> str:
     return message(text).split("\n")[0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=tries(400), deadline=None)
 @given(
     st.one_of(
         st.text(max_size=60),
@@ -240,6 +242,24 @@ def test_rules_are_read_in_linear_time() -> None:
     rules = "1.5: smokes(x) and friends(x, y) => smokes(y)\n"
     parse_theory(rules)
     small, large = calls(parse_theory, rules * 100), calls(parse_theory, rules * 1_000)
+    assert large < 15 * small
+
+
+@pytest.mark.parametrize("read", [parse_formula, parse_probability])
+def test_long_questions_are_read_in_linear_time(read: Callable[[str], object]) -> None:
+    read("a or a")
+    small, large = (calls(read, " or ".join(["a", "not b"] * count)) for count in (100, 1_000))
+    assert large < 15 * small
+
+
+@pytest.mark.parametrize("read", [parse_formula, parse_probability])
+def test_deep_questions_are_refused_in_linear_time(read: Callable[[str], object]) -> None:
+    def tried(text: str) -> None:
+        with pytest.raises(LanguageError):
+            read(text)
+
+    tried("not " * 300 + "a")
+    small, large = (calls(tried, "not " * count + "a") for count in (300, 3_000))
     assert large < 15 * small
 
 

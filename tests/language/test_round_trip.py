@@ -20,9 +20,10 @@ from herbrand.language.syntax import (
     WeightedFormula,
 )
 from tests.language.theories import constants, formulas, theories
+from tests.laws import tries
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=tries(400), deadline=None)
 @given(theories)
 def test_a_printed_theory_reads_back(theory: Theory) -> None:
     text = show(theory)
@@ -32,7 +33,7 @@ def test_a_printed_theory_reads_back(theory: Theory) -> None:
     assert show(read) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 @given(formulas)
 def test_a_printed_formula_reads_back(formula) -> None:
     assert parse_formula(show_formula(formula)) == formula
@@ -40,7 +41,7 @@ def test_a_printed_formula_reads_back(formula) -> None:
     assert parse_probability(f"P({show_probability(formula)})") == (formula, None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 @given(constants)
 @example(Constant(float(2**63)))
 @example(Constant(-float(2**63)))

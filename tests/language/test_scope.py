@@ -26,10 +26,11 @@ from herbrand.language.syntax import (
     walk,
 )
 from tests.language.theories import formulas
+from tests.laws import tries
 from tests.oracles.worlds import Universe, World, free_names
 from tests.program_generators import DOMAINS, PREDICATES, anchored
 
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SOME = settings(max_examples=tries(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 UNIVERSE = Universe(DOMAINS, PREDICATES)
 
 

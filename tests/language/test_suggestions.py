@@ -96,7 +96,7 @@ def test_comments(comment: str, before: str) -> None:
         ("1: a(x).", "a statement ends with its line; no full stop is needed"),
         ("1: a(x);", "a statement ends with its line; an alternative is written 'or'"),
         ("1,5: a(x)", "a decimal point is written '.'"),
-        ("1: a(f(x))", "arguments are variables and constants: there are no functions"),
+        ("1: a(f(x))", "arguments are variables, constants and what is computed: there are no functions"),
         ("1: a || b", "'|' means 'given' and stands once, inside P( | ); an alternative is written 'or'"),
         ("a x", "arguments stand in brackets: a(...)"),
         ("a :- b(x) c(x)", "the parts of a rule's body are separated by commas"),

@@ -38,8 +38,9 @@ from herbrand.language.syntax import (
     with_valued_names,
 )
 from tests.language.theories import constants, fact_rows, formulas, statements, theories
+from tests.laws import tries
 
-SOME = settings(max_examples=60, deadline=None)
+SOME = settings(max_examples=tries(60), deadline=None)
 
 
 class TestFormulas:

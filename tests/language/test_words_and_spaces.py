@@ -25,6 +25,7 @@ from herbrand.language.parse import is_probability, parse_formula, parse_literal
 from herbrand.language.show import show, show_formula
 from herbrand.language.syntax import Atom, Constant, Variable
 from tests.language.theories import formulas
+from tests.laws import tries
 
 WORDS = re.compile(
     r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|`[^`\n]+`|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?'
@@ -46,7 +47,7 @@ def spread(draw: st.DrawFn, line: str) -> str:
     return text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(st.data())
 def test_blanks_between_words_change_no_formula(data: st.DataObject) -> None:
     formula = data.draw(formulas)
@@ -75,7 +76,7 @@ STATEMENTS = [
 
 
 @pytest.mark.parametrize("line", STATEMENTS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=tries(12), deadline=None)
 @given(data=st.data())
 def test_blanks_between_words_change_no_statement(line: str, data: st.DataObject) -> None:
     text = data.draw(st.composite(spread)(line))
@@ -158,7 +159,7 @@ class TestNumbers:
         with pytest.raises(LanguageError, match="unexpected ':'"):
             parse_theory(f"{text}: p(x)")
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=tries(60), deadline=None)
     @given(st.floats(allow_nan=False, allow_infinity=False))
     def test_weights_read_back_to_the_last_bit(self, weight: float) -> None:
         found = parse_theory(f"{shown_number(weight)}: a").formulas[0].weight
@@ -185,7 +186,7 @@ class TestNumbers:
 
 
 class TestStrings:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=tries(60), deadline=None)
     @given(st.text(st.characters(exclude_categories=["Cs"])))
     def test_json_reads_what_is_shown(self, text: str) -> None:
         shown = shown_constant(text)
@@ -241,7 +242,7 @@ class TestStrings:
 
 
 class TestNames:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=tries(60), deadline=None)
     @given(st.text(st.characters(exclude_characters="`\n\r\0", exclude_categories=["Cs"]), min_size=1))
     def test_any_name_can_be_written(self, name: str) -> None:
         assert parse_formula(shown_name(name)) == Atom(name)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.language import syntax as s
 from herbrand.language.written_weights import weight_statements, with_weights
+from tests.laws import tries
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, lessons
 from tests.oracles.pseudo_likelihood import weight_of_worlds
 
@@ -17,7 +18,7 @@ numbers = st.sampled_from([0.0, 0.5, -1.25, 2.0])
 
 @given(lessons(hard=True), st.data())
 @settings(
-    max_examples=25,
+    max_examples=tries(25),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

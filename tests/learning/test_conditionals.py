@@ -16,6 +16,7 @@ from herbrand.learning.conditionals import Conditionals
 from herbrand.relations.database import DuckDB
 from herbrand.scale.learning.conditionals import StoredConditionals, fetched, merged
 from herbrand.scale.learning.flips import FIXED
+from tests.laws import tries
 
 Changes = list[list[tuple[float, list[float]]]]
 """For each atom and alternative what it adds beside the weights, and to the count of each weight."""
@@ -85,7 +86,7 @@ def agree(objective: Conditionals | StoredConditionals, found: Changes, weights:
 
 
 @given(changes())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 def test_in_memory(drawn: tuple[Changes, np.ndarray]) -> None:
     found, weights = drawn
     objective = in_memory(found)

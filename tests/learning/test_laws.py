@@ -192,7 +192,7 @@ class TestMessages:
         with pytest.raises(UnsupportedError) as caught:
             statement_messages(seen, "mood")
         assert str(caught.value) == (
-            "mood is many-valued; messages are told of what is true or false\n"
+            "mood is many-valued; messages are for what is true or false\n"
             "  learn its weights by --method layers"
         )
 

@@ -20,6 +20,7 @@ from herbrand.learning.example import Aim, World, example
 from herbrand.learning.expected_counts import GroundSide, LiftedSide
 from herbrand.learning.likelihood import Likelihood, likelihood
 from herbrand.learning.parameters import Parameters
+from tests.laws import tries
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, declarations, facts, lessons
 from tests.oracles.likelihood import Likelihood as Loops
 from tests.oracles.likelihood import highest
@@ -29,7 +30,7 @@ from tests.program_generators import DOMAINS, PREDICATES
 
 drawn = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=40,
+    max_examples=tries(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -146,7 +147,7 @@ def matches(task: Task, key: Any, weight: Any) -> bool:
     return same and hb.show(s.Theory((statement,))).strip() == weight.statement
 
 
-@settings(drawn, max_examples=15)
+@settings(drawn, max_examples=tries(15))
 @given(st.booleans().flatmap(lambda hard: tasks(hard=hard)))
 def test_the_climb_ends_at_the_top(task: Task) -> None:
     if len({hb.show(s.Theory((f,))) for f in task.theory.formulas}) == len(task.theory.formulas):

@@ -21,6 +21,7 @@ from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.learning.proof.losses import LOSSES, Scored
 from herbrand.learning.proof.questions import Questions
 from tests.conftest import Outcome
+from tests.laws import tries
 
 GRID = """
 type node = 0..24
@@ -99,7 +100,7 @@ def plain(loss: str, weights: list[float], rights: list[int]) -> float:
     return math.fsum(shares[loss](weights[right]) for right in rights) / len(rights)
 
 
-@settings(max_examples=40, deadline=None, phases=[Phase.reuse, Phase.generate])
+@settings(max_examples=tries(40), deadline=None, phases=[Phase.reuse, Phase.generate])
 @given(answered(), st.sampled_from(sorted(LOSSES)))
 def test_losses(questions: list[tuple[list[float], list[int]]], loss: str) -> None:
     found = LOSSES[loss](scored(questions)).tolist()

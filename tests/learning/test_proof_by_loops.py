@@ -22,9 +22,10 @@ from herbrand.language import syntax as s
 from herbrand.language.signature import Predicate, Signature
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.questions import Questions
+from tests.laws import tries
 from tests.oracles.proofs import Proofs, Row, Weights
 
-quick = settings(deadline=None, max_examples=30)
+quick = settings(deadline=None, max_examples=tries(30))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

@@ -18,13 +18,14 @@ from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
 from herbrand.learning.ties import ties
 from herbrand.program.ground import LatentAtoms
+from tests.laws import tries
 from tests.learning.worlds_to_learn_from import Lesson, all_keys, lessons
 from tests.oracles.pseudo_likelihood import log_pseudo_likelihood
 from tests.oracles.worlds import GroundAtom, Universe
 
 slow_to_draw = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=40,
+    max_examples=tries(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -93,7 +94,7 @@ def assert_value(lesson: Lesson, seed: int) -> None:
     assert objective.value(weights) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(slow_to_draw, max_examples=20)
+@settings(slow_to_draw, max_examples=tries(20))
 @given(lessons(), st.integers(0, 1000))
 def test_gradient_and_curvature_are_those_of_the_value(lesson: Lesson, seed: int) -> None:
     objective = pseudo_likelihood([examples_of(lesson)], UNLIMITED)

@@ -20,6 +20,7 @@ from herbrand.facts.table import FactTable
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 SIGNATURES = {
@@ -73,7 +74,7 @@ def told(found: Questions) -> dict[Row, dict[Row, float]]:
 
 
 class TestQuestions:
-    @settings(max_examples=60, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(60), deadline=None, phases=PHASES)
     @given(tables())
     def test_are_one_for_each_choice_of_what_is_given(self, table: Any) -> None:
         found = questions(*table)
@@ -81,7 +82,7 @@ class TestQuestions:
         assert told(found) == {key: pytest.approx(own) for key, own in expected.items()}
         assert len(found) == len(expected) and found.pointers[-1] == len(table[0])
 
-    @settings(max_examples=40, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(40), deadline=None, phases=PHASES)
     @given(tables(), st.data())
     def test_some_of_them_are_themselves(self, table: Any, data: st.DataObject) -> None:
         found = questions(*table)
@@ -148,7 +149,7 @@ def scored(weights: Answers, rights: list[dict[int, float]], order: Sequence[int
 
 
 class TestScored:
-    @settings(max_examples=40, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(40), deadline=None, phases=PHASES)
     @given(answered(), st.randoms(use_true_random=False))
     def test_by_loops_whatever_the_order_of_answers(self, drawn: Any, random: Any) -> None:
         weights, rights = drawn
@@ -167,7 +168,7 @@ class TestScored:
             hits.append(sum(answer in right for answer in best) / max(len(best), 1))
         assert found.accuracy().tolist() == pytest.approx(hits)
 
-    @settings(max_examples=40, deadline=None, phases=PHASES)
+    @settings(max_examples=tries(40), deadline=None, phases=PHASES)
     @given(answered(), st.sampled_from(sorted(LOSSES)))
     def test_losses_are_of_the_right_answers_that_have_a_proof(self, drawn: Any, loss: str) -> None:
         weights, rights = drawn

@@ -19,6 +19,7 @@ from herbrand.learning.parameters import Parameters, weight_constants
 from herbrand.learning.stopping import EarlyStopping
 from herbrand.program.evidence import Evidence
 from herbrand.program.template import Literal
+from tests.laws import tries
 
 shares = st.floats(0.01, 0.99)
 
@@ -27,7 +28,7 @@ class TestOpinions:
     """Soft evidence that adds exactly the logits it was made of: alone, it gives the probabilities back."""
 
     @given(st.lists(shares, min_size=1, max_size=4))
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=tries(20), deadline=None)
     def test_of_truth(self, chances: list[float]) -> None:
         names = tuple(f"c{number}" for number in range(len(chances)))
         table = AtomTable("p", (names,), np.array([[1 - p, p] for p in chances]))
@@ -36,7 +37,7 @@ class TestOpinions:
         assert [found[name] for name in names] == pytest.approx(chances)
 
     @given(st.lists(st.lists(shares, min_size=3, max_size=3), min_size=1, max_size=3))
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=tries(20), deadline=None)
     def test_of_many_values(self, drawn: list[list[float]]) -> None:
         names, values = tuple(f"c{number}" for number in range(len(drawn))), ("x", "y", "z")
         told = np.array(drawn) / np.sum(drawn, axis=1, keepdims=True)

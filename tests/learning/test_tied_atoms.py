@@ -20,6 +20,7 @@ from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, example
 from herbrand.learning.example import World as Known
 from herbrand.learning.pseudo_likelihood import pseudo_likelihood
+from tests.laws import tries
 from tests.learning.worlds_to_learn_from import all_keys, facts
 from tests.oracles.pseudo_likelihood import log_pseudo_likelihood, tied_blocks
 from tests.oracles.worlds import Universe, World
@@ -213,7 +214,7 @@ random_ties = given(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @random_ties
 def test_blocks_are_those_of_the_loops(
     hard: list[str], soft: list[str], targets: list[str], seed: int

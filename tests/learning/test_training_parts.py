@@ -25,6 +25,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
+from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
 TEXT = """
@@ -92,7 +93,7 @@ class TestPredictor:
         assert predictor("rain", torch.empty(1, 0, dtype=torch.int64)).shape == (1, 2)
 
 
-@settings(max_examples=60, deadline=None, phases=PHASES)
+@settings(max_examples=tries(60), deadline=None, phases=PHASES)
 @given(
     st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=3, max_size=3), min_size=1, max_size=4)
 )
@@ -104,7 +105,7 @@ def test_products_of_all_but_one(rows: list[list[float]]) -> None:
         assert found[number].tolist() == pytest.approx(expected)
 
 
-@settings(max_examples=60, deadline=None, phases=PHASES)
+@settings(max_examples=tries(60), deadline=None, phases=PHASES)
 @given(
     st.lists(st.tuples(*[st.floats(-3, 3)] * 6), min_size=1, max_size=4),
     st.lists(st.integers(1, 3), min_size=4, max_size=4),
@@ -219,6 +220,6 @@ class TestOpinions:
         with pytest.raises(BudgetError) as caught:
             all_logits(predictor, Evidence(known), "f")
         assert str(caught.value) == (
-            "f has 9 latent atoms, too many to tell an opinion of each\n"
-            "  name the predicates to tell of: --target PRED"
+            "f has 9 latent atoms, too many to give an opinion of each\n"
+            "  name the predicates to have opinions of: --target PRED"
         )

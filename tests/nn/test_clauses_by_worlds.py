@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.program.rewrites.independent_clauses import clauses
 from tests.engines.mean_field.theories import universe_of
+from tests.laws import tries
 
 DECLARED = """
 type t = {"A", "B"}
@@ -92,7 +93,7 @@ def check_random_formulas(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 def test_random_formulas(seed: int) -> None:
     check_random_formulas(seed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 
 import herbrand as hb
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, UnsupportedError
 
 NAMES = ("a", "b", "c", "d")
 RULES = """\
@@ -196,6 +196,35 @@ def test_vmap_export_compile_and_bfloat16() -> None:
     rough = layer({name: table.bfloat16() for name, table in logits.items()}, {"e": facts})
     assert {table.dtype for table in rough.values()} == {torch.bfloat16}
     check(rough, 0.03)
+
+
+def test_settled_layers_refuse_transforms_and_can_be_compiled() -> None:
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), None).double()
+    logits = torch.tensor([[0.3, -0.8], [1.0, 0.5]], dtype=torch.float64, requires_grad=True)
+    plain = logits.detach()
+
+    def settled(table: Tensor) -> Tensor:
+        return layer({"s": table})["s"]
+
+    def by_weight(weight: Tensor) -> Tensor:
+        return torch.func.functional_call(layer, {"weights.0": weight}, ({"s": plain},))["s"]
+
+    weight = layer.weights[0].detach()
+    transforms: list[Callable[[], object]] = [
+        lambda: torch.func.vmap(settled)(plain),
+        lambda: torch.func.jacrev(settled)(plain),
+        lambda: torch.func.hessian(settled)(plain),
+        lambda: torch.func.jacfwd(by_weight)(weight),
+        lambda: torch.export.export(layer, ({"s": plain},)),
+    ]
+    for transform in transforms:
+        with pytest.raises(UnsupportedError, match="runs until it settles"):
+            transform()
+    compiled = torch.compile(layer, backend="aot_eager")({"s": logits})["s"]
+    torch.testing.assert_close(compiled, settled(logits))
+    (found,) = torch.autograd.grad(compiled.square().sum(), logits)
+    (expected,) = torch.autograd.grad(settled(logits).square().sum(), logits)
+    torch.testing.assert_close(found, expected)
 
 
 class Examples(Dataset):

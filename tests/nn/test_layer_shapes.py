@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import herbrand as hb
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, UnsupportedError
 
 HEAD = 'type t = {"a", "b"}\npredicate s(t)\npredicate f(t, t)\npredicate rain\n'
 RULES = HEAD + "0.75: s(x) and f(x, y) => s(y)\n0.5: rain => s(x)\n-0.25: rain\n"
@@ -177,6 +177,20 @@ def test_second_derivatives_of_an_unrolled_layer() -> None:
     layer = layer_of('type t = {"a", "b"}\npredicate s(t)\n0.75: s(x) and s(y) where x != y\n0.5: s(x)\n')
     logits = torch.tensor([0.3, -0.8], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(lambda x: layer({"s": x})["s"], (logits,))
+
+
+@pytest.mark.parametrize("read", ["forward", "log_odds"])
+def test_second_derivatives_of_a_settled_layer_are_refused(read: str) -> None:
+    """They are not 0, which is what a backward pass that forgets where it stands makes of them."""
+    text = 'type t = {"a", "b"}\npredicate s(t)\n0.75: s(x) and s(y) where x != y\n0.5: s(x)\n'
+    layer = layer_of(text, iterations=None)
+    logits = torch.tensor([0.3, -0.8], dtype=torch.float64, requires_grad=True)
+    total = getattr(layer, read)({"s": logits})["s"].sum()
+    (slope,) = torch.autograd.grad(total, logits, create_graph=True)
+    (again,) = torch.autograd.grad(getattr(layer, read)({"s": logits})["s"].sum(), logits)
+    torch.testing.assert_close(slope.detach(), again)
+    with pytest.raises(UnsupportedError, match="second derivatives"):
+        torch.autograd.grad(slope.sum(), logits)
 
 
 def test_what_does_not_settle_says_so() -> None:

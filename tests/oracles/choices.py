@@ -132,35 +132,11 @@ class ChoiceWorlds:
     def _models(self, base: World) -> Iterator[tuple[float, set[tuple[GroundAtom, object]]]]:
         """The least models over a world of the rest, with their chances."""
         known = {(atom, value) for atom, value in base.items() if value is not False}
-        strata = [[i for st in stratum for i in self._instances(st, base)] for stratum in self._strata]
+        statements = (*self.rules, *self.choices)
+        instances = [i for statement in statements for i in self._instances(statement, base)]
+        strata = _strata(_possible(instances, known))
         for chance, model in _extended(known, strata, 0, frozenset()):
             yield chance, model - known
-
-    @cached_property
-    def _strata(self) -> list[list[s.Rule | s.Choice]]:
-        """Statements in layers: what a body negates is complete in the layers before."""
-        level = dict.fromkeys(self.heads, 0)
-        statements: list[s.Rule | s.Choice] = [*self.rules, *self.choices]
-        for _ in range(len(level) + 1):
-            before = dict(level)
-            for statement in statements:
-                needed = [
-                    level[atom.predicate] + isinstance(part, s.Not)
-                    for part in statement.body
-                    if (atom := _atom(part)) is not None and atom.predicate in level
-                ]
-                for _, atom, _ in _heads(statement):
-                    level[atom.predicate] = max([level[atom.predicate], *needed])
-            if level == before:
-                break
-        else:
-            raise ValueError("a predicate negates itself")
-        layers: dict[int, list[s.Rule | s.Choice]] = {}
-        for statement in statements:
-            # Its body is complete there, and the other heads of a choice are asked for later.
-            lowest = min(level[atom.predicate] for _, atom, _ in _heads(statement))
-            layers.setdefault(lowest, []).append(statement)
-        return [layers[number] for number in sorted(layers)]
 
     def _instances(self, statement: s.Rule | s.Choice, base: World) -> Iterator[Instance]:
         """Ground instances whose comparisons and literals of what nothing derives hold."""
@@ -256,6 +232,47 @@ class ChoiceWorlds:
         assert atom is not None
         value = _value(head.value, binding) if isinstance(head, s.ValueIs) else True
         return (atom.predicate, tuple(_value(term, binding) for term in atom.arguments)), value
+
+
+def _possible(instances: Sequence[Instance], known: set[tuple[GroundAtom, object]]) -> list[Instance]:
+    """Those whose positive literals may hold in some world, whatever is absent."""
+    may_hold, found = set(known), list[Instance]()
+    while True:
+        more = [
+            instance
+            for instance in instances
+            if instance not in found
+            and all(_holds(literal, may_hold) for literal in instance.body if literal.positive)
+        ]
+        if not more:
+            return [instance for instance in instances if instance in found]
+        found += more
+        may_hold |= {head for instance in more for _, head in instance.heads}
+
+
+def _strata(instances: Sequence[Instance]) -> list[list[Instance]]:
+    """Ground instances in layers: the atoms that a body negates are complete in the layers before."""
+    level = dict.fromkeys((head for instance in instances for _, head in instance.heads), 0)
+    for _ in range(len(level) + 1):
+        before = dict(level)
+        for instance in instances:
+            needed = [
+                level[each] + (not literal.positive)
+                for literal in instance.body
+                for each in literal.anyone
+                if each in level
+            ]
+            for _, head in instance.heads:
+                level[head] = max([level[head], *needed])
+        if level == before:
+            break
+    else:
+        raise ValueError("an atom negates itself")
+    layers: dict[int, list[Instance]] = {}
+    for instance in instances:
+        # Its body is complete there, and the other heads of a choice are asked for later.
+        layers.setdefault(min(level[head] for _, head in instance.heads), []).append(instance)
+    return [layers[number] for number in sorted(layers)]
 
 
 def _extended(

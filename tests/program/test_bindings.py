@@ -15,10 +15,11 @@ from herbrand.errors import BudgetError
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.template import FALSE, TRUE, Argument, Conjunction, Literal, different
+from tests.laws import tries
 
 laws = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=30,
+    max_examples=tries(30),
     suppress_health_check=[HealthCheck.too_slow],
 )
 SIZE = 3

@@ -23,6 +23,7 @@ from herbrand.relations.database import DuckDB
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
+from tests.laws import tries
 
 REAL, MAX_PRODUCT = algebra_named("real"), algebra_named("max_product")
 SIZE = 3
@@ -157,7 +158,7 @@ def rows_of(found: Relation) -> dict[tuple[int, ...], float]:
 @pytest.mark.parametrize(
     ("semiring", "add"), [(REAL, math.fsum), (MAX_PRODUCT, max), (None, lambda weights: 1.0)]
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(clause=clauses(), facts=stated())
 def test_bodies(
     places: Sequence[Callable[[Memory], Relation]],

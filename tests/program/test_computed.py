@@ -127,6 +127,16 @@ SQL = [
 
 @pytest.mark.parametrize("seed", range(90))
 def test_rules_equal_sql(seed: int) -> None:
+    check_against_sql(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(90, 300))
+def test_many_rules_equal_sql(seed: int) -> None:
+    check_against_sql(seed)
+
+
+def check_against_sql(seed: int) -> None:
     rng = random.Random(seed)
     facts = random_facts(rng)
     rule, query = SQL[seed % len(SQL)]
@@ -247,6 +257,12 @@ Q = {"q": [("a", 0), ("b", 2**40)]}
         ("r(x, z) :- q(x, y), z = u, u = z + 1", Q, "(u|z) has no value here"),
         ("r(x, n) :- q(x, y), n = count(z: r(z, _))", Q, "r depends on its own count: r -> r"),
         ("r(x, n) :- q(x, n)\nr(x, n) :- r(x, m), n = m + 1", Q, "makes new values of n without end: r -> r"),
+        ("r(x, n) :- q(x, n)\nr(x, n) :- r(x, m), n = m + 1, m > 3", Q, "makes new values of n without end"),
+        (
+            "r(x, n) :- q(x, n)\nr(x, n) :- r(x, m), n = m + 0.5, m < 3",
+            Q,
+            "makes new values of n without end",
+        ),
         ("0.5 :: e(x) :- q(x, _)\nr(n, n) :- n = count(x: e(x))", Q, "count is over e, which is uncertain"),
         ("1: p(x) and q(x, y) and z = y + 1", Q, "z has no value here"),
     ],
@@ -343,3 +359,21 @@ def test_dialects_refuse_what_they_cannot_say(text: str) -> None:
     theory = hb.parse(text)
     with pytest.raises(hb.HerbrandError, match="is not written with computed values"):
         write(theory, check(theory), "mln")
+
+
+@pytest.mark.parametrize(
+    "step", ["m < 3, n = m + 1", "n = m + 2, n < 5", "0 < m, n = m - 1", "m >= -2, n = m - 3"]
+)
+def test_recursion_in_whole_steps_towards_a_limit_ends(step: str) -> None:
+    """Such recursion has all values of the same loop in Python; what only reads it is complete after it."""
+    names = {"m < 3, n = m + 1": (lambda m: m < 3, 1), "n = m + 2, n < 5": (lambda m: m + 2 < 5, 2)}
+    names |= {"0 < m, n = m - 1": (lambda m: m > 0, -1), "m >= -2, n = m - 3": (lambda m: m >= -2, -3)}
+    goes_on, by = names[step]
+    expected, value = [1], 1
+    while goes_on(value):
+        value += by
+        expected.append(value)
+    text = f"start(1)\nr(n) :- start(n)\nr(n) :- r(m), {step}\na(k) :- r(n), k = n * 10\n0.5 :: b(k) :- a(k)"
+    found = hb.Model(hb.parse(text)).infer("b")
+    held = sorted(row.arguments[0] for row in found.rows() if row.probability == 0.5)
+    assert held == sorted(10 * value for value in expected)

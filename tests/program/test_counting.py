@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.language.syntax import Constant, Theory
 from herbrand.program.counting import Key, assignments, groundings
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
@@ -63,7 +64,7 @@ def test_sizes_from_none_to_huge(sizes: dict[str, int], distinct: list, count: i
     assert assignments(sizes, distinct) == count
 
 
-@settings(laws, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(laws, max_examples=tries(15), suppress_health_check=[HealthCheck.too_slow])
 @given(models(hard=True))
 def test_groundings_of_any_formula(model: tuple[Theory, Universe]) -> None:
     theory, universe = model

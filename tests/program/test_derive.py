@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
+from tests.laws import tries
 from tests.oracles.least_model import least_model
 
 CONSTANTS = (1, 2, 3)
@@ -56,7 +57,7 @@ second = st.lists(rules("q", ("e", "p", "q"), ("p", "e")), max_size=2)
 links = st.sets(st.tuples(st.sampled_from(CONSTANTS), st.sampled_from(CONSTANTS)), max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(first, second, links)
 def test_least_model(lower: list[s.Rule], upper: list[s.Rule], edges: set[tuple[int, int]]) -> None:
     declared = (

@@ -13,12 +13,13 @@ import herbrand as hb
 from herbrand.errors import FactsError
 from herbrand.language.syntax import Theory
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import DOMAINS, PREDICATES, models
 
 laws = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=40,
+    max_examples=tries(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

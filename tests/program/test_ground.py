@@ -21,11 +21,12 @@ from herbrand.program.ground import (
     LatentAtoms,
     ground,
 )
+from tests.laws import tries
 from tests.oracles.worlds import GroundAtom, Universe, World
 from tests.program_generators import PREDICATES, models
 
 generated = settings(
-    max_examples=40,
+    max_examples=tries(40),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

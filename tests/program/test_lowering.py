@@ -13,12 +13,13 @@ import herbrand as hb
 from herbrand.language.syntax import Theory
 from herbrand.program.program import Program
 from herbrand.program.template import Argument, Conjunction, Literal
+from tests.laws import tries
 from tests.oracles.worlds import Universe, World
 from tests.program_generators import models
 
 MOST_WORLDS = 300
 generated = settings(
-    max_examples=80,
+    max_examples=tries(80),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -13,8 +13,9 @@ from herbrand.language import syntax as s
 from herbrand.language.parse import parse_formula
 from herbrand.program import normal_form
 from herbrand.program.normal_form import Case, cases, plain, shorter_cases, simplified
+from tests.laws import tries
 
-laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=80)
+laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(80))
 LEAVES = [
     *(s.Atom(name, (s.Variable("x"),)) for name in "pqr"),
     s.Atom("rain"),

@@ -181,7 +181,7 @@ def test_each_anonymous_variable_has_every_constant(program) -> None:
 
 
 def test_what_only_a_comparison_gave_a_type_is_written_out(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once x is a constant nothing tells what y ranges over."""
+    """Once x is a constant nothing says what y ranges over."""
     formula = parse_formula("smokes(x) and exists y: y != x")
     first, *_ = instances(formula, program)
     assert show_formula(first.said) == 'smokes("anna") and (exists y: y != "anna")'

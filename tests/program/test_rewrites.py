@@ -27,6 +27,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.rewrites.independent_clauses import clauses, with_independent_clauses
 from tests.language.test_precedence import LETTERS, value
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program.test_lowering import assert_same_weights
 
@@ -46,7 +47,7 @@ propositional: st.SearchStrategy[Formula] = st.recursive(
 
 
 class TestClauses:
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=tries(80), deadline=None)
     @given(propositional)
     def test_all_of_them_hold_where_the_formula_does(self, formula: Formula) -> None:
         """Unless it never holds: nothing is said by a clause without literals."""
@@ -58,7 +59,7 @@ class TestClauses:
         together = [all(value(clause, world) for clause in found) for world in worlds]
         assert together == holds or not any(holds)
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=tries(80), deadline=None)
     @given(propositional)
     def test_each_is_a_literal_or_a_disjunction_of_them_and_can_fail(self, formula: Formula) -> None:
         found = list(clauses(formula))

@@ -20,6 +20,7 @@ from herbrand.program.template import (
     literals_of,
     substituted,
 )
+from tests.laws import tries
 
 SIZE = 3
 COUNTS = {"p": 2, "f": 2, "v": 3}
@@ -90,7 +91,7 @@ def count(found: Conjunction, world: World) -> int:
     return sum(holds(found, world, binding) for binding in bindings(found, {}))
 
 
-@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=80)
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(80))
 @given(conjunctions(), st.randoms(use_true_random=False))
 def test_parts_hold_as_often_as_the_whole(whole: Conjunction, chance) -> None:
     parts = shattered(whole, COUNTS.get)

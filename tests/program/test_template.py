@@ -22,8 +22,9 @@ from herbrand.program.template import (
     shown_argument,
     substituted,
 )
+from tests.laws import tries
 
-SOME = settings(max_examples=80, deadline=None)
+SOME = settings(max_examples=tries(80), deadline=None)
 NAMES = "xyz"
 arguments = st.one_of(st.sampled_from(NAMES), st.integers(0, 2))
 pairs = st.builds(different, arguments, arguments)

@@ -27,6 +27,7 @@ from herbrand.relations.fold import Fold, count, largest, least, log_sum, some, 
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
+from tests.laws import tries
 
 Row = dict[str, Any]
 KINDS: dict[str, Kind] = {"a": "int", "b": "int", "t": "text", "x": "float", "p": "bool"}
@@ -130,7 +131,9 @@ def both(rows: list[Row], scratch: Scratch, kinds: dict[str, Kind] = KINDS) -> I
     yield scratch.put(memory)
 
 
-PLAIN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PLAIN = settings(
+    max_examples=tries(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @PLAIN

@@ -88,7 +88,7 @@ WRONG = {
     ("r.csv", "atom,predicate,probability,value\np,p\n"): None,
     ("r.csv", "atom,predicate,probability,value\np,p,x,\n"): "{path}, row 1: 'x' is no probability",
     ("r.parquet", "PAR1"): None,
-    ("r.txt", "p 0.5"): "'{path}' has no ending that tells how to read it\n  known are .json, .csv, .parquet",
+    ("r.txt", "p 0.5"): "'{path}' has no ending that says how to read it\n  known are .json, .csv, .parquet",
 }
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from herbrand.errors import FactsError, HerbrandError
 from herbrand.reports.result_file import Scored
 from herbrand.reports.score import ScoreReport, read_labels, score, score_file
+from tests.laws import tries
 from tests.oracles import ranking
 
 coarse = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
@@ -32,7 +33,7 @@ def results(draw: st.DrawFn) -> tuple[list[Scored], dict, list[str]]:
 
 
 @given(results())
-@settings(max_examples=60, deadline=None, phases=[Phase.reuse, Phase.generate])
+@settings(max_examples=tries(60), deadline=None, phases=[Phase.reuse, Phase.generate])
 def test_figures_are_those_of_loops(drawn: tuple[list[Scored], dict, list[str]]) -> None:
     rows, labels, closed = drawn
     judged = []

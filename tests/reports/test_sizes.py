@@ -13,13 +13,14 @@ import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.reports.sizes import MOST_ROWS
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
 
 @given(models())
 @settings(
-    max_examples=15,
+    max_examples=tries(15),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -84,7 +84,7 @@ class TestCosts:
         [
             (Support(False, "runs in memory only"), "runs in memory only"),
             (Support(True, "", 1234.0, 2048.0), "about 1.2e+03 operations, 2.0 kB"),
-            (Support(True, "", None, None), "about 0.0e+00 operations, 0 B"),
+            (Support(True, "", None, None), "no estimate"),
             (
                 Support(True, "slowly", 10.0, 0.0, detail="by a join"),
                 "about 1.0e+01 operations, 0 B; slowly; by a join",
@@ -123,3 +123,14 @@ class TestAlike:
             "2,000",
             "atoms, 1,500 latent, open world",
         )
+
+    @pytest.mark.parametrize("statement", ["0.3 :: rain(x) :- day(x)", "-1: count(x: rain(x)) > 1"])
+    def test_what_only_circuits_answer(self, statement: str) -> None:
+        report = hb.size_report(
+            hb.Model(hb.parse(f"predicate day(d): observed\npredicate rain(d)\n{statement}"))
+        )
+        assert {name for name, support in report.engines.items() if support.possible} == {"circuit"}
+        found = rows(report)
+        assert found["engine circuit"] == ("yes", "exact, no estimate")
+        assert found["engine auto"][0] == "circuit"
+        assert [name for name in found if name.startswith("predicate")] == ["predicate day", "predicate rain"]

@@ -35,7 +35,7 @@ from herbrand.scale.place import opened, place_of
 from tests import program_generators as generators
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.engines.credal.test_lowering import CLOSED, FORMULAS, PREDICATES
-from tests.laws import law
+from tests.laws import law, tries
 from tests.oracles.worlds import Universe
 
 SOME = settings(
@@ -211,7 +211,7 @@ def check_grounding(event: s.Formula, condition: s.Formula | None, data: st.Data
 
 
 def test_ground_sentences_are_those_of_memory() -> None:
-    check_grounding.holds(SOME, max_examples=10)
+    check_grounding.holds(SOME, max_examples=tries(10))
 
 
 @pytest.mark.slow

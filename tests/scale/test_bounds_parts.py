@@ -357,8 +357,8 @@ def test_choices_of_constants_are_those_of_memory(tmp_path: object, monkeypatch:
 
 
 def test_the_schedule_is_told() -> None:
-    one, many = intervals.State(Shelves(1, 1)), intervals.State(Shelves(2, 1200))
+    one, many = intervals.IntervalState(Shelves(1, 1)), intervals.IntervalState(Shelves(2, 1200))
     assert bounding._schedule(one) == "in place"
     assert bounding._schedule(many) == "1,200 parts in place, synchronous between them"
-    assert (one.table, intervals.State(Shelves(1, 1), step=3).table) == ("interval_0", "interval_1")
+    assert (one.table, intervals.IntervalState(Shelves(1, 1), step=3).table) == ("interval_0", "interval_1")
     assert workers.MOST_DEATHS > 1

@@ -22,7 +22,7 @@ from herbrand.scale.belief.colours import COLOURS, lifted
 from herbrand.scale.belief.factor_families import StoredFamily
 from herbrand.scale.belief.factor_tables import FactorTables, factor_tables
 from herbrand.scale.belief.forests import is_forest
-from tests.laws import law
+from tests.laws import law, tries
 from tests.oracles.worlds import GroundAtom, Universe
 from tests.program_generators import models
 from tests.scale.test_mean_field import without_quantifiers
@@ -192,7 +192,7 @@ def has_a_cycle(factors: list[tuple[int, ...]]) -> bool:
 
 
 @given(st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=3, unique=True).map(tuple), max_size=6))
-@settings(SOME, max_examples=12)
+@settings(SOME, max_examples=tries(12))
 def test_forests_are_those_without_a_cycle(factors: list[tuple[int, ...]]) -> None:
     with DuckDB() as database:
         assert is_forest(families(database, factors), database) is not has_a_cycle(factors)

@@ -163,6 +163,31 @@ class TestTooLarge:
             assert found.disk == cells * DISK_A_CELL
             assert found.why.startswith("the facts need about ") and found.why.endswith(" are allowed")
 
+    @pytest.mark.parametrize(
+        ("text", "address", "cells"),
+        [
+            ("predicate likes(t, t): observed\npredicate s(t)\n1: likes(x, y) => s(x)", "w.duckdb", 20),
+            ("1: likes(x, y) => s(x)", "w.duckdb", 3020),
+            ("1: p(x, y) => s(x)", "p=w.duckdb:friends(a, b)", 2000),
+            ("1: p(x) => s(x)", "p=w.duckdb:friends(a)", 1000),
+        ],
+    )
+    def test_only_what_is_read_counts(
+        self, tmp_path: Path, text: str, address: str, cells: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Other tables of a database, and columns that no address names, take no memory."""
+        with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
+            connection.execute(
+                "CREATE TABLE friends AS SELECT i AS a, i + 1 AS b, i AS c FROM range(1000) t(i)"
+            )
+            connection.execute("CREATE TABLE likes AS SELECT i AS a, i AS b FROM range(10) t(i)")
+        name, _, file = address.rpartition("=")
+        model = hb.Model(hb.parse(text), [f"{name}{'=' if name else ''}{tmp_path}/{file}"])
+        monkeypatch.setattr("herbrand.scale.too_large.is_enough", lambda memory: True)
+        asked = (model.sources, model.tables_read)
+        assert facts_too_large(asked[0], Budget(cells * BYTES_A_CELL), asked[1]) is None
+        assert facts_too_large(asked[0], Budget(cells * BYTES_A_CELL - 1), asked[1]) is not None
+
     def test_never_where_no_database_could_be_opened_either(self, files: Path) -> None:
         assert facts_too_large(fact_sources(str(files / "friends.parquet")), Budget(1 << 20)) is None
 
@@ -183,7 +208,7 @@ class TestScratch:
         assert not list(tmp_path.iterdir())
 
     def test_what_is_told_before(self) -> None:
-        assert scratch.told(TooLarge("no room"), Place("duckdb", "/x/scratch.duckdb", True)) == (
+        assert scratch.notice(TooLarge("no room"), Place("duckdb", "/x/scratch.duckdb", True)) == (
             "no room: running on a scratch database, /x/scratch.duckdb, which is removed at the end; "
             "to keep it, and to be able to go on with --resume, name one: --on duckdb:FILE"
         )

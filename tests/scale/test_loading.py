@@ -26,6 +26,7 @@ from tests.facts import formats
 from tests.facts.formats import Table
 from tests.facts.test_against_oracle import fact_rows, signature_of, tables
 from tests.facts.vocabulary import PREDICATES, SIGNATURE, TYPES, unique
+from tests.laws import tries
 from tests.oracles.facts import Constant, ContradictionError, Known
 from tests.oracles.facts import load as load_by_hand
 
@@ -112,13 +113,13 @@ def test_random_tables(write: Callable[[Table, Path], Any]) -> None:
 
 
 @given(table=tables(marked=True) | tables(marked=False))
-@settings(SOME, max_examples=12)
+@settings(SOME, max_examples=tries(12))
 def test_facts_of_a_theory(table: Table) -> None:
     agree(table, rows=fact_rows(table))
 
 
 @given(table=tables(marked=True))
-@settings(SOME, max_examples=12)
+@settings(SOME, max_examples=tries(12))
 def test_a_theory_and_an_equal_table(table: Table) -> None:
     agree(table, {table.predicate: table.arrow()}, fact_rows(table))
 

@@ -17,10 +17,10 @@ from herbrand.answers.bindings import Bindings
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_formula
 from tests.engines.proof.programs import Program, goals, programs
-from tests.laws import law
+from tests.laws import law, tries
 
 SOME = settings(
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from herbrand.engines.belief.rounds import Family, Rounds, probabilities
+from herbrand.engines.belief.parallel_rounds import Family, Rounds, probabilities
 from herbrand.relations.database import DuckDB
 from herbrand.relations.expression import column
 from herbrand.relations.memory import Memory

@@ -20,6 +20,7 @@ from herbrand.scale.domain import stored_domain
 from herbrand.scale.place import Place, folder_of, opened, place_of
 from herbrand.scale.run import RUN, Run, refuse_foreign_settings
 from tests.cli.test_infer import Herbrand
+from tests.laws import tries
 
 ODD = ["", " ", "it's", 'say "hi"', "NULL", "%", "é", "日本", "a\nb", "0", "-- no", "😀"]
 
@@ -75,7 +76,7 @@ class TestPlaces:
     | st.lists(st.integers(-(2**62), 2**62)),
     st.lists(st.integers(0, 50), max_size=8),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=tries(12), deadline=None)
 def test_constants_are_those_of_memory(values: list, places: list[int]) -> None:
     values = sorted(set(values))
     expected = Domain.of("t", values)

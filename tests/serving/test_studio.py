@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.reports.result_file import read_rows
 from tests.conftest import ROOT
 from tests.serving.conftest import children, gone, opened
 from tests.serving.test_service import refused, without_seconds
@@ -266,6 +267,22 @@ def test_a_graph_holds_facts_and_marginals(api: Any) -> None:
     assert {"predicate": "smokes", "probability": 0.25} in bob["marks"]
     small = api.post("/api/graph", json={**asked, "most_edges": 5}).json()
     assert len(small["edges"]) == 5 and small["left_out"]["edges"] == 7
+
+
+def test_an_answer_is_scored_as_on_the_command_line(api: Any, folder: Path) -> None:
+    labels = folder / "labels.csv"
+    labels.write_text("person,truth\nbob,true\nhelen,false\n")
+    theory = hb.read(folder / "smokers.hb")
+    answer = hb.Model(theory, folder / "facts").infer(query="smokes")
+    marginals = answer.to_dict()["marginals"]
+    asked = {"facts": [{"predicate": "smokes", "file": "labels.csv"}], "marginals": marginals}
+    scored = api.post("/api/score", json={**asked, "closed": ["smokes"]}).json()
+    rows = read_rows(marginals, "the answer")
+    expected = hb.score(rows, f"smokes={labels}", closed=["smokes"]).to_dict()
+    assert scored == json.loads(json.dumps(expected)) and scored["rows"] == len(marginals)
+    assert api.post("/api/score", json=asked).json()["rows"] == 2
+    other = api.post("/api/score", json={**asked, "marginals": [{"atom": "smokes"}]})
+    assert other.status_code == 422 and "has no column" in other.json()["error"]["message"]
 
 
 def test_options_are_those_of_the_one_table(api: Any) -> None:

@@ -176,6 +176,24 @@ def test_two_engines_are_compared(page: Any, smokers: Studio) -> None:
     screen.picture("compare")
 
 
+def test_an_answer_is_compared_with_labels(page: Any, studio: Start) -> None:
+    running = studio("smokers", "smokers.hb", "--facts", "facts")
+    (running.folder / "labels.csv").write_text("person,truth\nbob,false\nfrank,true\n")
+    screen = Screen(page, running.address)
+    screen.run()
+    screen.tab("Compare").click()
+    page.get_by_role("combobox", name="Labels").select_option("labels.csv")
+    page.get_by_role("combobox", name="Predicate").select_option("smokes")
+    page.get_by_role("button", name="Score").click()
+    page.get_by_role("img", name="Calibration of 2 rows").wait_for()
+    head, figures = screen.cells(page.get_by_role("table", name="Score"))
+    assert head[:2] == ["rows", "average precision"] and figures[:2] == ["2", "1.0000"]
+    page.get_by_label("what is not listed is false").check()
+    page.get_by_role("button", name="Score").click()
+    page.get_by_role("img", name="Calibration of 3 rows").wait_for()
+    screen.picture("calibration")
+
+
 def test_the_page_of_a_result_opens_alone(page: Any, smokers: Studio, tmp_path: Path) -> None:
     screen = Screen(page, smokers.address)
     screen.question.fill("smokes")
@@ -205,6 +223,49 @@ def test_the_graph_has_the_constants_and_the_probabilities(page: Any, smokers: S
     page.get_by_text("The same as a list").click()
     page.wait_for_timeout(600)
     screen.picture("graph")
+
+
+def test_the_ground_network_has_the_groundings_around_an_atom(page: Any, smokers: Studio) -> None:
+    screen = Screen(page, smokers.address)
+    screen.run()
+    probability = dict(screen.cells()[1:])['smokes("frank")']
+    screen.choose('smokes("frank")')
+    screen.tab("Graph").click()
+    page.get_by_role("combobox", name="Draw").select_option("ground network")
+    page.get_by_role("img", name="The ground network of 2 atoms and 5 groundings").wait_for()
+    page.get_by_text("The same as a list").click()
+    listed = page.locator(".groundings li").all_inner_texts()
+    shared = next(line for line in listed if line.startswith("1.5: smokes(x) => cancer(x)"))
+    assert f'smokes("frank") {probability}' in shared and 'cancer("frank")' in shared
+    page.get_by_text("The same as a list").click()
+    page.get_by_label("Around").fill('smokes("bob")')
+    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("img", name="The ground network of 2 atoms").wait_for()
+    page.wait_for_timeout(600)
+    screen.picture("ground")
+    page.get_by_label("Around").fill('smokes("anna")')
+    page.get_by_role("button", name="Draw").click()
+    page.get_by_text("is evidence").wait_for()
+
+
+def test_what_a_derived_atom_rests_on_is_drawn_with_its_rules_and_choices(page: Any, studio: Start) -> None:
+    screen = Screen(page, studio(None).address)
+    screen.write(
+        '0.4 :: edge("a", "b")\n0.5 :: edge("b", "c")\n0.6 :: edge("a", "c")\n'
+        "path(x, y) :- edge(x, y)\npath(x, y) :- edge(x, z), path(z, y)\n"
+    )
+    screen.run()
+    screen.choose('path("a", "c")')
+    screen.tab("Graph").click()
+    page.get_by_role("combobox", name="Draw").select_option("ground network")
+    page.get_by_role("img", name="The ground network of 5 atoms and 6 groundings").wait_for()
+    page.get_by_text("The same as a list").click()
+    listed = page.locator(".groundings li").all_inner_texts()
+    recursive = next(line for line in listed if "path(z, y)" in line)
+    assert all(each in recursive for each in ('path("a", "c") 0.6800', 'edge("a", "b") 0.4000'))
+    page.get_by_text("The same as a list").click()
+    page.wait_for_timeout(600)
+    screen.picture("rules")
 
 
 def test_the_steps_of_a_run_are_drawn(page: Any, smokers: Studio) -> None:

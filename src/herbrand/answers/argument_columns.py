@@ -11,6 +11,8 @@ is that of all constants that may stand there, so that some rows of an answer ha
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
@@ -36,6 +38,47 @@ def argument_columns(rows: Sequence[Sequence[Value]], kinds: Sequence[pa.DataTyp
         )
         for place, kind in enumerate(kinds)
     }
+
+
+NAME = r"(?:[^\W\d]\w*|`[^`]*`)"
+CONSTANT = r'(?:"(?:[^"\\]|\\.)*"|-?\d[^\s,()]*)'
+GROUND_ATOM = re.compile(
+    rf"({NAME})(?:\(({CONSTANT}(?:, {CONSTANT})*)\))?(?: = ({CONSTANT}))?(?: \| .*)?", re.DOTALL
+)
+NO_ATOMS = {"true", "false"}
+
+
+def atom_columns(queries: Sequence[str]) -> dict[str, pa.Array]:
+    """Columns predicate, argument_1 and so on, and value where one has it, of the atoms that are asked for.
+
+    A query is the printed text inside ``P( )``. It has its atom left of the bar; all cells of one that
+    asks for anything but an atom are empty.
+
+    >>> columns = atom_columns(['ill("anna", 2) | old("anna")', "ill or old"])
+    >>> {name: column.to_pylist() for name, column in columns.items()}
+    {'predicate': ['ill', None], 'argument_1': ['anna', None], 'argument_2': [2, None]}
+    """
+    atoms = [_ground_atom(query) for query in queries]
+    names = [name for name, _, _ in atoms]
+    arguments = [row for _, row, _ in atoms]
+    widest = max(map(len, arguments), default=0)
+    kinds = [kind_of(row[place] for row in arguments if place < len(row)) for place in range(widest)]
+    values = [value for _, _, value in atoms]
+    has_values = any(value is not None for value in values)
+    return {
+        "predicate": pa.array(names, pa.string()),
+        **argument_columns(arguments, kinds),
+        **({"value": constant_array(values, kind_of(values))} if has_values else {}),
+    }
+
+
+def _ground_atom(query: str) -> tuple[str | None, list[Value], Value | None]:
+    """The predicate, arguments and value of a query for one ground atom; constants are printed as JSON."""
+    found = GROUND_ATOM.fullmatch(query)
+    if found is None or found[1] in NO_ATOMS:
+        return None, [], None
+    name, arguments, value = found.groups()
+    return name.strip("`"), json.loads(f"[{arguments or ''}]"), None if value is None else json.loads(value)
 
 
 def kind_of(constants: Iterable[Value | None]) -> pa.DataType:

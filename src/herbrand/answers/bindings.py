@@ -15,7 +15,7 @@ y       weight
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -50,7 +50,7 @@ class Binding:
     weight: float
 
     def to_dict(self) -> dict[str, Any]:
-        """A weight without bound is told by its name."""
+        """A weight without bound is written by its name."""
         return {"bindings": self.bindings, "weight": in_json(self.weight)}
 
 
@@ -74,6 +74,15 @@ class Bindings(Sheet):
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def without(self, names: Collection[str]) -> Bindings:
+        """The answers without variables whose constants those of the others fix."""
+        kept = [place for place, name in enumerate(self.variables) if name not in names]
+        return replace(
+            self,
+            variables=tuple(self.variables[place] for place in kept),
+            columns=tuple(self.columns[place] for place in kept),
+        )
 
     def rows(self) -> Iterator[Binding]:
         names = self.variables
@@ -133,7 +142,7 @@ class Bindings(Sheet):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command line."""
-        told = {
+        fields = {
             "engine": self.engine,
             "guarantee": self.guarantee.value,
             "converged": self.status.converged,
@@ -141,8 +150,8 @@ class Bindings(Sheet):
             "seconds": self.status.seconds,
         }
         if self.null is not None:
-            told["null"] = self.null
-        return told | {"answers": [row.to_dict() for row in self.rows()]}
+            fields["null"] = self.null
+        return fields | {"answers": [row.to_dict() for row in self.rows()]}
 
     def to_arrow(self) -> pa.Table:
         """A column for each variable, and the weight; as text where it is a whole number beyond 64 bits."""
@@ -157,10 +166,10 @@ class Bindings(Sheet):
 
     @property
     def title(self) -> str:
-        told = self.guarantee.of("answers", self.engine)
+        summary = self.guarantee.of("answers", self.engine)
         if self.truncated:
-            told += ", cut by the depth"
-        return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
+            summary += ", cut by the depth"
+        return summary if self.status.converged else f"{summary}, not converged: {self.status.advice}"
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from herbrand.answers.argument_columns import atom_columns
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.answers.status import Status
@@ -151,10 +152,14 @@ class Bounds(Sheet):
         }
 
     def to_arrow(self) -> pa.Table:
-        """Columns query, lower, upper, certified, gap."""
+        """Columns query, predicate, argument_1 and so on, lower, upper, certified, gap.
+
+        Predicate and arguments are those of the atom left of the bar; a query for a formula has none.
+        """
         return pa.table(
             {
                 "query": pa.array(list(self.queries), pa.string()),
+                **atom_columns(self.queries),
                 "lower": pa.array(self.lower, pa.float64(), from_pandas=True),  # NaN is null
                 "upper": pa.array(self.upper, pa.float64(), from_pandas=True),
                 "certified": pa.array(self.certified.tolist(), pa.bool_()),
@@ -165,8 +170,8 @@ class Bounds(Sheet):
     @property
     def title(self) -> str:
         where = f" on {self.status.where}" if self.status.where else ""
-        told = self.guarantee.of("bounds", self.engine) + where
-        return told if self.status.converged else f"{told}, not converged: {self.status.advice}"
+        summary = self.guarantee.of("bounds", self.engine) + where
+        return summary if self.status.converged else f"{summary}, not converged: {self.status.advice}"
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -41,22 +41,22 @@ def bar_chart(title: str, bars: Sequence[Bar], ticks: Sequence[str] = ()) -> Dra
     bottom = top + ROW * len(bars)
     width = right + MARGIN * 2 + LETTER * max((len(bar.number) for bar in bars), default=0)
     width = max(width, MARGIN * 2 + LETTER * max(map(len, heads), default=0))
-    parts = [_text(line, MARGIN, MARGIN + ROW * (row + 0.7)) for row, line in enumerate(heads)]
+    parts = [text_at(line, MARGIN, MARGIN + ROW * (row + 0.7)) for row, line in enumerate(heads)]
     for place, tick in enumerate(ticks):
         x = left + WIDTH * place / max(len(ticks) - 1, 1)
         parts.append(
             f"<line x1='{x:.1f}' y1='{top}' x2='{x:.1f}' y2='{bottom}' stroke='currentColor' "
-            f"stroke-opacity='0.25'/>{_text(tick, x, bottom + ROW * 0.7, 'middle')}"
+            f"stroke-opacity='0.25'/>{text_at(tick, x, bottom + ROW * 0.7, 'middle')}"
         )
     for row, (bar, label) in enumerate(zip(bars, labels, strict=True)):
         y = top + ROW * row
-        parts.append(_text(label, left - MARGIN, y + ROW * 0.7, "end"))
+        parts.append(text_at(label, left - MARGIN, y + ROW * 0.7, "end"))
         if bar.begin == bar.begin and bar.end == bar.end:
             parts.append(
                 f"<rect x='{left + WIDTH * bar.begin:.1f}' y='{y + 4}' height='{ROW - 8}' "
                 f"width='{max(WIDTH * (bar.end - bar.begin), 1.5):.1f}' fill='{COLOUR}'/>"
             )
-        parts.append(_text(bar.number, right + MARGIN, y + ROW * 0.7))
+        parts.append(text_at(bar.number, right + MARGIN, y + ROW * 0.7))
     height = bottom + (ROW if ticks else 0) + MARGIN
     name = escape(_xml(title), quote=True)
     return Drawing(
@@ -86,6 +86,7 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _text(text: str, x: float, y: float, anchor: str = "start") -> str:
+def text_at(text: str, x: float, y: float, anchor: str = "start") -> str:
+    """Words at a place of a picture."""
     place = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='currentColor'"
     return f"<text {place}>{escape(_xml(text))}</text>"

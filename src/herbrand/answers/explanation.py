@@ -58,12 +58,12 @@ class Reason:
         return ", ".join(f"{name} = {shown_constant(value)}" for name, value in self.grounding.items())
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "statement": self.statement,
             "grounding": dict(self.grounding),
             "contribution": self.contribution,
         }
-        return told | {"parts": [part.to_dict() for part in self.parts]} if self.parts else told
+        return fields | {"parts": [part.to_dict() for part in self.parts]} if self.parts else fields
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +125,8 @@ class Explanation(Sheet):
     def title(self) -> str:
         sure = self.guarantee.value
         credit = sure if self.engine == sure else f"{self.engine}; {sure}"
-        told = f"{self.subject}: {self.quantity} {self.value:.4f} ({credit})"
-        return f"{told}\n{self.note}" if self.note else told
+        summary = f"{self.subject}: {self.quantity} {self.value:.4f} ({credit})"
+        return f"{summary}\n{self.note}" if self.note else summary
 
     @property
     def ends(self) -> tuple[Explanation, ...]:
@@ -187,7 +187,7 @@ class IntervalExplanation:
         return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
 
     def to_arrow(self) -> pa.Table:
-        """The columns of both ends; ``quantity`` tells which."""
+        """The columns of both ends; ``quantity`` says of what."""
         return pa.concat_tables([self.lower.to_arrow(), self.upper.to_arrow()])
 
     def __repr__(self) -> str:
@@ -208,8 +208,8 @@ def _signed(number: float) -> str:
     return f"{number:+.4f}"
 
 
-def _finite(told: dict[str, Any]) -> dict[str, Any]:
-    told["contribution"] = in_json(told["contribution"])
-    if "parts" in told:
-        told["parts"] = [_finite(part) for part in told["parts"]]
-    return told
+def _finite(reason: dict[str, Any]) -> dict[str, Any]:
+    reason["contribution"] = in_json(reason["contribution"])
+    if "parts" in reason:
+        reason["parts"] = [_finite(part) for part in reason["parts"]]
+    return reason

@@ -45,6 +45,8 @@ class AtomTable(Sheet):
     probabilities: np.ndarray
     values: tuple[Value, ...] | None = None
     entries: np.ndarray | None = None
+    reach: np.ndarray | None = None
+    """How far the truth may lie to either side, where the probabilities are the middles of bounds."""
 
     ticks = PROBABILITIES
 
@@ -69,9 +71,10 @@ class AtomTable(Sheet):
         for (atom, value), probability in zip(self.reported, self.reported_probabilities, strict=True):
             arguments = self.arguments(atom)
             named = None if self.values is None else self.values[value]
-            yield Row(
-                show_atom(self.predicate, arguments), self.predicate, arguments, float(probability), named
-            )
+            text, reach = show_atom(self.predicate, arguments), None
+            if self.reach is not None:
+                reach = float(self.reach[atom, value])
+            yield Row(text, self.predicate, arguments, float(probability), named, reach)
 
     def only(self, kept: np.ndarray) -> AtomTable:
         """The rows at these positions, in this order."""
@@ -114,6 +117,7 @@ class AtomTable(Sheet):
         columns: dict[str, Any] = {"atom": pa.array([row.text for row in rows], pa.string())}
         columns |= argument_columns([row.arguments for row in rows], argument_kinds([self.columns]))
         columns["probability"] = self.reported_probabilities
+        columns |= _bound_columns(rows)
         if self.values is not None:
             columns["value"] = constant_array([row.value for row in rows], kind_of(self.values))
         return pa.table(columns)
@@ -124,33 +128,56 @@ class AtomTable(Sheet):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One reported probability; ``predicate`` is ``None`` for a queried formula."""
+    """One reported probability; ``predicate`` is ``None`` for a queried formula.
+
+    ``reach``: how far the truth may lie to either side, where there are bounds.
+    """
 
     atom: str
     predicate: str | None
     arguments: tuple[Value, ...]
     probability: float
     value: Value | None = None
+    reach: float | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest probability that are possible."""
+        reach = self.reach or 0.0
+        return max(self.probability - reach, 0.0), min(self.probability + reach, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
+        fields = {
             "atom": self.atom,
             "predicate": self.predicate,
             "arguments": list(self.arguments),
             "probability": self.probability,
             "value": self.value,
         }
+        return (
+            fields if self.reach is None else fields | dict(zip(("lower", "upper"), self.bounds, strict=True))
+        )
 
     @property
     def text(self) -> str:
         return self.atom if self.value is None else f"{self.atom} = {shown_constant(self.value)}"
 
     def cells(self) -> tuple[str, str]:
-        return self.text, f"{self.probability:.4f}"
+        if self.reach is None:
+            return self.text, f"{self.probability:.4f}"
+        return self.text, " to ".join(f"{bound:.4f}" for bound in self.bounds)
 
     def world_cells(self) -> tuple[str, str]:
         """For a row of a most probable world, where a probability is 0 or 1."""
         return self.text, "true" if self.probability == 1 else "false"
+
+
+def _bound_columns(rows: Sequence[Row]) -> dict[str, Any]:
+    """Columns lower and upper where rows have bounds."""
+    if all(row.reach is None for row in rows):
+        return {}
+    lower, upper = zip(*(row.bounds for row in rows), strict=True)
+    return {"lower": pa.array(lower, pa.float64()), "upper": pa.array(upper, pa.float64())}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,7 +264,7 @@ class Marginals(Sheet):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command line."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "engine": self.engine,
             "guarantee": self.guarantee.value,
             "converged": self.status.converged,
@@ -247,12 +274,12 @@ class Marginals(Sheet):
             "log_partition_guarantee": self.log_partition_guarantee and self.log_partition_guarantee.value,
         }
         if self.status.where:
-            told["where"] = self.status.where
+            fields["where"] = self.status.where
         if self.diagnostics:
-            told["diagnostics"] = {name: in_json(value) for name, value in self.diagnostics.items()}
+            fields["diagnostics"] = {name: in_json(value) for name, value in self.diagnostics.items()}
         if self.most_probable:
-            told |= {"map": True, "log_weight": self.log_weight}
-        return told | {"marginals": [row.to_dict() for row in self.rows()]}
+            fields |= {"map": True, "log_weight": self.log_weight}
+        return fields | {"marginals": [row.to_dict() for row in self.rows()]}
 
     def to_arrow(self) -> pa.Table:
         """Columns atom, predicate, argument_1 and so on, probability, value."""
@@ -266,6 +293,7 @@ class Marginals(Sheet):
                 **argument_columns([row.arguments for row in rows], arguments),
                 "probability": pa.array([row.probability for row in rows], pa.float64()),
                 "value": constant_array([row.value for row in rows], values),
+                **_bound_columns(rows),
             }
         )
 
@@ -273,10 +301,10 @@ class Marginals(Sheet):
     def title(self) -> str:
         what = "most probable world" if self.most_probable else "marginals"
         where = f" on {self.status.where}" if self.status.where else ""
-        told = self.guarantee.of(what, self.engine) + where
+        summary = self.guarantee.of(what, self.engine) + where
         if not self.status.converged:
-            return f"{told}, not converged: {self.status.advice}"
-        return f"{told}, {self.status.advice}" if self.status.advice else told
+            return f"{summary}, not converged: {self.status.advice}"
+        return f"{summary}, {self.status.advice}" if self.status.advice else summary
 
     def cells(self) -> Iterator[tuple[str, str]]:
         """Each row as it is shown; of a many-valued atom in the most probable world only its value."""

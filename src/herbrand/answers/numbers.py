@@ -1,4 +1,4 @@
-"""Numbers as JSON can hold them: it has no infinity, and what is not finite is told by its name.
+"""Numbers as JSON can hold them: it has no infinity, and what is not finite is written by its name.
 
 >>> in_json(0.5), in_json(float("-inf")), in_json(3), in_json(None)
 (0.5, '-inf', 3, None)

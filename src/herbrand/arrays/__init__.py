@@ -17,7 +17,7 @@ import math
 import os
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -88,6 +88,7 @@ def torch() -> Any:
     return imported("torch")
 
 
+@cache
 def type_name(dtype: Any) -> str:
     """The name of a type of numbers, in either library."""
     return str(dtype).removeprefix("torch.")

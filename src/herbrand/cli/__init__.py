@@ -1,4 +1,4 @@
-"""The command line: one file a command. ``herbrand --help`` tells them all.
+"""The command line: one file a command. ``herbrand --help`` lists them all.
 
 Results go to standard output, notes and progress to standard error. Exit status 0: done; 1: the input is
 wrong; 2: usage; 3: done but not converged.

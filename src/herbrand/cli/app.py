@@ -71,7 +71,7 @@ def _version(wanted: bool) -> None:
 
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Tell the version."
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """One engine for first-order logic under uncertainty."""
@@ -195,7 +195,7 @@ def _main() -> None:
         finally:
             sys.stdout.flush()
     except HerbrandError as error:
-        _told(str(error))
+        _fail(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -219,36 +219,36 @@ def _fault(error: Exception) -> NoReturn:
     if _stopped_by:
         _interrupted()
     if _lacks_memory(error):
-        _told(
+        _fail(
             "the machine gave no more memory; no output file was changed\n"
             "  ask for less, such as --top or one --query, or give --memory what there is:"
             " what needs more is then refused before it begins"
         )
     if isinstance(error, OSError) and error.errno in NO_PLACE:
         place = error.filename or tempfile.gettempdir()
-        _told(
+        _fail(
             f"nothing can be written to {place}: {error.strerror}\n"
             "  free space there, or name another folder for temporary files: TMPDIR=FOLDER herbrand ..."
         )
-    _told(
+    _fail(
         f"internal error: {type(error).__name__}: {error}\n"
         "  this is a fault of herbrand, not of your input; HERBRAND_DEBUG=1 shows where"
     )
 
 
 def _lacks_memory(error: Exception) -> bool:
-    """Whether it is Python's own or torch's way to say so, told without importing torch."""
+    """Whether it is Python's own or torch's way to say so, known without importing torch."""
     return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
 
 
 def _interrupted() -> NoReturn:
     if GUARDS.seconds is not None and signal.SIGALRM in _stopped_by:
-        _told(f"not done after {GUARDS.seconds:g} s\n  {advice_out_of_time()}")
+        _fail(f"not done after {GUARDS.seconds:g} s\n  {advice_out_of_time()}")
     word = ENDING[_stopped_by[0]] if _stopped_by else "interrupted"
     print(f"{word}; no file is left half-written", file=sys.stderr)
     sys.exit(128 + (_stopped_by[0] if _stopped_by else signal.SIGINT))
 
 
-def _told(message: str) -> NoReturn:
+def _fail(message: str) -> NoReturn:
     print(message, file=sys.stderr)
     sys.exit(1)

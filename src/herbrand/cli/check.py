@@ -14,13 +14,20 @@ from herbrand.engines.described import budget_of
 
 
 @takes("check")
-def command(opened: Opened, written: Written, **options: Any) -> None:
-    """Parse and type-check a theory; tell sizes, groundings, and which engines can run it at what cost."""
+def command(opened: Opened, written: Written, lint: bool = False, **options: Any) -> None:
+    """Parse and type-check a theory; show sizes, groundings, and which engines can run it at what cost.
+
+    --lint warns of what is likely wrong in a theory that is well-formed.
+    """
     budget = budget_of(options)
-    report = hb.size_report(open_model(opened, budget), within=budget, **options)
+    model = open_model(opened, budget)
+    if lint:
+        report = hb.lint(model, within=budget, **options)
+    else:
+        report = hb.size_report(model, within=budget, **options)
     write_result(
         written,
         report.to_dict,
-        lambda: [Table(report.heads, report.cells, words=report.words)],
+        lambda: [Table(report.heads, report.cells, report.title if lint else None, report.words)],
         report.to_arrow,
     )

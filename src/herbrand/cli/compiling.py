@@ -13,12 +13,12 @@ EVENTS = "numba.core.event"
 OFTEN = 0.1
 COMPILING = "compiling loops for this machine, which happens once and takes up to half a minute"
 COMPILED = "a part of the time went into compiling loops for this machine, which happens once: try again, or "
-_told = threading.Event()
+_announced = threading.Event()
 
 
 def advice_out_of_time() -> str:
     """What to do when a command has not ended in time."""
-    return (COMPILED if _told.is_set() else "") + "allow more by --time-limit"
+    return (COMPILED if _announced.is_set() else "") + "allow more by --time-limit"
 
 
 def tell_of_compiling() -> None:
@@ -36,8 +36,8 @@ def _watch() -> None:
 
     class Compiling(events.Listener):
         def on_start(self, event: object) -> None:
-            if not _told.is_set():
-                _told.set()
+            if not _announced.is_set():
+                _announced.set()
                 note(COMPILING)
 
         def on_end(self, event: object) -> None:

@@ -17,7 +17,7 @@ STANDARD_INPUT = "-"
 def command(theory: Theories, check: bool = False) -> None:
     """Write theory files in one style: blanks, indents, empty lines. Words and comments stay.
 
-    A file with mistakes is left alone and they are told; "-" reads standard input and prints.
+    A file with mistakes is left alone and they are reported; "-" reads standard input and prints.
     """
     if theory == [STANDARD_INPUT]:
         write_text(hb.formatted(sys.stdin.read(), "standard input"), None)

@@ -35,9 +35,9 @@ def open_model(opened: Opened, budget: Budget) -> Model:
     )
 
 
-def has_header(told: str | None) -> bool | None:
+def has_header(header: str | None) -> bool | None:
     """What ``--header`` says, if it was given."""
-    return None if told is None else told == "yes"
+    return None if header is None else header == "yes"
 
 
 def last_argument(opened: Opened, what: str) -> tuple[Opened, str]:

@@ -18,6 +18,8 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     parquet = "parquet"
+    html = "html"
+    svg = "svg"
 
 
 Theories = Annotated[
@@ -29,6 +31,7 @@ _BY_ENDING = {
     ".parquet": Format.parquet,
     ".pq": Format.parquet,
 }
+_DRAWN_BY_ENDING = {".html": Format.html, ".svg": Format.svg}
 
 
 @dataclass(frozen=True)
@@ -76,5 +79,14 @@ class Written:
     @property
     def chosen(self) -> Format:
         """What is asked for, or what the ending of the file says; else a table."""
-        ending = "" if self.output is None else Path(self.output).suffix.lower()
-        return Format(self.format or _BY_ENDING.get(ending, Format.table))
+        return Format(self.format or _BY_ENDING.get(self._ending, Format.table))
+
+    @property
+    def drawn(self) -> Format | None:
+        """The page or picture that is asked for, by a command that has one."""
+        chosen = self.format or _DRAWN_BY_ENDING.get(self._ending)
+        return Format(chosen) if chosen in _DRAWN_BY_ENDING.values() else None
+
+    @property
+    def _ending(self) -> str:
+        return "" if self.output is None else Path(self.output).suffix.lower()

@@ -83,17 +83,17 @@ def _parameter(option: Option) -> Parameter:
     """An option as typer takes it; the table checks values for which typer has no words."""
     kind = option.kind
     names = [option.flag, *([SHORT[option.name]] if option.name in SHORT else [])]
-    told: dict[str, Any] = {"help": option.described}
+    settings: dict[str, Any] = {"help": option.described}
     if isinstance(kind, Flag):
-        return _annotated(option, bool, typer.Option(*names, **told), False)
+        return _annotated(option, bool, typer.Option(*names, **settings), False)
     if option.metavar:
-        told["metavar"] = option.metavar
+        settings["metavar"] = option.metavar
     if isinstance(kind, Number) or (isinstance(kind, Whole) and kind.usage):
-        told["min"], told["max"] = kind.least, None if isinstance(kind, Whole) else kind.most
+        settings["min"], settings["max"] = kind.least, None if isinstance(kind, Whole) else kind.most
     taken = _type_of(kind)
     if option.required:
-        return _annotated(option, taken, typer.Option(*names, **told), Parameter.empty)
-    return _annotated(option, taken | None, typer.Option(*names, **told), None)
+        return _annotated(option, taken, typer.Option(*names, **settings), Parameter.empty)
+    return _annotated(option, taken | None, typer.Option(*names, **settings), None)
 
 
 def _type_of(kind: Kind) -> Any:
@@ -110,5 +110,7 @@ def _type_of(kind: Kind) -> Any:
     return str
 
 
-def _annotated(option: Option, taken: Any, told: Any, default: Any) -> Parameter:
-    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[taken, told])
+def _annotated(option: Option, taken: Any, settings: Any, default: Any) -> Parameter:
+    return Parameter(
+        option.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[taken, settings]
+    )

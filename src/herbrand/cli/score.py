@@ -8,8 +8,8 @@ import typer
 
 import herbrand as hb
 from herbrand.cli.opening import has_header
-from herbrand.cli.options import Written
-from herbrand.cli.output import note, write_result
+from herbrand.cli.options import Format, Written
+from herbrand.cli.output import note, write_result, write_text
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table, sheet_table
 
@@ -22,7 +22,7 @@ def command(
     closed: list[str] | None = None,
     header: str | None = None,
 ) -> None:
-    """Average precision (ties kept), log loss, calibration and accuracy of a result file.
+    """Average precision (ties kept), ROC area, F1, log loss, calibration and accuracy of a result file.
 
     Rows without a label are left out, unless their predicate is --closed.
     """
@@ -31,6 +31,10 @@ def command(
         note(f"{report.missing:,} labels have no row in the result: they take no part")
     if not closed and report.pooled.true == report.pooled.rows:
         note("no label is false; --closed PRED counts what is not listed as false")
+    if written.into is None and written.drawn is not None:
+        page = report.to_html() if written.drawn is Format.html else report.to_svg() + "\n"
+        write_text(page, written.output)
+        return
     write_result(
         written,
         report.to_dict,

@@ -174,7 +174,7 @@ def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
 @lru_cache(maxsize=1)
 def _spare() -> ModuleType:
     """Tables that a backward pass of torch may write over; only tensors of torch come here."""
-    return importlib.import_module("herbrand.contraction.spare")
+    return importlib.import_module("herbrand.contraction.reused_memory")
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ result and which name no pairs any more. A pair is settled in the cheapest way t
 2. both axes in the output: the diagonal of the result is set to zero;
 3. otherwise, where the algebra has subtraction, all assignments minus those where the two axes agree
    (deletion and contraction on the graph of the pairs, which is Möbius inversion over the set partitions that
-   the pairs can tell apart); without subtraction, by one more operand that is zero on its diagonal and one
+   the pairs can distinguish); without subtraction, by one more operand that is zero on its diagonal and one
    elsewhere.
 
 >>> edges = Contraction.parse("a b, b c -> a", {"a": 5, "b": 5, "c": 5}, distinct=[("a", "c"), ("a", "b")])

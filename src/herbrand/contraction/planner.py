@@ -147,7 +147,7 @@ def plan(
 ) -> Plan:
     """The cheapest plan found for ``contraction``; equal questions get the very same plan.
 
-    ``operands`` tells which relations are sparse (dense float64 if None), ``memory`` is the budget in bytes
+    ``operands``: which relations are sparse (dense float64 if None), ``memory`` is the budget in bytes
     (default: 70 % of the machine's), ``gradient`` whether results must be kept for a backward pass,
     ``executor`` ("dense" or "sparse") overrules the choice by estimated time; ``budget`` is asked for the
     time that the search for a good order takes. Raises ``BudgetError`` when the

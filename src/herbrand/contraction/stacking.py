@@ -47,7 +47,7 @@ class Taken:
 class Stacking:
     """What stands together: inputs, then the results of each wave. Runs are numbered through all of them.
 
-    ``takes`` [wave] tells of each factor which runs it has.
+    ``takes`` [wave]: of each factor which runs it has.
     """
 
     inputs: tuple[Together, ...]

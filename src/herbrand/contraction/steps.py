@@ -81,7 +81,7 @@ class Step:
 class Route:
     """The steps of one unconstrained term.
 
-    ``relations`` tells which relation each operand of the term is; a relation in ``backgrounds`` takes part
+    ``relations``: which relation each operand of the term is; a relation in ``backgrounds`` takes part
     by its background alone, as a factor. ``inputs`` are the axes of the slots that steps start from: the
     operands, without repeats and axes of size one, then one for each pair of ``term.unequal``.
     """

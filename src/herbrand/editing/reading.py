@@ -23,7 +23,7 @@ from herbrand.language.layout import stretches
 from herbrand.language.parse import Reading, plain_source, read_theory
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
-from herbrand.program.strata import check_strata
+from herbrand.program.choices import resting_on_choices
 
 _FACT = re.compile(r"(?:not[ \t]+)?[^\W\d]\w*\([^()\n:]*\)[^\n:(]*")
 MOST_KEPT = 5_000
@@ -74,7 +74,7 @@ def checked_together(texts: Mapping[str, str]) -> Checked:
     theory, signature, found = examined(readings)
     if not found:
         try:
-            check_strata(theory.rules)
+            resting_on_choices(theory.choices, theory.rules)
         except LanguageError as error:
             found = error.mistakes
     return Checked(theory, signature, tuple(in_order(_moved(mistake, starts) for mistake in found)))

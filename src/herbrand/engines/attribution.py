@@ -150,7 +150,7 @@ class _Problem:
         size = made.sizes[self.atom]
         clamp = np.where((np.arange(size) == self.value) == holds, 0.0, FORBIDDEN)
         made.add_ordered((self.atom,), clamp)
-        return planned(made, "log", gradient=True)
+        return planned(made, "log", entire=True)
 
     def log_odds(self, scale: float) -> float:
         return log_odds(*(self.eliminated(scale, holds).run().total for holds in (True, False)))
@@ -192,10 +192,7 @@ def _features(network: _Scaled, ground: GroundTemplate, whole: Ground) -> Iterat
     if not worth:
         return
     text = next(show_statement(program.statements[template.statement]))
-    types = template.conjunction.types
-    names = [name for name in ground.bindings.columns if name in types]
-    columns = [program.domain(types[n]).values_at(ground.bindings.columns[n]) for n in names]
-    groundings = list(zip(*columns, strict=True)) if names else [()] * len(ground.bindings)
+    groundings = ground.groundings(program)
     for row, (_, piece) in _numbered(network, ground):
         made = Network(network.sizes, network.atom_count)
         add_row(made, [axis for axis, _ in piece], [values for _, values in piece], 1.0)
@@ -203,7 +200,7 @@ def _features(network: _Scaled, ground: GroundTemplate, whole: Ground) -> Iterat
             if np.isneginf(table).any():
                 network.add_ordered(scope, table)
             else:
-                key = (text, tuple(zip(names, groundings[row], strict=True)))
+                key = (text, groundings[row])
                 yield Feature(scope, table, worth, key)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
 from herbrand.engines.engine import Engine, Settings, Support
-from herbrand.engines.registry import INFERENCE, WORLDS, engine_named, installed, used_settings
+from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake
-from herbrand.program.choices import unusable_by
+from herbrand.program.choices import only_count, unusable_by
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -25,6 +25,8 @@ AT_ONCE = 1e7
 """Operations: nobody waits for them, so that no other engine need be asked."""
 CHOICES = "circuit"
 """The one engine that draws choices (``::``)."""
+BEST_WORLD = "integer"
+"""The engine that finds the most probable world under counts and sums."""
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""
 
@@ -54,6 +56,10 @@ class Choice:
     @property
     def why(self) -> str:
         """Why ``auto`` takes it, if it does."""
+        if self.support.operations is None and self.engine.name == BEST_WORLD:
+            return "the one that finds the best world under counts and sums"
+        if self.support.operations is None:
+            return "the one that draws choices and counts what is uncertain"
         if not self.exact:
             return f"the first {self.support.guarantee.value}, as no exact answer is affordable"
         if self.cost <= AT_ONCE:
@@ -64,21 +70,25 @@ class Choice:
 
     def __str__(self) -> str:
         if self.support.operations is None:
-            return f"engine {self.engine.name}, the one that draws choices and counts what is uncertain"
+            return f"engine {self.engine.name}, {self.why}"
         return f"engine {self.engine.name}, {self.why}: about {self.cost:.1e} operations"
 
 
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
     if program.uncertain:
-        name = _for_choices(name, program)
+        name = _for_choices(name, program, question)
     if name != "auto":
         return Choice(engine_named(name, settings), Support(True), settings)
-    return best(choices(settings, program, question))
+    return best(choices(settings, program, question, past_exact=False))
 
 
-def _for_choices(name: str, program: Program) -> str:
-    """The engine of theories with ``::``; raises where another one is named."""
+def _for_choices(name: str, program: Program, question: Question) -> str:
+    """The engine of theories with ``::``, and for the most probable world under counts the one of integer
+    programs; raises where another one is named."""
+    whole_world = question.most_probable and not question.summed_out
+    if whole_world and name in ("auto", BEST_WORLD) and only_count(program.uncertain):
+        return BEST_WORLD
     if name not in ("auto", CHOICES):
         raise unusable_by(name, program.uncertain[0])
     return CHOICES
@@ -112,14 +122,21 @@ def best(choices: Iterable[Choice]) -> Choice:
     return min(exact or dear, key=lambda choice: choice.cost)
 
 
-def choices(settings: Settings, program: Program, question: Question) -> Iterator[Choice]:
+def choices(
+    settings: Settings, program: Program, question: Question, past_exact: bool = True
+) -> Iterator[Choice]:
     """All engines, asked one after another, as an estimate may cost something; and none twice.
 
-    Behind an exact engine that can read the whole tables of a network none is asked.
+    Behind an exact engine that can read the whole tables of a network none is asked. Without ``past_exact``
+    engines that only approximate are not asked once an exact answer is affordable: they ground everything
+    to say what they cost, a matching pair by pair.
     """
     told: dict[str, Support] = {}
+    is_affordable = False
     for name in (*WORLDS, *INFERENCE) if question.most_probable else INFERENCE:
         settings.budget.check()
+        if is_affordable and not past_exact and name in APPROXIMATE:
+            return
         own = used_settings("infer", name, settings)
         asked = installed(name, replace(own, budget=_for_planning(own.budget)))
         support = told.get(asked.name) or asked.supports(readable_by(asked, program), question)
@@ -127,7 +144,8 @@ def choices(settings: Settings, program: Program, question: Question) -> Iterato
             told.update([support.instead])
         choice = Choice(installed(name, own), support, own)
         yield choice
-        if program.tables and choice.exact and support.possible and choice.cost <= AFFORDABLE:
+        is_affordable |= choice.exact and support.possible and choice.cost <= AFFORDABLE
+        if program.tables and is_affordable:
             return  # all others would read the tables cell by cell
 
 

@@ -19,6 +19,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.engines.components import Batch, batches, component_labels
 from herbrand.engines.ground_network import Network, Scope, links
+from herbrand.engines.leaves import Leaves, without_leaves
 from herbrand.engines.width import least_width, least_width_of
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.memory import ANY_MACHINE
@@ -44,18 +45,22 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """A planned elimination; ``gradient``: shares are wanted; ``labels``: the component of each axis."""
+    """A planned elimination; ``gradient``: shares are wanted; ``labels``: the component of each axis.
+
+    ``leaves`` are summed out already; the batches hold all other tables, and their messages.
+    """
 
     network: Network
     algebra: str
     gradient: bool
     labels: np.ndarray
+    leaves: Leaves
     batches: tuple[Batch, ...]
     plans: tuple[Plan, ...]
 
     @property
     def operations(self) -> float:
-        return sum(plan.operations for plan in self.plans)
+        return sum((plan.operations for plan in self.plans), self.leaves.operations)
 
     @property
     def bytes(self) -> int:
@@ -70,6 +75,7 @@ class Elimination:
         for batch, made in zip(self.batches, self.plans, strict=True):
             total = self._run_batch(batch, made, shares)
             totals |= dict(zip(self.labels[batch.axes[:, 0]].tolist(), total, strict=True))
+        self.leaves.add_shares(shares)
         return Found(network.constant + sum(totals.values()), shares, totals)
 
     def with_isolated(self, found: Found) -> Found:
@@ -86,7 +92,10 @@ class Elimination:
         return Found(found.total + float(alone.sum()), found.shares, totals)
 
     def beliefs(self) -> dict[Scope, np.ndarray]:
-        """The joint share of each table's entries: the gradient of the total with respect to them."""
+        """The joint share of each table's entries: the gradient of the total with respect to them.
+
+        Of tables in batches, as :meth:`entries` and :meth:`joint_shares` are: of an ``entire`` plan, all.
+        """
         tables = [table.reshape(-1) for batch in self.batches for table in batch.tables]
         if not tables:
             return {}
@@ -143,18 +152,27 @@ def refuse_hopeless(ground: Ground, budget: Budget = UNLIMITED) -> None:
         raise _hopeless(ground.atoms.count)
 
 
-def planned(network: Network, algebra: str, gradient: bool = True, budget: Budget = UNLIMITED) -> Elimination:
-    """How the network would be eliminated; nothing is computed yet.
+def planned(
+    network: Network,
+    algebra: str,
+    gradient: bool = True,
+    budget: Budget = UNLIMITED,
+    *,
+    entire: bool = False,
+) -> Elimination:
+    """How the network would be eliminated; nothing but its leaves is summed yet, nor these where the plan is
+    ``entire``, for the shares of every table's entries.
 
-    Raises ``BudgetError`` where no machine could: told by a quick bound, so that hopeless networks are not
+    Raises ``BudgetError`` where no machine could: shown by a quick bound, so that hopeless networks are not
     searched for good orders.
     """
-    if least_width(network.tables, TOO_WIDE, budget) >= TOO_WIDE:
+    core, leaves = (network, Leaves()) if entire else without_leaves(network, algebra, budget)
+    if least_width(core.tables, TOO_WIDE, budget) >= TOO_WIDE:
         raise _hopeless(network.atom_count)
     labels = component_labels(network)
-    pieces = batches(network, labels)
-    plans = tuple(_plan(network, piece, algebra, gradient, budget) for piece in pieces)
-    return Elimination(network, algebra, gradient, labels, pieces, plans)
+    pieces = batches(core, labels)
+    plans = tuple(_plan(core, piece, algebra, gradient, budget) for piece in pieces)
+    return Elimination(network, algebra, gradient, labels, leaves, pieces, plans)
 
 
 def _plan(network: Network, batch: Batch, algebra: str, gradient: bool, budget: Budget) -> Plan:

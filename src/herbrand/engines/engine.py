@@ -1,6 +1,6 @@
 """What an engine is: frozen settings that start, step and read, and never print.
 
-``supports`` tells, before any work, whether a program can be run and at what estimated cost; ``start``
+``supports`` says, before any work, whether a program can be run and at what estimated cost; ``start``
 gives the first state, ``step`` the next one, ``read`` the answer that a state holds. The loop in
 :mod:`herbrand.engines.loop` does the rest.
 """
@@ -27,7 +27,7 @@ State = TypeVar("State")
 class Support:
     """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost.
 
-    ``reason`` tells why not; where it is possible, why another engine's method would do the work. ``state``
+    ``reason``: why not; where it is possible, why another engine's method would do the work. ``state``
     is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what its answer
     would have, ``detail`` what else the estimate found out. Where all the work is that of another engine with
     the same settings, ``instead`` is its name and what it says, so that nobody need ask it again.
@@ -45,7 +45,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Settings:
-    """What every engine is told; it takes what it understands. ``None`` leaves the choice to the engine.
+    """The settings of every engine; each takes those it has. ``None`` leaves the choice to the engine.
 
     ``schedule`` and ``damping`` say how a step replaces beliefs, ``starts`` how many runs (or chains) begin
     from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow,

@@ -40,7 +40,7 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 OPERATIONS_A_SECOND = 1e8
-"""A cautious figure, to tell beforehand whether a time limit can be kept."""
+"""A cautious figure, to know beforehand whether a time limit can be kept."""
 
 MOST_GROUNDINGS = 3_000_000
 """Each grounding becomes a part of a table, one by one; above this many another engine is the better tool."""
@@ -52,7 +52,7 @@ def operations_in(seconds: float | None, otherwise: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class ExactState:
     """A planned elimination, and after the one step what it found."""
 
     ground: Ground
@@ -88,14 +88,14 @@ class Exact:
         elimination = state.elimination
         return Support(True, "", elimination.operations, elimination.bytes, state, Guarantee.EXACT)
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> ExactState:
         grounded = ground(program, self.budget, MOST_GROUNDINGS)
         refuse_hopeless(grounded, self.budget)
         algebra = "maximum" if question.most_probable else "log"
         network = network_of(grounded, self.budget)
-        return State(grounded, question, planned(network, algebra, budget=self.budget))
+        return ExactState(grounded, question, planned(network, algebra, budget=self.budget))
 
-    def step(self, state: State) -> State:
+    def step(self, state: ExactState) -> ExactState:
         self.refuse_too_much(state.elimination)
         found = state.elimination.with_isolated(state.elimination.run())
         if found.total == -math.inf:
@@ -105,10 +105,10 @@ class Exact:
             raise smallest_contradiction(celled, self._satisfiable) or no_weight()
         return replace(state, found=found, formulas=self._formula_rows(state, found))
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: ExactState) -> float:
         return 0.0
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: ExactState, status: Status) -> Marginals:
         assert state.found is not None
         likeliest = state.question.most_probable
         return Marginals(
@@ -123,7 +123,7 @@ class Exact:
             state.found.total if likeliest else None,
         )
 
-    def explain(self, state: State, status: Status) -> Explanation:
+    def explain(self, state: ExactState, status: Status) -> Explanation:
         """The log-odds of the atom asked for, shared out exactly among groundings and soft evidence."""
         ground = state.ground
         asked = Asked.of(state.question, ground.evidence)
@@ -173,7 +173,7 @@ class Exact:
         """Whether some world has a weight."""
         return planned(network, "maximum", gradient=False).run().total > -math.inf
 
-    def _formula_rows(self, state: State, found: Found) -> tuple[Row, ...]:
+    def _formula_rows(self, state: ExactState, found: Found) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
         if state.question.most_probable:
             look_up = by_number(state.ground, found.shares)
@@ -187,7 +187,7 @@ class Exact:
             for said, closed in instances(asked, state.ground.program)
         )
 
-    def _probability(self, state: State, found: Found, parts: _Parts, formula: Formula) -> float:
+    def _probability(self, state: ExactState, found: Found, parts: _Parts, formula: Formula) -> float:
         """The share of the partition that worlds with the formula have."""
         extra = Network(list(state.network.sizes), state.network.atom_count)
         for template in forbidding(state.ground.program, formula):

@@ -59,7 +59,7 @@ def forced(log_odds: float) -> Reason:
 
 def explained_fact(asked: Asked) -> Explanation:
     """Why a known atom is what it is: the facts say so."""
-    told = math.inf if asked.known else -math.inf
+    log_odds = math.inf if asked.known else -math.inf
     listed = "listed among the facts" if asked.known else "not among the facts, or listed as false"
-    reason = Reason(f"it is {listed}", {}, told)
-    return Explanation(asked.text, "log-odds", told, "facts", Guarantee.EXACT, (reason,))
+    reason = Reason(f"it is {listed}", {}, log_odds)
+    return Explanation(asked.text, "log-odds", log_odds, "facts", Guarantee.EXACT, (reason,))

@@ -73,7 +73,7 @@ def network_of(ground: Ground, budget: Budget = UNLIMITED) -> Network:
 
 
 def links(ground: Ground) -> np.ndarray:
-    """Pairs of atoms that will share a table, [pair, 2], told from the rows before any table is made."""
+    """Pairs of atoms that will share a table, [pair, 2], read from the rows before any table is made."""
     conjunctions = [
         template.conjunction
         for template in ground.templates
@@ -238,7 +238,7 @@ def _grouped(network: Network, block: GroundBlock, count: int) -> list[list[Piec
 
 
 def _settled(pieces: list[Piece]) -> bool | None:
-    """Whether some piece holds, where evidence tells."""
+    """Whether some piece holds, where evidence settles it."""
     if any(not piece for piece in pieces):
         return True
     return None if pieces else False

@@ -53,7 +53,8 @@ def run(
     watch: Callable[[int, float], None] | None = None,
     state: Any = None,
 ) -> Any:
-    """The engine's answer. ``watch`` is told each step's number and residual; ``state`` is where to go on."""
+    """The engine's answer. ``watch`` is called with each step's number and residual;
+    ``state`` is where to go on."""
     return engine.read(*settle(engine, program, question, limits, watch, state))
 
 
@@ -65,14 +66,21 @@ def settle(
     watch: Callable[[int, float], None] | None = None,
     state: Any = None,
 ) -> tuple[Any, Status]:
-    """The state in which the engine came to rest, or was stopped, and how it went."""
+    """The state in which the engine came to rest, or was stopped, and how it went. Who interrupts an engine
+    whose state is ``certified``, bounds that hold already, gets the last ones."""
     limits = limits or Limits()
     began = time.perf_counter()
     state = engine.start(program, question) if state is None else state
     trace: list[float] = []
     advice = ""
     while True:
-        state = engine.step(state)
+        try:
+            state = engine.step(state)
+        except KeyboardInterrupt:
+            if not getattr(state, "certified", False):
+                raise
+            advice = "stopped by hand"
+            break
         trace.append(engine.residual(state))
         if watch is not None:
             watch(len(trace), trace[-1])

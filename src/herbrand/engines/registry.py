@@ -36,6 +36,9 @@ INFERENCE: dict[str, str | type] = {
 WORLDS: dict[str, str | type] = {"integer": "herbrand.engines.integer.engine:Integer"}
 """Engines of ``infer`` that give the most probable world and nothing else."""
 
+APPROXIMATE = frozenset({"mean-field", "gibbs"})
+"""Engines of ``infer`` that never answer exactly; they stand last among the library's own."""
+
 GROUP = "herbrand.engines"
 """Of the entry points by which other distributions offer engines of ``infer``."""
 
@@ -87,7 +90,7 @@ def _loaded(point: EntryPoint) -> Any:
     if not hasattr(engine, "with_settings"):
         raise UnsupportedError(
             f"the engine {by} is none: {point.value} has no with_settings",
-            hint="docs/extending/engine.md tells what an engine has",
+            hint="docs/extending/engine.md lists what an engine has",
         )
     return engine
 

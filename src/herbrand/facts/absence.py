@@ -1,4 +1,4 @@
-"""Constants that their type does not have, told with the nearest of those that it has.
+"""Constants that their type does not have, reported with the nearest of those that it has.
 
 >>> person = Domain.of("person", ["anna", "bob"])
 >>> print(absence("ana", person))

@@ -84,6 +84,9 @@ class Domain:
         return _canonical(self.values[int(index)].as_py())
 
     def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
+        if len(indices) > len(self):  # each constant is converted once
+            every = [_canonical(value) for value in self.values.to_pylist()]
+            return [every[index] for index in np.asarray(indices).tolist()]
         taken = self.values.take(number_array(np.asarray(indices, np.int64)))
         return [_canonical(value) for value in taken.to_pylist()]
 

@@ -1,6 +1,6 @@
 """Facts from everywhere into one :class:`~herbrand.facts.facts.Facts`: read, judged, interned, sorted.
 
-Everything wrong is told together, each with its table, its row and what was expected.
+All mistakes are raised together, each with its table, its row and what was expected.
 
 >>> person = Type("person", declared=True)
 >>> friends = Predicate("friends", ("person", "person"), declared=True)
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from herbrand.budget import UNLIMITED, Budget
@@ -41,10 +41,48 @@ from herbrand.language.syntax import FactRows, Value
 __all__ = ["fact_sources", "load_facts"]
 
 Report = Callable[[str, float], None]
-"""Told what is being done and how much of all is done, from 0 to 1."""
+"""Called with what is being done and the share of all that is done, from 0 to 1."""
 
 _READING = 0.8
 """The share of the whole that reading takes; the rest is sorting."""
+MOST_KEPT = 2_000_000
+"""So many rows are kept for the next load; with more of them reading again costs less than the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What tables claim, the vocabulary before and with them, and the constants that sources list."""
+
+    before: Signature
+    after: Signature
+    listed: Mapping[str, Sequence[Value]]
+    claims: tuple[Claims, ...]
+    notes: tuple[str, ...]
+
+    def fits(self, signature: Signature) -> bool:
+        """Whether reading again over this vocabulary would claim the same."""
+        before = self.before
+        return signature is before or (
+            signature.strict == before.strict
+            and signature.predicates == before.predicates
+            and signature.types == before.types
+        )
+
+
+class Reads:
+    """The tables of one theory and its sources, read once for all loads that differ in what is given."""
+
+    def __init__(self) -> None:
+        self._kept: Read | None = None
+
+    def of(self, signature: Signature) -> Read | None:
+        """What was read before, where it serves."""
+        return self._kept if self._kept is not None and self._kept.fits(signature) else None
+
+    def keep(self, read: Read) -> None:
+        """What is without mistakes, unless it is too large."""
+        if sum(claim.interned.row_count for claim in read.claims) <= MOST_KEPT:
+            self._kept = read
 
 
 @collector_paused()
@@ -53,6 +91,8 @@ def load_facts(
     signature: Signature,
     sources: Sequence[FactSource] = (),
     *,
+    given: Sequence[FactRows] = (),
+    reads: Reads | None = None,
     mentioned: Mapping[str, Sequence[Value]] | None = None,
     rule_heads: Collection[str] = (),
     queried: Collection[str] = (),
@@ -62,31 +102,56 @@ def load_facts(
     progress: Report | None = None,
     budget: Budget = UNLIMITED,
 ) -> tuple[Signature, Facts]:
-    """The facts of a theory and of the sources, and the signature with what they add to it.
+    """The facts of a theory, of the sources, and what is ``given``; the signature with what they add to it.
 
-    ``mentioned``: constants that formulas mention, by type; ``None`` takes the signature's. ``header``:
-    whether text files have one; ``None`` looks at their first row. Raises ``FactsError`` with everything that
-    is wrong.
+    ``reads``: that of other loads of this theory with these sources. ``mentioned``: constants that formulas
+    mention, by type; ``None`` takes the signature's. ``header``: whether text files have one; ``None`` looks
+    at their first row. Raises ``FactsError`` with everything that is wrong.
     """
     mistakes = Mistakes()
     report = _under_the_clock(budget, progress)
-    before = signature
-    with Store() as store:
-        signature, tables, notes = opened_tables(store, theory_rows, signature, sources, header, mistakes)
-        listed = _listed_since(before, signature)
-        signature = grown(signature, tables, mistakes)
-        claims = list(_claims(tables, signature, mistakes, report))
-        notes += tuple(claim.note for claim in claims if claim.note)
+    kept = None if reads is None else reads.of(signature)
+    kept = kept or _read(theory_rows, signature, sources, header, mistakes, report)
+    read = _and_given(kept, signature, given, mistakes, report)
     worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
     with _collecting(mistakes):
-        known = signature.mentioned if mentioned is None else _both(mentioned, listed)
-        domains = domains_of(signature.types, claims, known)
+        known = read.after.mentioned if mentioned is None else _both(mentioned, read.listed)
+        domains = domains_of(read.after.types, read.claims, known)
     with _collecting(mistakes):
-        worlds.check(signature.predicates)
+        worlds.check(read.after.predicates)
     mistakes.raise_any(FactsError)
-    facts = _facts(signature, claims, domains, worlds, report)
-    return _with_kinds(signature, domains), replace(facts, notes=notes)
+    if reads is not None:
+        reads.keep(kept)
+    facts = _facts(read.after, read.claims, domains, worlds, report)
+    return _with_kinds(read.after, domains), replace(facts, notes=read.notes)
+
+
+def _read(
+    rows: Sequence[FactRows],
+    before: Signature,
+    sources: Sequence[FactSource],
+    header: bool | None,
+    mistakes: Mistakes,
+    report: Report,
+) -> Read:
+    with Store() as store:
+        signature, tables, notes = opened_tables(store, rows, before, sources, header, mistakes)
+        listed = _listed_since(before, signature)
+        signature = grown(signature, tables, mistakes)
+        claims = tuple(_claims(tables, signature, mistakes, report))
+    notes += tuple(claim.note for claim in claims if claim.note)
+    return Read(before, signature, listed, claims, notes)
+
+
+def _and_given(
+    read: Read, signature: Signature, given: Sequence[FactRows], mistakes: Mistakes, report: Report
+) -> Read:
+    """With what is given, over a vocabulary that differs in the constants that are mentioned."""
+    after = replace(read.after, mentioned=_both(signature.mentioned, read.listed))
+    tables = theory_tables(given)
+    after = grown(after, tables, mistakes)
+    return replace(read, after=after, claims=(*read.claims, *_claims(tables, after, mistakes, report)))
 
 
 def opened_tables(
@@ -287,7 +352,7 @@ def _facts(
         )
         with _collecting(mistakes):
             tables[name] = fact_table(
-                predicate, of[name], domains, lambda told, p=predicate: worlds.world(p, has_facts=told)
+                predicate, of[name], domains, lambda listed, p=predicate: worlds.world(p, has_facts=listed)
             )
     mistakes.raise_any(FactsError)
     report("facts loaded", 1.0)
@@ -295,7 +360,7 @@ def _facts(
 
 
 def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signature:
-    """The types with the kind of their constants, where nothing had told it."""
+    """The types with the kind of their constants, where nothing had given it."""
     types = {
         name: replace(known, kind=domains[name].kind) if known.kind is None else known
         for name, known in signature.types.items()

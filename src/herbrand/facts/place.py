@@ -48,12 +48,12 @@ def shown(value: object) -> str:
 
 
 def rows_at_fault(table: str, count: int, mistakes: Iterable[Mistake]) -> list[Mistake]:
-    """The first few of ``count`` mistakes, made only as far as they are told, and how many more there are."""
-    told = list(islice(mistakes, MOST_ROWS_SHOWN))
+    """The first few of ``count`` mistakes, made only as far as shown, and how many more there are."""
+    shown = list(islice(mistakes, MOST_ROWS_SHOWN))
     if count > MOST_ROWS_SHOWN:
         more = count - MOST_ROWS_SHOWN
-        told.append(Mistake(f"{table}: {more:,} more row{'s' if more > 1 else ''} like this"))
-    return told
+        shown.append(Mistake(f"{table}: {more:,} more row{'s' if more > 1 else ''} like this"))
+    return shown
 
 
 def mixed_mistake(type_name: str, text: tuple[object, Place], number: tuple[object, Place]) -> Mistake:

@@ -1,7 +1,7 @@
 """Everything that a user may give as facts, as sources.
 
 A path (a file or a folder), ``name=path``, several paths, a mapping from predicates to tables, a DuckDB
-connection. What a file is read by, its ending tells; every kind of source is a file in ``sources``.
+connection. A file's ending chooses its reader; every kind of source is a file in ``sources``.
 
 >>> [source.name for source in fact_sources({"friends": [("anna", "bob")], "smokes": ["anna"]})]
 ['friends', 'smokes']
@@ -71,7 +71,7 @@ ABOUT = (
     "dockerfile",
     "authors",
 )
-"""Files so named, with any ending, tell of the folder."""
+"""Files so named, with any ending, describe the folder."""
 
 
 def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
@@ -205,7 +205,7 @@ def _unread(path: Path) -> Mistake:
 
 
 def _unknown(path: Path) -> str:
-    return f"'{path}' has no ending that tells how to read it"
+    return f"'{path}' has no ending that says how to read it"
 
 
 def _readable(path: Path) -> str:
@@ -258,7 +258,7 @@ def _similar(path: Path) -> str:
 
 
 def _ending(path: Path) -> tuple[str, str]:
-    """The ending that tells the format, and the name before it."""
+    """The ending that names the format, and the name before it."""
     whole = Path(path.name)
     if _plain_ending(whole) in COMPRESSIBLE:
         whole = whole.with_suffix("")

@@ -208,7 +208,7 @@ class Store:
         return f"{kind}_{self._names}"
 
     def _run(self, query: str, parameters: Sequence[Any], progress: Progress | None, fetch: str = "") -> Any:
-        """Runs in a thread of its own where progress is asked for, so that this one can tell it."""
+        """Runs in a thread of its own where progress is asked for, so that this one can report it."""
         if progress is None:
             return self._execute(query, parameters, fetch)
         connection = self.connection  # opened by this thread: another could open it after an interruption

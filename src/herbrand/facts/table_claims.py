@@ -52,8 +52,8 @@ class Claims:
         positions = np.flatnonzero(wrong)
         if self.interned.rows is not None:
             positions = positions[np.argsort(self.interned.rows[positions], kind="stable")]
-        told = (self.place(int(p)).mistake(message(int(p)), self._hint(int(p))) for p in positions)
-        return rows_at_fault(self.table.name, len(positions), told)
+        each = (self.place(int(p)).mistake(message(int(p)), self._hint(int(p))) for p in positions)
+        return rows_at_fault(self.table.name, len(positions), each)
 
     def _hint(self, position: int) -> str:
         """A first row that does not fit may be a header."""

@@ -33,8 +33,8 @@ class Worlds:
             return "closed"
         if predicate.declared and predicate.tells_world:
             return "open"
-        told = has_facts and name not in self.rule_heads and name not in self.queried
-        return "closed" if told else "open"
+        listed = has_facts and name not in self.rule_heads and name not in self.queried
+        return "closed" if listed else "open"
 
     def check(self, known: Iterable[str]) -> None:
         """Raises where a predicate is not known, or is said to be both open and closed."""

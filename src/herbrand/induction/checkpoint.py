@@ -60,7 +60,7 @@ def optimiser_slots(optimiser: torch.optim.Optimizer, model: torch.nn.Module) ->
 def restore_optimiser(
     optimiser: torch.optim.Optimizer, model: torch.nn.Module, tensors: dict[str, torch.Tensor]
 ) -> None:
-    """Gives a fresh Adam of the same model what :func:`optimiser_slots` told."""
+    """Gives a fresh Adam of the same model what :func:`optimiser_slots` gave."""
     held: dict[int, dict[str, Any]] = {}
     for number, (name, _) in enumerate(model.named_parameters()):
         slots = {s: tensors.get(f"optimiser.{name}.{s}") for s in ("step", "exp_avg", "exp_avg_sq")}

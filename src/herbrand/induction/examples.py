@@ -1,4 +1,4 @@
-"""Tuples of which it is known whether a target holds of them: what a search for clauses is told.
+"""Tuples of which it is known whether a target holds of them: the examples of a search for clauses.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(2, {"edge": [(0, 1)]})])

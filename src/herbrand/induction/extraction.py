@@ -83,7 +83,7 @@ def labelled(conclude: Conclude, sample: Sample) -> Sample:
 def relevance(task: Task, conclude: Conclude, sample: Sample) -> dict[str, float]:
     """For each input predicate, how far the log-odds move on average when it is true of nothing.
 
-    Conclusions alone would not tell: where two predicates say the same, a machine may lean on either.
+    Conclusions alone would not show it: where two predicates say the same, a machine may lean on either.
     """
     with torch.no_grad():
         before = conclude(sample)

@@ -60,7 +60,7 @@ class Failures:
 
     @classmethod
     def of(cls, tensors: Mapping[str, torch.Tensor]) -> Failures:
-        """The pool that :meth:`tensors` told."""
+        """The pool that :meth:`tensors` gave."""
         pool = cls()
         if tensors:
             named = {int(arity): tensor for arity, tensor in within("predicates", tensors).items()}

@@ -1,6 +1,6 @@
 """The user's own example worlds: a folder of fact tables each, the target's true tuples among them.
 
-Gives each world as numbered objects and tuples. Constants are told apart by their declared types; where
+Gives each world as numbered objects and tuples. Constants are distinguished by their declared types; where
 nothing is declared, equal constants are one object. A world that lists false tuples of the target is taken
 at its word: only what it lists, true or false, is then known of the target there."""
 
@@ -18,6 +18,7 @@ from herbrand.errors import ContradictionError, FactsError, Mistake, Unsupported
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources
+from herbrand.facts.sources.text import TextFile
 from herbrand.induction.database import Rows
 from herbrand.induction.machine import WIDEST
 from herbrand.language.check import check
@@ -74,7 +75,8 @@ def read_worlds(
     """
     refuse_choices(theory.statements, "induce")
     signature = check(theory)
-    shared, named = fact_sources(facts), _world_folders(Path(folder))
+    shared = fact_sources(facts)
+    named = _without_empty_tables(_world_folders(Path(folder)), {p.name for p in theory.predicates})
     loaded = []
     for number, (name, sources) in enumerate(named):
         if progress is not None:
@@ -112,6 +114,21 @@ def _world_folders(folder: Path) -> list[tuple[str, tuple[FactSource, ...]]]:
     return [(path.name, fact_sources(path)) for path in inner]
 
 
+def _without_empty_tables(
+    worlds: list[tuple[str, tuple[FactSource, ...]]], declared: set[str]
+) -> list[tuple[str, tuple[FactSource, ...]]]:
+    """The worlds without files that hold nothing of what such files of other worlds have rows of: the columns
+    of a predicate that is not declared are those of its rows there."""
+    files = [source for _, sources in worlds for source in sources if isinstance(source, TextFile)]
+    empty = {source.path for source in files if not source.path.stat().st_size}
+    full = {source.predicate for source in files if source.path not in empty} - declared
+
+    def needless(source: FactSource) -> bool:
+        return isinstance(source, TextFile) and source.path in empty and source.predicate in full
+
+    return [(name, tuple(s for s in sources if not needless(s))) for name, sources in worlds]
+
+
 def _loaded(
     theory: Theory, signature: Signature, target: str, sources: Sequence[FactSource], header: bool | None
 ) -> tuple[Signature, Facts]:
@@ -125,11 +142,11 @@ def _loaded(
 
 
 def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -> GivenWorld:
-    told = _declared_types(known)
+    named_types = _declared_types(known)
     numbers: dict[Object, int] = {}
     places: dict[str, np.ndarray] = {}
     for type_name, domain in facts.domains.items():
-        declared = type_name if type_name in told else None
+        declared = type_name if type_name in named_types else None
         keys = [(declared, isinstance(value, str), value) for value in domain]
         places[type_name] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], np.int64)
     if not numbers:
@@ -148,7 +165,7 @@ def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -
             name, tuple(numbers), tables, np.zeros((0, arity), np.int64), None, (every,) * arity
         )
     predicate, table = known.predicates[target], facts.tables[target]
-    typed = tuple(_typed(places, t, told, len(numbers)) for t in predicate.types)
+    typed = tuple(_typed(places, t, named_types, len(numbers)) for t in predicate.types)
     false = rows(predicate, table.false) if len(table.false) else None
     return GivenWorld(name, tuple(numbers), tables, rows(predicate, table.true), false, typed)
 
@@ -159,9 +176,9 @@ def _declared_types(known: Signature) -> set[str]:
     return named | {name for name, kind in known.types.items() if kind.declared}
 
 
-def _typed(places: dict[str, np.ndarray], type_name: str, told: set[str], objects: int) -> np.ndarray:
+def _typed(places: dict[str, np.ndarray], type_name: str, named_types: set[str], objects: int) -> np.ndarray:
     """The objects of a declared type; all of them where the type was made up for a column."""
-    if type_name not in told:
+    if type_name not in named_types:
         return np.ones(objects, bool)
     result = np.zeros(objects, bool)
     result[places[type_name]] = True
@@ -206,22 +223,22 @@ def _refuse_unlearnable(found: GivenWorlds) -> None:
         for w in found.worlds
         for name, rows in w.facts.items()
     ):
-        raise FactsError(f"the worlds say nothing but '{found.target}'", hint="add tables to tell it from")
-    told: dict[object, list[GivenWorld]] = {}
+        raise FactsError(f"the worlds say nothing but '{found.target}'", hint="add tables to predict it from")
+    groups: dict[object, list[GivenWorld]] = {}
     for world in found.worlds:
         key = (world.objects, tuple((n, world.facts[n].tobytes()) for n in sorted(world.facts)))
-        alike = told.setdefault(key, [])
+        alike = groups.setdefault(key, [])
         for other in alike:
             if _denies(other, world) or _denies(world, other):
                 raise ContradictionError(
                     Mistake(
                         f"the worlds '{other.name}' and '{world.name}' say the same, "
                         f"but not of '{found.target}'",
-                        hint="no rule can tell them apart",
+                        hint="no rule can distinguish them",
                     )
                 )
         if world.false is not None or all(other.false is not None for other in alike):
-            alike.append(world)  # of worlds that tell all of the target one stands for those like it
+            alike.append(world)  # of worlds that give all of the target one stands for those like it
 
 
 def _denies(one: GivenWorld, other: GivenWorld) -> bool:

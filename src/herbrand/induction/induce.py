@@ -27,6 +27,7 @@ from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
 from herbrand.induction.search import NOISE, Effort, Found, Limits
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Progress, Training
+from herbrand.induction.weighted import weighted
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import PredicateDeclaration, Statement, Theory
@@ -38,8 +39,8 @@ LARGEST = 60
 MOST_EXAMPLES = 2_000_000
 """Above so many negative tuples, the search sees a sample of them; the check is over all."""
 
-STEPS_A_MINUTE = 12_000.0
-"""Steps of the search that a minute of the budget pays for; machines of today do twice as many."""
+STEPS_A_MINUTE = 14_000.0
+"""Steps of the search that a minute of the budget pays for; machines of today do up to twice as many."""
 
 ENGINES = ("auto", "search", "nlm")
 
@@ -51,7 +52,7 @@ class RuleReport:
     """A rule of the target in the worlds learned from: it derives ``support`` true tuples and ``wrong`` false
     ones. ``coverage``: the share of all true tuples; ``confidence``: how much of what it derives is true.
     ``held_out_wrong``: false tuples that it derives in the worlds kept back. ``alternatives``: rules that the
-    examples do not tell from this one, but other worlds would."""
+    examples do not distinguish from this one, but other worlds would."""
 
     rule: str
     support: int
@@ -60,6 +61,11 @@ class RuleReport:
     confidence: float
     held_out_wrong: int | None
     alternatives: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> float:
+        """The confidence with one tuple more of each kind: what was never wrong is not certain."""
+        return (self.support + 1) / (self.support + self.wrong + 2)
 
     @property
     def text(self) -> str:
@@ -153,6 +159,7 @@ def induce(
     budget: float = 5.0,
     engine: str = "auto",
     noise: float = NOISE,
+    weights: str | None = None,
     seed: int = 0,
     watch: Watch | None = None,
     note: Callable[[str], None] | None = None,
@@ -162,10 +169,14 @@ def induce(
     ``theory``: declarations, facts that hold in every world, and rules that derive more predicates to learn
     from. ``facts``: tables of facts that hold in every world, as a model takes them. ``noise``: the share of
     the target's labels that may be wrong; 0 asks for rules without errors. ``engine``: ``search``; ``nlm``
-    trains a machine first; ``auto`` does so only where the search leaves errors. ``header`` and ``note`` are
+    trains a machine first; ``auto`` does so only where the search leaves errors. ``weights``: rules of the
+    target are written with how often they are right, as ``proofs`` (``head :- body @ weight``) or as
+    ``probabilities`` (``weight :: head :- body``). ``header`` and ``note`` are
     those of a model too."""
     if engine not in ENGINES:
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))
+    if weights is not None:
+        check("induce", {"weights": weights})
     check("induce", {"budget": budget, "noise": noise, "seed": seed})
     began = time.monotonic()
     until = began + 60 * budget
@@ -197,11 +208,12 @@ def induce(
     if not found.clauses:
         raise HerbrandError(
             f"no rule for '{target}' was found in {budget:g} minutes",
-            hint="more --budget, more worlds, or more predicates to tell it from",
+            hint="more --budget, more worlds, or more predicates to predict it from",
         )
     clauses = found.clauses
+    reports = _reports(given, kept, held_out, found, seed)
     return Induced(
-        _result(theory, given, clauses),
+        _result(theory, given, clauses, reports, weights),
         clauses,
         trained.machine,
         time.monotonic() - began,
@@ -214,7 +226,7 @@ def induce(
         trained.graduated,
         trained.relevance,
         int(effort.done),
-        _reports(given, kept, held_out, found, seed),
+        reports,
     )
 
 
@@ -342,7 +354,7 @@ def _world(world: GivenWorld) -> World:
 def _reports(
     given: GivenWorlds, kept: Sequence[GivenWorld], held_out: Sequence[GivenWorld], found: Found, seed: int
 ) -> tuple[RuleReport, ...]:
-    """How each rule of the target does, and which others the examples do not tell from it."""
+    """How each rule of the target does, and which others the examples do not distinguish from it."""
     clauses = found.clauses
     database = Database.of([_world(world) for world in kept])
     true, false = _truth(given, kept, database)
@@ -439,8 +451,15 @@ def _errors(given: GivenWorlds, worlds: Sequence[GivenWorld], clauses: Sequence[
     return int(missed + np.isin(database.codes(false), codes).sum())
 
 
-def _result(theory: Theory, given: GivenWorlds, clauses: Sequence[Clause]) -> Theory:
-    """The given theory without facts, declarations of invented predicates if it has any, and the rules."""
+def _result(
+    theory: Theory,
+    given: GivenWorlds,
+    clauses: Sequence[Clause],
+    reports: Sequence[RuleReport],
+    weights: str | None,
+) -> Theory:
+    """The given theory without facts, declarations of invented predicates if it has any, and the rules; those
+    of the target, which ``reports`` are about in their order, with ``weights`` if any are asked for."""
     statements: list[Statement] = [s for s in theory.statements if s not in theory.facts]
     if theory.predicates:
         types = {p.name: p.types for p in theory.predicates}
@@ -448,4 +467,11 @@ def _result(theory: Theory, given: GivenWorlds, clauses: Sequence[Clause]) -> Th
             if clause.head not in types:
                 types[clause.head] = types.get(given.target, ())
                 statements.append(PredicateDeclaration(clause.head, types[clause.head]))
-    return Theory((*statements, *(clause.to_rule() for clause in clauses)))
+    counted = iter(reports)
+    for clause in clauses:
+        rule = clause.to_rule()
+        if weights is None or clause.head != given.target:
+            statements.append(rule)
+        else:
+            statements.append(weighted(rule, next(counted).weight, weights))
+    return Theory(tuple(statements))

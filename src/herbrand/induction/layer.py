@@ -145,7 +145,7 @@ class LogicLayer(nn.Module):
     """Units for the arities in ``needed`` (all by default) that have something to read.
 
     ``channels``: how many predicates of each arity come in, from nullary on; their number is the breadth plus
-    one. ``outputs`` tells how many go out.
+    one. ``outputs``: how many go out.
     """
 
     def __init__(

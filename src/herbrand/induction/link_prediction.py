@@ -21,7 +21,7 @@ from herbrand.induction.walks import ranked
 from herbrand.loops import chosen
 
 MOST_STEPS = 20_000
-"""Steps by which one rule answers one question; a rule that leads to more entities tells little of each."""
+"""Steps by which one rule answers one question; a rule that leads to more entities says little of each."""
 
 
 @dataclass(frozen=True)

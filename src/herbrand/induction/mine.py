@@ -23,7 +23,8 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Mined:
-    """``rules``, the largest weight first, and ``theory``, which has them as ``head :- body @ weight``.
+    """``rules``, the largest weight first, and ``theory``, which has them as ``head :- body @ weight`` or as
+    ``weight :: head :- body``.
     ``links``: how well they predict the triples left out."""
 
     theory: Theory
@@ -95,6 +96,7 @@ def mine(
     length: int = 3,
     held_out: Any = None,
     header: bool | None = None,
+    weights: str = "proofs",
     seed: int = 0,
     watch: Callable[[str, float], None] | None = None,
     note: Callable[[str], None] | None = None,
@@ -104,9 +106,10 @@ def mine(
     ``theory``: declarations, facts, and rules that derive more relations. ``facts``: tables, as a model takes
     them. ``length``: literals of a body. ``held_out``: triples that were left out, in the same form, to
     measure link prediction on. A rule's weight is support / (derived pairs + 5); asked with ``depth=1``, the
-    algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``header`` and ``note`` are those of
-    a model."""
-    check("induce", {"seed": seed, "length": length})
+    algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``weights``:
+    ``probabilities`` writes ``weight :: head :- body`` in place of ``head :- body @ weight``.
+    ``header`` and ``note`` are those of a model."""
+    check("induce", {"seed": seed, "length": length, "weights": weights})
     began = time.monotonic()
     theory = theory or Theory()
     graph, notes = read_graph(theory, facts, header)
@@ -132,9 +135,9 @@ def mine(
         if target is not None:
             triples = triples[triples[:, 0] == graph.relations.index(target)]
         links = link_scores(graph, rules, triples)
-    return Mined(_theory(theory, graph, rules), graph, tuple(rules), seconds, links)
+    return Mined(_theory(theory, graph, rules, weights), graph, tuple(rules), seconds, links)
 
 
-def _theory(theory: Theory, graph: KnowledgeGraph, rules: list[MinedRule]) -> Theory:
+def _theory(theory: Theory, graph: KnowledgeGraph, rules: list[MinedRule], weights: str) -> Theory:
     kept: list[Statement] = [s for s in theory.statements if s not in theory.facts]
-    return Theory((*kept, *(rule.rule(graph) for rule in rules)))
+    return Theory((*kept, *(rule.statement(graph, weights) for rule in rules)))

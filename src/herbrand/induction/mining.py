@@ -22,8 +22,9 @@ import numpy as np
 from herbrand.induction.evaluation import Clause, Condition, Literal
 from herbrand.induction.graph import KnowledgeGraph
 from herbrand.induction.walks import measured, signatures
+from herbrand.induction.weighted import weighted
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Rule
+from herbrand.language.syntax import Choice, Rule
 from herbrand.loops import chosen
 
 PRIOR = 5
@@ -120,12 +121,11 @@ class MinedRule:
         )
         return Clause(names[self.head], (0, 1), body, apart)
 
-    def rule(self, graph: KnowledgeGraph) -> Rule:
-        plain = self.clause(graph).to_rule()
-        return Rule(plain.head, plain.body, float(f"{self.weight:.6g}"))
+    def statement(self, graph: KnowledgeGraph, form: str = "proofs") -> Rule | Choice:
+        return weighted(self.clause(graph).to_rule(), self.weight, form)
 
     def text(self, graph: KnowledgeGraph) -> str:
-        return next(iter(show_statement(self.rule(graph))))
+        return next(iter(show_statement(self.statement(graph))))
 
 
 def _literal(step: int, start: int, end: int, graph: KnowledgeGraph) -> Literal:

@@ -1,6 +1,6 @@
 """A search for clauses that describe labelled tuples in few bits.
 
-Clauses grow by joins and tests from the empty body. A table of bindings tells at once what every further test
+Clauses grow by joins and tests from the empty body. A table of bindings shows at once what every further test
 would leave of all examples; a beam of the best goes on, and whatever separates the examples goes into a pool.
 From the pool a theory is chosen (:mod:`herbrand.induction.cover`). What the theory does not explain is looked
 at again: first all that is left together, then one positive at a time; one that no clause explains is set
@@ -77,7 +77,10 @@ WORTHY = 0.8
 """A theory that takes more than this share of the bits of the bare labels is looked at again."""
 
 WIDE = 10
-"""Clauses with exceptions that are tried, at most."""
+"""Clauses with exceptions that are tried, at most; and clauses that join a recursive theory."""
+
+STARTS = 12
+"""Recursive clauses that are tried with each of a few clauses to begin with."""
 
 
 @dataclass
@@ -289,11 +292,14 @@ class _Learner:
             self.limits = whole
             whole.work.done += own.done
 
-    def _vocabulary(self, recursive: str | None) -> Vocabulary:
+    def _vocabulary(self, known: np.ndarray | None) -> Vocabulary:
+        """With the target, where it is ``known`` to hold of some of the examples."""
         examples, database, names = self.examples, self.database, list(self.predicates)
-        if recursive is not None:
-            rows = examples.rows[self.positive]
-            database, names = database.with_table(recursive, rows, rows.shape[1]), [*names, recursive]
+        recursive = None if known is None else examples.target
+        if known is not None:
+            rows = examples.rows[known]
+            database = database.with_table(examples.target, rows, rows.shape[1])
+            names.append(examples.target)
         rows = examples.rows[:, :0] if examples.of_worlds else examples.rows
         return Vocabulary.of(database, names, rows, recursive)
 
@@ -507,7 +513,7 @@ class _Learner:
         for place in dict.fromkeys(ranked[0] + ranked[1]):
             number = int(places[place])
             if not wrong[place]:
-                continue  # nothing is left to tell apart: what is longer covers no more
+                continue  # nothing is left to distinguish: what is longer covers no more
             alike = (examples[left[:, number] > 0].tobytes(), partial.rows)
             both = (float(scores[0][place]), float(scores[1][place]))
             yield _Step(start, join, number, both, float(right[place]), float(costs[place]), alike)
@@ -624,52 +630,87 @@ class _Learner:
         """A theory in which the target stands in bodies, if one describes the examples in fewer bits."""
         if self.examples.of_worlds:
             return None
-        plain = self._candidates()
-        known, self.pool = self.pool, {}
-        vocabulary = self._vocabulary(self.examples.target)
-        root = Partial.root(vocabulary, self.examples.rows, False)
-        whole, self.limits = self.limits, replace(self.limits, literals=min(SHORT + 1, self.limits.literals))
-        self._explore(root, whole.beam, None, [])
-        self.limits = whole
-        recursive = [c for c in self._candidates() if _reads(c.clause, self.examples.target)]
-        self.pool = known
-        recursive.sort(key=lambda one: one.bits + Errors.of(one.covers, self.positive).bits)
-        bases = [c for c in plain if not (c.covers & ~self.positive).any()]
-        bases = _first(bases, 4, lambda c: c.bits) + _first(bases, 4, lambda c: -c.covers.sum() / c.bits)
+        plain = [c for c in self._candidates() if not (c.covers & ~self.positive).any()]
+        bases = _first(plain, 4, lambda c: c.bits) + _first(plain, 4, lambda c: -c.covers.sum() / c.bits)
+        bases = list(dict.fromkeys(bases))
         best, least = None, description(self.theory, self.positive)
-        for step in recursive[:12]:
-            for base in dict.fromkeys(bases):
-                if self._over or step.bits + base.bits >= least:
-                    continue
-                theory = self._completed([base, step], plain)
-                errors = self._fixpoint_errors(theory)
-                bits = sum(one.bits for one in theory) + errors.bits
-                if bits < least - 1e-9 and errors.within(self.limits.noise):
-                    best, least = theory, bits
+
+        def tried(start: list[Candidate], steps: Sequence[Candidate], width: int) -> None:
+            nonlocal best, least
+            if self._over or sum(one.bits for one in start) >= least:
+                return
+            theory = self._completed(start, plain, steps, width)
+            bits = self._length(theory)
+            if bits < least - 1e-9 and self._fixpoint_errors(theory).within(self.limits.noise):
+                best, least = theory, bits
+
+        width = self.limits.beam
+        for base in bases[:2]:
+            tried([base], [], max(width // 2, 4))
+        steps = self._recursive_candidates(self.positive, [], max(width // 2, 4))
+        pairs = [[base, step] for step in steps[:STARTS] for base in bases]
+        pairs = [pair for pair in pairs if sum(one.bits for one in pair) < least and not self._over]
+        for pair in sorted(pairs, key=self._length)[: STARTS // 2]:
+            tried(pair, steps, width)
+        for base in bases if best is None else ():
+            tried([base], [], width)
         return best
+
+    def _recursive_candidates(
+        self, known: np.ndarray, beside: Sequence[Candidate], width: int
+    ) -> list[Candidate]:
+        """Clauses that read the target where it is ``known``, for what those ``beside`` them leave, the
+        shortest descriptions first."""
+        pool, self.pool = self.pool, {}
+        root = Partial.root(self._vocabulary(known), self.examples.rows, False)
+        whole, self.limits = self.limits, replace(self.limits, literals=min(SHORT, self.limits.literals))
+        self._explore(root, width, None, beside)
+        self.limits = whole
+        found = [c for c in self._candidates() if _reads(c.clause, self.examples.target)]
+        self.pool = pool
+        done = union(beside, len(self.positive))
+        return sorted(found, key=lambda one: one.bits + Errors.of(done | one.covers, self.positive).bits)
 
     def _length(self, theory: Sequence[Candidate]) -> float:
         """The description of the examples by the fixpoint of a theory."""
         return sum(one.bits for one in theory) + self._fixpoint_errors(theory).bits
 
-    def _completed(self, theory: list[Candidate], plain: Sequence[Candidate]) -> list[Candidate]:
-        """The theory with clauses for what its fixpoint misses, while each of them pays."""
-        errors = self._fixpoint_errors(theory)
-        while errors.missed and not errors.wrong and len(theory) < self.limits.clauses:
-            left = self.positive & ~self._fixpoint(theory)
-            others = [c for c in plain if (c.covers & left).any() and not (c.covers & ~self.positive).any()]
-            if not others:
+    def _completed(
+        self,
+        theory: list[Candidate],
+        plain: Sequence[Candidate],
+        steps: Sequence[Candidate],
+        width: int,
+    ) -> list[Candidate]:
+        """The theory with clauses for what its fixpoint misses, while each of them pays, and without those
+        that do not pay any more. Where no ``steps`` are given, clauses that read the target are looked for
+        among what the theory derives: none is then its own reason."""
+        bits = self._length(theory)
+        while len(theory) < self.limits.clauses and not self._over:
+            covers = self._fixpoint(theory)
+            left = self.positive & ~covers
+            if not left.any() or (covers & ~self.positive).any():
                 break
-            more = [*theory, max(others, key=lambda c: (c.covers & left).sum() / c.bits)]
-            after = self._fixpoint_errors(more)
-            if after.bits + more[-1].bits >= errors.bits:
+            whole = replace(theory[0], bits=0.0, covers=covers)
+            others = steps or self._recursive_candidates(covers, [whole], width)
+            right = [c for c in (*plain, *others) if not (c.covers & ~self.positive).any()]
+            shares = {one: (one.covers & left).sum() / one.bits for one in right}
+            right = sorted(right, key=shares.__getitem__, reverse=True)[:WIDE]
+            if not right:
                 break
-            theory, errors = more, after
+            more = min(([*theory, one] for one in right), key=self._length)
+            if self._length(more) >= bits:
+                break
+            theory, bits = more, self._length(more)
+        for one in list(theory):
+            rest = [other for other in theory if other is not one]
+            if rest and self._length(rest) <= bits:
+                theory, bits = rest, self._length(rest)
         return theory
 
     def _fixpoint(self, theory: Sequence[Candidate]) -> np.ndarray:
         clauses = [c for one in theory for c in (*one.helpers, one.clause)]
-        self.limits.work.done += 5
+        self.limits.work.done += 2
         try:
             return covering(clauses, self.examples, evaluated(clauses, self.database))
         except BudgetError:

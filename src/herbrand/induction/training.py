@@ -104,7 +104,7 @@ class Training:
         self._begin()
 
     def run(self, seconds: float | None = None) -> Iterator[Progress]:
-        """Trains and tells of each exam, until graduation or the end of the budget.
+        """Trains and reports each exam, until graduation or the end of the budget.
 
         ``seconds``: wall-clock time allowed; the run stops soon after and can be saved and resumed.
         """

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 from lark import Token, Transformer
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
+from herbrand.language.arguments import in_body, in_formula, in_rule
 from herbrand.language.expectations import shortened
-from herbrand.language.formulas import AGGREGATES, FUNCTIONS
+from herbrand.language.formulas import AGGREGATES, ARGUMENTS, FUNCTIONS
 from herbrand.language.names import moment, number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
     Aggregate,
@@ -63,6 +65,7 @@ _BODY_HINTS: dict[type, str] = {
 }
 _LIKE_P = {"p", "pr", "prob", "probability"}
 _NUMBERED = {"soft": "probability", "weighted": "weight"}
+_ARROWS = "write :- for a rule, => for 'implies'"
 
 
 class Builder(Transformer[Token, Any]):
@@ -202,7 +205,7 @@ class Builder(Transformer[Token, Any]):
         factor = None if times is None else Variable(self.name(times), self.at(times))
         if factor is not None and isinstance(weight, Hard):
             self.refuse("what always holds has no weight to multiply", factor.span, "write 'hard: ...'")
-        return WeightedFormula(weight, formula, conditions, self.label_text, self.whole, factor)
+        return WeightedFormula(weight, in_formula(formula), conditions, self.label_text, self.whole, factor)
 
     def conditions(self, where: Formula) -> tuple[Comparison, ...]:
         parts = where.operands if isinstance(where, And) else (where,)
@@ -228,6 +231,7 @@ class Builder(Transformer[Token, Any]):
 
     def bound(self, parts: list[Any]) -> Bound:
         (event, given), (lower, upper), independent = parts
+        event, given = in_formula(event), None if given is None else in_formula(given)
         return Bound(event, given, lower, upper, independent is not None, self.label_text, self.whole)
 
     def probability(self, parts: list[Any]) -> tuple[Formula, Formula | None]:
@@ -252,14 +256,17 @@ class Builder(Transformer[Token, Any]):
             head = Atom("", span=head.span)
         for literal in body:
             self.check_body_literal(literal)
-        return Rule(head, tuple(body), weight, self.label_text, self.whole)
+        (head,), body = in_rule([head], body)
+        return Rule(head, body, weight, self.label_text, self.whole)
 
     def choice(self, parts: list[Any]) -> Choice:
         alternatives, *body = parts
         body = [literal for literal in body if literal is not None]
         for literal in body:
             self.check_body_literal(literal)
-        return Choice(alternatives, tuple(body), self.label_text, self.whole)
+        heads, body = in_rule([one.head for one in alternatives], body)
+        alternatives = tuple(replace(one, head=head) for one, head in zip(alternatives, heads, strict=True))
+        return Choice(alternatives, body, self.label_text, self.whole)
 
     def alternatives(self, parts: list[Alternative]) -> tuple[Alternative, ...]:
         return tuple(parts)
@@ -306,6 +313,7 @@ class Builder(Transformer[Token, Any]):
         said, number = parts
         negated = isinstance(said, Not)
         atom, value = self.fact_parts(said.operand if isinstance(said, Not) else said, formula_hint)
+        atom = self.without_computed(atom)
         terms = (*atom.arguments, *(() if value is None else (value,)))
         kind, numbers = self.said_plainly(negated) if number is None else number
         self.check_ground(atom, value, terms, formula_hint)
@@ -322,6 +330,17 @@ class Builder(Transformer[Token, Any]):
             self.whole,
             (self.whole.start,),
         )
+
+    def without_computed(self, atom: Atom) -> Atom:
+        """The atom of a fact, whose arguments are written and not computed."""
+        for argument in atom.arguments:
+            if not isinstance(argument, Variable | Constant):
+                hint = "write the value itself; a rule may compute it"
+                if getattr(argument, "sign", "") == "/":
+                    hint = "write a fraction as a decimal number"
+                self.refuse("a fact computes no values", argument.span, hint)
+                return Atom(atom.predicate, (), atom.span)
+        return atom
 
     def said_plainly(self, negated: bool) -> tuple[FactKind, tuple[float, ...]]:
         return ("false" if negated else "true"), ()
@@ -397,15 +416,11 @@ class Builder(Transformer[Token, Any]):
         return Atom(self.name(name), tuple(terms), Span(self.source, self.at(name).start, end))
 
     def holding(self, parts: list[Atom]) -> Atom:
-        """An atom as a formula: its arguments are terms."""
+        """An atom as a formula: its arguments are values."""
         for argument in parts[0].arguments:
-            if not isinstance(argument, Variable | Constant):
-                hint = "name the value by an equation, such as m = n + 1, and put its name here"
-                if isinstance(argument, Atom):
-                    hint = "arguments are variables and constants: there are no functions"
-                elif all(isinstance(part, Constant) for part in getattr(argument, "operands", ())):
-                    hint = "write a fraction as a decimal number"
-                self.refuse("an argument of an atom is a variable or a constant", argument.span, hint)
+            if isinstance(argument, Atom):
+                hint = "arguments are variables, constants and what is computed: there are no functions"
+                self.refuse("an argument of an atom is a value", argument.span, hint)
                 return Atom(parts[0].predicate, (), parts[0].span)
         return parts[0]
 
@@ -419,8 +434,11 @@ class Builder(Transformer[Token, Any]):
             return self.value_comparison(self.holding([left]), operator, right, span)
         atoms = [side for side in (left, right) if isinstance(side, Atom)]
         if atoms:
-            hint = "write :- for a rule, => for 'implies'" if operator in ("<", "<=") else ""
-            self.refuse("a comparison is between terms, not atoms", atoms[-1].span, hint)
+            self.refuse(
+                "a comparison is between terms, not atoms",
+                atoms[-1].span,
+                _ARROWS if operator in ("<", "<=") else "",
+            )
         left, right = (Constant(0, x.span) if isinstance(x, Atom) else x for x in (left, right))
         if isinstance(left, Variable | Constant) and isinstance(right, Variable | Constant):
             return Comparison(operator, left, right, span)
@@ -452,8 +470,9 @@ class Builder(Transformer[Token, Any]):
         if atom.predicate not in FUNCTIONS or self.source.text[atom.span.start] == "`":
             return atom
         operands = tuple(map(self.value, atom.arguments))
-        if (atom.predicate == "abs") != (len(operands) == 1):
-            wanted = "one value" if atom.predicate == "abs" else "two values or more"
+        count = ARGUMENTS.get(atom.predicate)
+        if len(operands) < 2 if count is None else len(operands) != count:
+            wanted = {None: "two values or more", 1: "one value"}.get(count, "two values")
             self.refuse(f"{atom.predicate} is of {wanted}", atom.span)
         return Arithmetic(atom.predicate, operands, atom.span)  # type: ignore[arg-type]
 
@@ -467,8 +486,10 @@ class Builder(Transformer[Token, Any]):
         assert operand.span is not None
         before = self.source.text[self.whole.start : operand.span.start].rstrip()
         after = self.source.text[operand.span.end :].lstrip()
-        hint = f"functions of numbers are {', '.join(FUNCTIONS)}"
-        if before.endswith("-"):
+        hint = f"functions are {', '.join(FUNCTIONS)}"
+        if before.endswith("<-"):
+            hint = _ARROWS
+        elif before.endswith("-"):
             name = re.search(r"\w$", before[:-1].rstrip())
             hint = "a name with '-' in it stands in back-quotes: `...`" if name else "write 'not'"
         if after.startswith(("//", "/*", "--", "%")):
@@ -495,7 +516,7 @@ class Builder(Transformer[Token, Any]):
         span = Span(self.source, self.at(name).start, end)
         if name not in AGGREGATES:
             self.refuse(f"{name} is none of {', '.join(AGGREGATES)}", self.at(name))
-        return Aggregate(str(name), tuple(map(self.value, terms)), body, span)
+        return Aggregate(str(name), tuple(map(self.value, terms)), in_body(body), span)
 
     def body(self, parts: list[Formula]) -> tuple[Formula, ...]:
         """Literals; those that 'and' joins are the same as with commas between them."""
@@ -535,10 +556,12 @@ class Builder(Transformer[Token, Any]):
     # Queries
 
     def query_formula(self, parts: list[Formula]) -> Formula:
+        """A formula; what its atoms compute, goals and formulas read in ways of their own."""
         return parts[0]
 
     def query_probability(self, parts: list[Any]) -> tuple[Formula, Formula | None]:
-        return (parts[0], parts[1]) if len(parts) == 2 else parts[0]
+        event, given = (parts[0], parts[1]) if len(parts) == 2 else parts[0]
+        return in_formula(event), None if given is None else in_formula(given)
 
     def query_literal(self, parts: list[Any]) -> FactRows:
         return self.fact_rows(parts, 'evidence is a fact, such as smokes("anna") or not smokes("anna")')

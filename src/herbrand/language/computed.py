@@ -5,10 +5,8 @@ Each rule or formula that computes gets one atom more, of a predicate that is ma
 them from the facts. So every engine evaluates arithmetic and aggregates as it evaluates any table.
 
 >>> from herbrand.language.parse import parse_theory
->>> from herbrand.language.show import show_formula, show_statement
+>>> from herbrand.language.show import show_statement
 >>> found = separated(parse_theory("price(x, p) :- net(x, n), p = n * 1.19"))
->>> print(*(literal.predicate for literal in found.theory.rules[0].body))
-net `0`p = n * 1.19
 >>> found.definitions[0].head.arguments
 (Variable(name='p'), Variable(name='n'))
 >>> print(*show_statement(found.theory.rules[0]))
@@ -48,12 +46,12 @@ from herbrand.language.formulas import (
     walk,
     with_children,
 )
-from herbrand.language.names import shown_name
-from herbrand.language.scope import Renaming, bound_variables, written
+from herbrand.language.names import placeholder, shown_name
+from herbrand.language.scope import Renaming, bound_variables, with_terms, written
 from herbrand.language.show import show_expression, show_formula
 from herbrand.language.syntax import Bound, Choice, Learned, Rule, Statement, Theory, WeightedFormula
+from herbrand.language.totals import Number, compared_totals, with_amount
 
-MIRRORED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
 Test = Computed | Comparison
 _ATOMS = (Atom, ValueIs, ValueIn)
@@ -83,8 +81,9 @@ class Definition:
         inside = [
             part for test in self.tests for one in aggregates(test) for part in inner_parts(one, _TYPING)
         ]
-        members = () if self.counting is None else (self.counting.members.head,)
-        return Rule(self.head, (*self.typed_by, *inside, *members), span=self.span)  # type: ignore[arg-type]
+        counting = () if self.counting is None else (*self.counting.members, *self.counting.definitions)
+        heads = (one.head for one in counting)
+        return Rule(self.head, (*self.typed_by, *inside, *heads), span=self.span)  # type: ignore[arg-type]
 
     def called(self) -> Iterator[str]:
         """The predicates whose rows it reads outside of aggregates."""
@@ -99,13 +98,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Counting:
-    """A comparison of one count as rules: ``members`` has an atom for each tuple counted, and ``rule``
-    derives the definition's head, its body a :class:`Computed` over the members' head alone.
+    """A comparison of counts and sums as rules: each of ``members`` has an atom for each tuple of one, and
+    ``rule`` derives the definition's head, its body a :class:`Computed` over the heads of members alone.
+    A sum's first term is its amount, and only the terms behind it are free.
 
-    ``definitions``: what the bodies of both compute themselves.
+    ``definitions``: what the bodies of members compute themselves.
     """
 
-    members: Rule
+    members: tuple[Rule, ...]
     rule: Rule
     definitions: tuple[Definition, ...]
 
@@ -139,6 +139,16 @@ def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
     if not work.definitions and not len(work.mistakes):
         return Separated(theory, ())
     return Separated(Theory(tuple(statements), theory.queries, theory.spelled), tuple(work.definitions))
+
+
+def computes(formula: Formula) -> bool:
+    """Whether a formula has to be separated: it compares computed values, or which comes first."""
+    return any(map(_computes, walk(formula)))
+
+
+def body_computes(body: Sequence[Formula]) -> bool:
+    """Whether a rule's body has to be separated; order comparisons of numbers its evaluation knows itself."""
+    return any(isinstance(x, Computed) or _orders_text(x) for x in tests_of(body)[1])
 
 
 def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
@@ -219,21 +229,6 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
     for name, value in ((test.left, test.right), (test.right, test.left)):
         if isinstance(name, Variable) and name.name not in known:
             return name.name, value
-    return None
-
-
-def counted(test: Test, bound: Collection[str]) -> tuple[Aggregate, Operator, Constant | Variable] | None:
-    """The count that a test compares with a number or a bound variable, if that is all it does."""
-    if not isinstance(test, Computed):
-        return None
-    for mirrored, one, number in ((False, test.left, test.right), (True, test.right, test.left)):
-        if (
-            isinstance(one, Aggregate)
-            and one.function == "count"
-            and all(isinstance(term, Variable | Constant) for term in one.terms)
-            and (isinstance(number, Constant) or (isinstance(number, Variable) and number.name in bound))
-        ):
-            return one, MIRRORED[test.operator] if mirrored else test.operator, number
     return None
 
 
@@ -350,10 +345,10 @@ class _Separation:
                     by = weight.by if isinstance(weight, Learned) else ()
                     return replace(statement, formula=self._formula(formula, [*where, *by], statement))
             case Bound(event=event, given=given):
-                if any(map(_computes, walk(event))):
-                    statement = replace(statement, event=self._formula(event, (), statement))
-                if given is not None and any(map(_computes, walk(given))):
-                    statement = replace(statement, given=self._formula(given, (), statement))
+                if computes(event):
+                    statement = replace(statement, event=self._formula(event, (), statement, given))
+                if given is not None and computes(given):
+                    statement = replace(statement, given=self._formula(given, (), statement, event))
         return statement
 
     def _body(
@@ -364,16 +359,16 @@ class _Separation:
         statement: Rule | Choice,
     ) -> tuple[Any, ...]:
         """The body with an atom in place of what it computes."""
-        plainly, stated = tests_of(body)
-        if not any(isinstance(x, Computed) or _orders_text(x) for x in stated):
+        if not body_computes(body):
             return body
+        plainly, stated = tests_of(body)
         renaming = Renaming()
         plain, tests = tests_of([renaming.formula(literal) for literal in body])
         bound = bound_variables(plain)
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
         tests = [locals_apart(test, outside, renaming) for test in tests]
-        before, texts = tests, dict(zip(tests, map(show_formula, stated), strict=True))
+        before, texts = tests, dict(zip(tests, stated, strict=True))
         try:
             tests = in_order(tests, bound, outside)
         except UnboundError as unbound:
@@ -383,13 +378,13 @@ class _Separation:
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
         typed = tuple(part for x in plain for part in walk(x) if isinstance(part, _TYPING))
-        alone = [test for test in tests if counted(test, bound)]
+        alone = [test for test in tests if compared_totals(test, bound)]
         atoms: list[Atom] = []
         for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
             if together:
                 used = {name for test in together for name in fixed_in(test, outside)}
                 names = [name for name in kept if name in used]
-                text = ", ".join(texts[test] for test in before if test in together)
+                text = ", ".join(_marked(texts[test], names) for test in before if test in together)
                 atom = self._defined(text, names, together[0].span)
                 counting = self._counting(atom, together[0], outside, bound, statement)
                 made = frozenset(used - bound)
@@ -412,24 +407,24 @@ class _Separation:
         bound: Collection[str],
         statement: Statement,
     ) -> Counting | None:
-        """The rules of a test that compares one count, for where what it counts is uncertain."""
-        found = counted(test, bound)
+        """The rules of a test that compares counts and sums, for where what they are of is uncertain."""
+        found = compared_totals(test, bound)
         if found is None:
             return None
-        one, operator, number = found
-        inside = variables_of(one)
-        terms = [v for v in variables_of(one.terms).values() if v.name not in outside]
-        names = [name for name in inside if name in outside] + [term.name for term in terms]
-        members = Rule(
-            self._defined(show_expression(one), names, one.span),
-            one.body,  # type: ignore[arg-type]
-            span=statement.span,
-        )
+        members, totals = list[Rule](), list[tuple[Number, Aggregate]]()
         own, self.definitions = self.definitions, []
-        members = cast(Rule, self.statement(members))
+        for number, (times, one) in enumerate(found.totals):
+            whole, body = with_amount(one, number)
+            local = [v for v in variables_of(whole.terms).values() if v.name not in outside]
+            names = [name for name in variables_of(whole) if name in outside] + [v.name for v in local]
+            rule = Rule(self._defined(show_expression(one), names, one.span), body, span=statement.span)
+            members.append(cast(Rule, self.statement(rule)))
+            amount = whole.terms[: whole.function == "sum"]
+            totals.append((times, Aggregate(whole.function, (*amount, *local), (rule.head,))))
         inner, self.definitions = tuple(self.definitions), own
-        count = Computed(operator, Aggregate("count", tuple(terms), (members.head,)), number, one.span)
-        return Counting(members, Rule(head, (count,), span=statement.span), inner)
+        compared = replace(found, totals=tuple(totals))
+        total = Computed(found.operator, compared.expression, found.number, test.span)
+        return Counting(tuple(members), Rule(head, (total,), span=statement.span), inner)
 
     def _refuse(self, variable: Variable) -> None:
         name = shown_name(written(variable.name))
@@ -437,11 +432,19 @@ class _Separation:
         hint = f"bind it by an atom, or compute it: {name} = ..."
         self.mistakes.add(Mistake(message, variable.span, hint))
 
-    def _formula(self, formula: Formula, named: Sequence[object], statement: Statement) -> Formula:
+    def _formula(
+        self,
+        formula: Formula,
+        named: Sequence[object],
+        statement: Statement,
+        beside: Formula | None = None,
+    ) -> Formula:
         """The formula with atoms in place of leaves that compute. Definitions have their variables from a
-        twin in which quantified ones have names of their own."""
-        twin = Renaming().formula(formula)
-        typed = tuple(part for part in walk(twin) if isinstance(part, _TYPING) and not _computes(part))
+        twin in which quantified ones have names of their own. ``beside``: its atoms bind variables too."""
+        renaming = Renaming()
+        twin = renaming.formula(formula)
+        parts = (*walk(twin), *(() if beside is None else walk(renaming.formula(beside))))
+        typed = tuple(part for part in parts if isinstance(part, _TYPING) and not _computes(part))
         bound = variables_of([x for x in typed if isinstance(x, _ATOMS)]).keys()
         # A variable that only a count has is one of the formula's, unless the count is over it or it is `_`.
         leaves = [part for part in walk(twin) if isinstance(part, Computed)]
@@ -451,7 +454,7 @@ class _Separation:
 
         def changed(part: Formula, twin: Formula, context: tuple[Formula, ...]) -> Formula:
             if isinstance(twin, Test) and _computes(twin):
-                return self._leaf(show_formula(part), twin, context, typed, bound, outside, statement)
+                return self._leaf(part, twin, context, typed, bound, outside, statement)
             parts, twins = children(part), children(twin)
             if isinstance(twin, Implies):
                 contexts = [context, (*context, *_conjuncts(twin.premise))]
@@ -465,7 +468,7 @@ class _Separation:
 
     def _leaf(
         self,
-        text: str,
+        stated: Formula,
         test: Test,
         context: tuple[Formula, ...],
         typed: tuple[Formula, ...],
@@ -480,7 +483,8 @@ class _Separation:
         for name in sorted(needed - set(bound)):
             self._refuse(variables[name])
             return Truth(True, test.span)
-        atom = self._defined(text, [name for name in variables if name in needed], test.span)
+        names = [name for name in variables if name in needed]
+        atom = self._defined(_marked(stated, names), names, test.span)
         counting = self._counting(atom, test, outside, bound, statement)
         self.definitions.append(
             Definition(atom, context, (test,), frozenset(), typed, statement.span, counting)
@@ -491,6 +495,14 @@ class _Separation:
                 Variable(written(n.name), n.span) for n in atom.arguments if isinstance(n, Variable)
             ),
         )
+
+
+def _marked(test: Formula, names: Sequence[str]) -> str:
+    """The text of a test in which each of these variables, the arguments of its atom, has a mark: what is
+    printed of an atom with other arguments has these in their places."""
+    shown = ((place, written(name)) for place, name in enumerate(names))
+    marks = {name: Variable(placeholder(place, name)) for place, name in shown if name != "_"}
+    return show_formula(with_terms(test, marks))
 
 
 def _left_free(one: Aggregate) -> set[str]:

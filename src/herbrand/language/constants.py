@@ -29,7 +29,7 @@ class _Witness(NamedTuple):
 
 
 class ConstantCheck:
-    """Checks constants as they come; ``mentioned`` and ``kinds`` tell what was found."""
+    """Checks constants as they come; ``mentioned`` and ``kinds``: what was found."""
 
     def __init__(self, types: Mapping[str, Type], mistakes: Mistakes) -> None:
         self._types = types
@@ -45,7 +45,7 @@ class ConstantCheck:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """What the open types hold, where a constant tells."""
+        """What the open types hold, where a constant shows it."""
         return {name: kind_of(witness.value) for name, witness in self._witnesses.items()}
 
     def check_uses(self, uses: Iterable[tuple[str | None, ConstantUse]]) -> None:

@@ -1,4 +1,4 @@
-"""What to tell a user when the grammar cannot go on: what was found, and what was expected.
+"""The message when the grammar cannot go on: what was found, and what was expected.
 
 Takes the parser's own exception; gives a :class:`~herbrand.errors.Mistake`. The likely meaning comes from
 :mod:`herbrand.language.suggestions`.
@@ -130,7 +130,7 @@ def _unknown_character(source: Source, stretch: Stretch, at: int) -> Mistake:
 
 
 def _names(accepted: Collection[str], whole: str) -> Iterator[str]:
-    """Terminals in words: those that come together are told as one, the least likely ones are left out."""
+    """Terminals in words: those that come together are one word, the least likely ones are left out."""
     rest = set(accepted)
     if {"TYPE", "PREDICATE"} <= rest:
         yield "a statement"

@@ -29,9 +29,9 @@ OWN = "hb"
 
 
 def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -> Theory:
-    """The theory that one or several files state together; the dialect is told by a file's ending.
+    """The theory that one or several files state together; a file's ending names the dialect.
 
-    Where one of them cannot be read, everything wrong with all of them is told in one ``LanguageError``.
+    Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
     """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
     readings = [_read_one(Path(path), dialect, budget) for path in several]

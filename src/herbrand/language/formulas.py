@@ -59,9 +59,15 @@ Term = Variable | Constant
 
 # Values that are computed of others
 
-Sign = Literal["+", "-", "*", "/", "//", "%", "negative", "abs", "min", "max"]
-FUNCTIONS = ("abs", "min", "max")
+Sign = Literal[
+    "+", "-", "*", "/", "//", "%", "negative", "abs", "min", "max",
+    "jaro_winkler", "levenshtein", "jaccard", "prefix", "lower",
+]  # fmt: skip
+OF_TEXTS = ("jaro_winkler", "levenshtein", "jaccard", "prefix", "lower")
+FUNCTIONS = ("abs", "min", "max", *OF_TEXTS)
 """Those of the signs that are written as functions; a predicate of such a name may need back-quotes."""
+ARGUMENTS = {"abs": 1, "lower": 1, **dict.fromkeys(OF_TEXTS[:-1], 2)}
+"""How many values functions take; the others take two or more."""
 AGGREGATES = ("count", "sum", "min", "max", "avg")
 
 
@@ -304,7 +310,7 @@ def refuse_deep(*formulas: Formula | None) -> None:
 
 
 def nested_too_deep(span: Span | None) -> LanguageError:
-    """What is told of a formula that has more levels than :data:`DEEPEST_NESTING`."""
+    """The message about a formula that has more levels than :data:`DEEPEST_NESTING`."""
     return LanguageError(
         f"the formula is nested more than {DEEPEST_NESTING} levels deep",
         span=span,

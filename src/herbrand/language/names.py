@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from herbrand.language.syntax import Value
@@ -36,13 +37,27 @@ def is_made(name: str) -> bool:
     return name.startswith("`")
 
 
-def text_of_made(name: str) -> str:
-    """What the predicate stands for, as the user wrote it.
+def placeholder(place: int, name: str) -> str:
+    """The name of a variable in the text of a made predicate, where it stands for an argument: no text of a
+    theory can hold it, as a name has no line break."""
+    return f"\n{place} {name}"
 
-    >>> text_of_made("`3`p = n * 1.19")
-    'p = n * 1.19'
+
+_PLACEHOLDER = re.compile(r"`\n([0-9]+) ([^`\n]*)`")
+
+
+def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
+    """What the predicate stands for, as the user wrote it, of these arguments.
+
+    >>> made = "`3`" + f"p = {shown_name(placeholder(0, 'n'))} * 1.19"
+    >>> text_of_made(made), text_of_made(made, ["100"])
+    ('p = n * 1.19', 'p = 100 * 1.19')
     """
-    return name.split("`", 2)[2]
+
+    def argument(match: re.Match[str]) -> str:
+        return arguments[int(match[1])] if arguments else shown_name(match[2])
+
+    return _PLACEHOLDER.sub(argument, name.split("`", 2)[2])
 
 
 def shown_name(name: str) -> str:

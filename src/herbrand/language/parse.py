@@ -25,6 +25,7 @@ from lark import Lark, UnexpectedInput
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
+from herbrand.language.arguments import computes_argument
 from herbrand.language.bound_lines import read_bounds
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
@@ -89,9 +90,12 @@ def read_theory(text: str, name: str = "<text>", budget: Budget = UNLIMITED) -> 
     return Reading(Theory(statements), tuple(mistakes.listed), mistakes.unlisted, frozenset(unread))
 
 
-def parse_formula(text: str, name: str = "<query>", valued: Collection[str] = ()) -> Formula:
-    """One formula. ``valued`` names many-valued predicates without arguments, which look like variables."""
-    formula = with_valued_names(_fragment(text, name, "query_formula"), valued)
+def parse_formula(
+    text: str, name: str = "<query>", valued: Collection[str] = (), *, computes: bool = False
+) -> Formula:
+    """One formula. ``valued`` names many-valued predicates without arguments, which look like variables.
+    ``computes``: it may compute values; else that is refused."""
+    formula = with_valued_names(_fragment(text, name, "query_formula", computes), valued)
     refuse_deep(formula)
     return formula
 
@@ -168,24 +172,24 @@ def _statement(source: Source, stretch: Stretch, mistakes: Mistakes, budget: Bud
     return None if wrong else found
 
 
-def _fragment(text: str, name: str, rule: str) -> Any:
+def _fragment(text: str, name: str, rule: str, computes: bool = False) -> Any:
     source = plain_source(text, name)
     begin = skip_blank(source.text, 0)
     stretch = Stretch(begin, max(begin, len(source.text.rstrip(BLANK))))
     found, wrong = _parsed(source, stretch, rule)
     if wrong:
         raise LanguageError(wrong)
-    for part in found if isinstance(found, tuple) else (found,):
+    for part in () if computes else found if isinstance(found, tuple) else (found,):
         _refuse_computed(part)
     return found
 
 
 def _refuse_computed(asked: Formula | FactRows | None) -> None:
-    """Queries and evidence are over what the theory names."""
+    """Some commands ask over what the theory names alone."""
     for leaf in walk(asked) if isinstance(asked, Formula) else ():
-        if isinstance(leaf, Computed):
+        if isinstance(leaf, Computed) or computes_argument(leaf):
             hint = "define a predicate by a rule of the theory, and ask for it"
-            raise LanguageError("a query computes no values", span=leaf.span, hint=hint)
+            raise LanguageError("values are not computed here", span=leaf.span, hint=hint)
 
 
 def _parsed(

@@ -186,24 +186,41 @@ def bound_variables(body: Iterable[Formula]) -> set[str]:
 
 def with_constants(formula: Formula, values: Mapping[str, Constant]) -> Formula:
     """The formula with constants for free variables, its bound ones untouched."""
+    return with_terms(formula, values)
+
+
+def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
+    """The formula with other terms for free variables, its bound ones untouched."""
     match formula:
         case Exists(variables=variables) | Forall(variables=variables):
             bound = {variable.name for variable in variables}
             values = {name: value for name, value in values.items() if name not in bound}
         case Atom():
-            return _atom_with_constants(formula, values)
+            return _atom_with_terms(formula, values)
         case ValueIs(atom=atom, value=value, span=span):
-            return ValueIs(_atom_with_constants(atom, values), _image(value, values), span)
+            return ValueIs(_atom_with_terms(atom, values), _image(value, values), span)
         case ValueIn(atom=atom, values=allowed, span=span):
-            return ValueIn(_atom_with_constants(atom, values), allowed, span)
+            return ValueIn(_atom_with_terms(atom, values), allowed, span)
         case Comparison(operator=operator, left=left, right=right, span=span):
             return Comparison(operator, _image(left, values), _image(right, values), span)
-    return with_children(formula, [with_constants(part, values) for part in children(formula)])
+        case Computed(operator=operator, left=left, right=right, span=span):
+            return Computed(operator, _value_of(left, values), _value_of(right, values), span)
+    return with_children(formula, [with_terms(part, values) for part in children(formula)])
 
 
-def _atom_with_constants(atom: Atom, values: Mapping[str, Constant]) -> Atom:
+def _value_of(value: Expression, values: Mapping[str, Term]) -> Expression:
+    match value:
+        case Arithmetic(sign=sign, operands=operands, span=span):
+            return Arithmetic(sign, tuple(_value_of(x, values) for x in operands), span)
+        case Aggregate(function=function, terms=terms, body=body, span=span):
+            inside = tuple(_value_of(x, values) for x in terms)
+            return Aggregate(function, inside, tuple(with_terms(x, values) for x in body), span)
+    return _image(value, values)
+
+
+def _atom_with_terms(atom: Atom, values: Mapping[str, Term]) -> Atom:
     return Atom(atom.predicate, tuple(_image(term, values) for term in atom.arguments), atom.span)
 
 
-def _image(term: Term, values: Mapping[str, Constant]) -> Term:
+def _image(term: Term, values: Mapping[str, Term]) -> Term:
     return values.get(term.name, term) if isinstance(term, Variable) else term

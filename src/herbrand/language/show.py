@@ -20,6 +20,7 @@ from herbrand.language.names import (
     text_of_made,
 )
 from herbrand.language.network_statements import statements_of
+from herbrand.language.scope import with_terms
 from herbrand.language.syntax import (
     Aggregate,
     Alternative,
@@ -149,7 +150,7 @@ def _valued(atom: Atom) -> str:
 def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
     """The text of a ground atom."""
     if is_made(predicate):
-        return text_of_made(predicate)
+        return text_of_made(predicate, [*map(shown_constant, arguments)])
     if not arguments:
         return shown_name(predicate)
     return f"{shown_name(predicate)}({', '.join(map(shown_constant, arguments))})"
@@ -169,7 +170,7 @@ def _shown(formula: Formula) -> tuple[str, int]:
     match formula:
         case Atom(predicate=predicate, arguments=arguments):
             if is_made(predicate):
-                return text_of_made(predicate), _LEAF
+                return text_of_made(predicate, [*map(show_term, arguments)]), _LEAF
             terms = f"({', '.join(map(show_term, arguments))})" if arguments else ""
             return shown_name(predicate) + terms, _LEAF
         case ValueIs(atom=atom, value=value):
@@ -194,10 +195,38 @@ def _shown(formula: Formula) -> tuple[str, int]:
             return f"{_inside(premise, _IMPLIES + 1)} => {_inside(conclusion, _IMPLIES)}", _IMPLIES
         case Iff(left=left, right=right):
             return f"{_inside(left, _IFF + 1)} <=> {_inside(right, _IFF + 1)}", _IFF
+        case Exists() if (text := _with_computed_arguments(formula)) is not None:
+            return text, _LEAF
         case Exists(variables=variables, body=body):
             return _quantified("exists", variables, body), _IFF
         case Forall(variables=variables, body=body):
             return _quantified("forall", variables, body), _IFF
+
+
+def name_of_value(value: Expression) -> str:
+    """The name of the variable that an argument of an atom becomes where it is computed."""
+    return show_expression(value).replace("`", "'")
+
+
+def _with_computed_arguments(formula: Exists) -> str | None:
+    """The text ``p(n + 1)`` for ``exists v: v = n + 1 and p(v)``, where v bears the name of what is computed
+    or the equation is a table by now, and may have a constant for n."""
+    match formula.body:
+        case And(operands=(*equations, Atom() | ValueIs() | ValueIn() as atom)):
+            texts: dict[str, str] = {}
+            for variable, equation in zip(formula.variables, equations, strict=False):
+                text, name = show_formula(equation), shown_name(variable.name)
+                is_table = isinstance(equation, Atom) and is_made(equation.predicate)
+                value = text.removeprefix(f"{name} = ")
+                if name.startswith("`") and (is_table or value.replace("`", "'") == variable.name):
+                    texts[f"\n0 {variable.name}"] = value
+            if equations and len(texts) == len(equations) == len(formula.variables):
+                marks: dict[str, Term] = {mark[3:]: Variable(mark) for mark in texts}
+                shown = show_formula(with_terms(atom, marks))
+                for mark, value in texts.items():
+                    shown = shown.replace(f"`{mark}`", value)
+                return shown
+    return None
 
 
 def _joined(sign: str, operands: tuple[Formula, ...], of_none: str, tightness: int) -> tuple[str, int]:

@@ -33,7 +33,7 @@ Kind = Literal["text", "number"]
 class Type:
     """A sort of constants. ``values`` lists a closed domain in order; an open one holds what is seen.
 
-    ``kind`` is what its constants are; ``None`` while nothing tells (no declaration and no constant).
+    ``kind`` is what its constants are; ``None`` while unknown (no declaration and no constant).
     """
 
     name: str

@@ -169,7 +169,7 @@ class FactRows:
 
     ``true``: ``friends("anna", "bob")``; ``false``: ``not smokes("carl")``; ``soft``: ``smokes("d") ~ 0.7``;
     ``weighted``: ``edge("a", "b") @ 2.5``. ``numbers`` holds the probabilities or weights of the last two.
-    For a many-valued predicate (``valued``) the last column is the value. ``starts`` tells where each row
+    For a many-valued predicate (``valued``) the last column is the value. ``starts``: where each row
     begins in the source.
     """
 
@@ -225,9 +225,14 @@ def _is_text(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """``?``: a weight to be learned; ``?[w]``: one for each value of ``w``. It starts at 0."""
+    """``?``: a weight to be learned; ``?[w]``: one for each value of ``w``. It starts at 0.
+
+    ``start``: where a probability starts instead, as ``t(0.3)::`` of a ``.pl`` file says; it is no part of
+    what the statement means, and an ``.hb`` file has no word for it.
+    """
 
     by: tuple[Variable, ...] = ()
+    start: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +279,7 @@ class BoundRows:
     """A run of bounds on atoms without arguments, kept as columns: files have hundreds of thousands.
 
     Row i says ``forms[form[i]]`` between its own ends; that form's atoms are called ``x0``, ``x1``, ... as
-    they occur, and stand for the names that ``atoms`` lists, row after row. ``places`` tells where each name
+    they occur, and stand for the names that ``atoms`` lists, row after row. ``places``: where each name
     is first said, ``starts`` where each row begins. ``read`` gives a row of the source as one bound, which
     knows the place of each of its parts.
     """

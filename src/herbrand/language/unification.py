@@ -52,7 +52,7 @@ class TypeClasses:
         self._witness[root] = span
 
     def has_slot(self, key: Key) -> bool:
-        """Something tells what the key ranges over."""
+        """Something gives the range of the key."""
         return self._root(key) in self._with_slot
 
     def join(self, variable: VariableKey, other: Key, shown: str, span: Span | None) -> None:

@@ -246,11 +246,12 @@ class _StatementUses:
         self._use_formulas([*heads, *body], ordered=True)
         if self._uses.refusals > before:
             return
-        bound = bound_variables(body)
+        of_heads = (term.name for head in heads for term in leaf_terms(head) if isinstance(term, Variable))
+        bound = bound_variables(body).union(of_heads)  # these range over all constants of their type
         chances = [alternative.probability for alternative in choice.alternatives]
         numbers = [chance for chance in chances if isinstance(chance, Variable)]
         named = [*numbers, *(v for chance in chances for v in _learned_by(chance))]
-        terms = chain(named, chain.from_iterable(map(leaf_terms, [*heads, *body])))
+        terms = chain(named, chain.from_iterable(map(leaf_terms, body)))
         for variable in dict.fromkeys(term for term in terms if isinstance(term, Variable)):
             if variable.name not in bound:
                 self._refuse_unbound(variable)
@@ -260,7 +261,7 @@ class _StatementUses:
     def _refuse_unbound(self, variable: Variable) -> None:
         name = shown_name(written(variable.name))
         self._uses.refuse(
-            f"{name} stands in no atom of the body, so the instances of this choice are unknown",
+            f"{name} stands in no head and no atom of the body, so the instances of this choice are unknown",
             variable.span,
             f"bind it by an atom that is not negated: 0.3 :: rains({name}) :- day({name})",
         )
@@ -293,7 +294,7 @@ class _StatementUses:
             message = f"{shown_name(name)} is a many-valued predicate, and stands here for a variable"
             self._uses.refuse(message, variable.span, "give the variable another name")
         elif not self._uses.classes.has_slot(VariableKey(self._number, variable.name)):
-            message = f"nothing tells what {shown_name(name)} ranges over: it occurs in no atom"
+            message = f"nothing says what {shown_name(name)} ranges over: it occurs in no atom"
             self._uses.refuse(message, variable.span)
 
     def _use_part(self, part: Formula, ordered: bool) -> None:

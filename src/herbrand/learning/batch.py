@@ -27,7 +27,7 @@ class Batch:
 
     ``literals`` [grounding, place] are numbers of literals, the last number standing for none;
     ``literal_atoms`` and ``allowed`` [literal, value] say what each is; ``worth`` [grounding] is sign times
-    weight. ``possible`` [atom, value] tells which values an atom has.
+    weight. ``possible`` [atom, value]: which values an atom has.
     """
 
     atoms: dict[str, Tensor]

@@ -53,7 +53,7 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Patience:
-    """When to stop: the function is within ``tolerance`` of its top as far as its slope tells, or a limit.
+    """When to stop: the function is within ``tolerance`` of its top as far as its slope shows, or a limit.
 
     ``taken``: steps of an earlier climb, which count. After each step ``keep`` gets value and weights, and
     ``watch`` what is climbed, the value less the penalty: it never falls.
@@ -104,7 +104,7 @@ def climb(
 
 
 class _Clock:
-    """Counts steps, tells them, and says when the limits are met."""
+    """Counts steps, reports them, and says when the limits are met."""
 
     def __init__(self, patience: Patience, penalty: Penalty) -> None:
         self.patience, self.penalty = patience, penalty
@@ -190,7 +190,7 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
         corner = penalty.l1 * np.concatenate([unit, unit])
         return below + float(corner @ point), np.concatenate([down, -down]) + corner
 
-    def told(current: np.ndarray) -> None:
+    def report(current: np.ndarray) -> None:
         nonlocal point, advice
         point = current.copy()
         weights = weights_of(point)
@@ -205,7 +205,7 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
             jac=True,
             method="L-BFGS-B",
             bounds=[(0, None)] * len(point) if split else None,
-            callback=told,
+            callback=report,
             options={
                 "maxiter": patience.iterations + 1,
                 "maxfun": 20 * patience.iterations,

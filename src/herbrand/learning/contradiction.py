@@ -18,7 +18,7 @@ def refuse_contradiction(world: Example, template: Template, predicate: str, vio
     atom = world.evidence.atom_text(predicate, violating[:1])[0]
     raise ContradictionError(
         Mistake(
-            f"the facts contradict this hard statement, as they tell of {atom}: {statement_text(statement)}",
+            f"the facts contradict this hard statement, as they state {atom}: {statement_text(statement)}",
             statement.span,
             "an unlisted atom counts as false in learning; name what is not known: --latent PRED",
         )

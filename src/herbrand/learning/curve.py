@@ -5,17 +5,21 @@
 (3, True)
 >>> picture(steps[:1])
 ''
+>>> lines("F1", {"without": [0.5, 0.6], "with": [0.5, 0.8]}).count("<polyline")
+2
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import cycle
 
 from herbrand.learning.settings import Progress
 
 WIDTH, HEIGHT, MARGIN = 420, 140, 24
+INKS = ("#4a7ebb", "#c0504d", "#5b8c3e")
 POINTS = 400
 """Longer curves are thinned to about this many points."""
 
@@ -26,22 +30,41 @@ def picture(curve: Sequence[Progress]) -> str:
     shown = finite[:: max(1, len(finite) // POINTS)]
     if len(shown) < 2:
         return ""
-    first, last = shown[0].step, shown[-1].step
-    low, high = min(p.value for p in shown), max(p.value for p in shown)
+    return _drawn(shown[0].metric, {"": [(p.step, p.value) for p in shown]})
+
+
+def lines(metric: str, curves: Mapping[str, Sequence[float]]) -> str:
+    """An SVG of several curves by name, each with a finite value a step, from step 1 on."""
+    return _drawn(metric, {name: list(enumerate(values, 1)) for name, values in curves.items()})
+
+
+def _drawn(metric: str, curves: Mapping[str, Sequence[tuple[int, float]]]) -> str:
+    """Points (step, value) of each curve; a curve with a name has it beside its end."""
+    steps = [step for points in curves.values() for step, _ in points]
+    values = [value for points in curves.values() for _, value in points]
+    first, last, low, high = min(steps), max(steps), min(values), max(values)
     across = (WIDTH - 2 * MARGIN) / max(last - first, 1)
     up = (HEIGHT - 2 * MARGIN) / ((high - low) or 1.0)
-    points = " ".join(
-        f"{MARGIN + across * (p.step - first):.1f},{HEIGHT - MARGIN - up * (p.value - low):.1f}"
-        for p in shown
-    )
-    words = (
-        (MARGIN, MARGIN - 8, f"{shown[0].metric} {high:.4g}"),
-        (MARGIN, HEIGHT - 6, f"{low:.4g}; steps {first} to {last}"),
-    )
+
+    def place(step: int, value: float) -> tuple[float, float]:
+        return MARGIN + across * (step - first), HEIGHT - MARGIN - up * (value - low)
+
+    words = [
+        (MARGIN, MARGIN - 8, "start", "currentColor", f"{metric} {high:.4g}"),
+        (MARGIN, HEIGHT - 6, "start", "currentColor", f"{low:.4g}; steps {first} to {last}"),
+    ]
+    parts = []
+    for (name, points), ink in zip(curves.items(), cycle(INKS)):
+        path = " ".join("{:.1f},{:.1f}".format(*place(*point)) for point in points)
+        parts.append(f"<polyline points='{path}' fill='none' stroke='{ink}' stroke-width='1.5'/>")
+        if name:
+            x, y = place(*points[-1])
+            words.append((round(x), round(y) - 4, "end", ink, name))
     texts = "".join(
-        f"<text x='{x}' y='{y}' fill='currentColor'>{escape(text)}</text>" for x, y, text in words
+        f"<text x='{x}' y='{y}' fill='{ink}' text-anchor='{anchor}'>{escape(text)}</text>"
+        for x, y, anchor, ink, text in words
     )
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}' font-size='11'>"
-        f"<polyline points='{points}' fill='none' stroke='#4a7ebb' stroke-width='1.5'/>{texts}</svg>"
+        f"{''.join(parts)}{texts}</svg>"
     )

@@ -21,7 +21,7 @@ from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.batch import Batches
-from herbrand.learning.example import Aim, World, learned_statements, told_facts
+from herbrand.learning.example import Aim, World, learned_statements, masked_facts
 from herbrand.learning.learned import Learning, statement_text
 from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
@@ -178,7 +178,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     began = time.perf_counter()
     _refuse(theory, worlds, aim)
     (world,) = worlds
-    program = lower(theory, world.signature, told_facts(theory, world, aim, settings.budget))
+    program = lower(theory, world.signature, masked_facts(theory, world, aim, settings.budget))
     state = training(program, settings)
     done, before = state.groundings, state.steps
     status = train(state, settings)

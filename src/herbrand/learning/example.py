@@ -46,7 +46,7 @@ class World:
 
 @dataclass(frozen=True)
 class Aim:
-    """What is to be predicted, and what no facts tell of. No targets named: see :func:`default_targets`.
+    """What is to be predicted, and what no facts give. No targets named: see :func:`default_targets`.
 
     ``held_out``: worlds that nothing is learned from, to measure what was learned.
     """
@@ -96,14 +96,14 @@ def example(
 ) -> Example:
     """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
     evidence is taken, and what it is about is not known."""
-    found = lowered(theory, World(world.signature, told_facts(theory, world, aim, budget, opinions)), aim)
+    found = lowered(theory, World(world.signature, masked_facts(theory, world, aim, budget, opinions)), aim)
     refuse_unlabelled(found)
     return found
 
 
-def lowered(theory: Theory, told: World, aim: Aim) -> Example:
+def lowered(theory: Theory, world: World, aim: Aim) -> Example:
     """The two programs of a world whose facts are as learning takes them."""
-    signature, facts = told.signature, told.facts
+    signature, facts = world.signature, world.facts
     targets = aim.targets or default_targets(theory, signature, aim.latent)
     hidden = {name: FactTable.empty(facts.tables[name].columns, "open") for name in targets}
     known = Program(signature, facts, theory.statements, (), ())
@@ -111,14 +111,14 @@ def lowered(theory: Theory, told: World, aim: Aim) -> Example:
     return Example(known, program, targets, aim.latent)
 
 
-def told_facts(
+def masked_facts(
     theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> Facts:
     """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
     signature, facts = world.signature, world.facts
     refuse_unknown(aim, signature)
-    told = {name: _told(signature, facts, name, aim.latent, opinions) for name in facts.tables}
-    facts = Facts(facts.domains, told)
+    masked = {name: _masked(signature, facts, name, aim.latent, opinions) for name in facts.tables}
+    facts = Facts(facts.domains, masked)
     _refuse_valueless(signature, facts)
     return derived(theory.rules, signature, facts, budget) if theory.rules else facts
 
@@ -171,7 +171,7 @@ def refuse_latent(found: Example, method: str) -> None:
             )
 
 
-def _told(
+def _masked(
     signature: Signature, facts: Facts, name: str, latent: tuple[str, ...], opinions: bool
 ) -> FactTable:
     """A predicate's facts under the assumption of learning: closed unless latent."""

@@ -145,7 +145,7 @@ class GroundSide:
             number = template.template.weight
             if number is not None and program.weights[number].learned:
                 gathered.add(template, number)
-        elimination = planned(network, "log", budget=budget)
+        elimination = planned(network, "log", budget=budget, entire=True)
         Exact(budget, most_operations).refuse_too_much(elimination)
         starts = {scope: own.start for scope, own, _ in elimination.entries()}
         tables = [table.reshape(-1) for batch in elimination.batches for table in batch.tables]

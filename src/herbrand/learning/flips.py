@@ -36,7 +36,7 @@ BYTES_AN_ENTRY = 40
 class Flips:
     """``counts[i]`` groundings of the template hold if atom ``codes[i]`` has one of the ``allowed`` values.
 
-    ``weight_rows`` tell which number of a weight that is learned for each constant they bear on.
+    ``weight_rows``: which number of a weight that is learned for each constant they use.
     """
 
     template: Template

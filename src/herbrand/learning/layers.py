@@ -118,7 +118,7 @@ def _labelled(world: Example, layer: LogicLayer) -> tuple[_Labelled, ...]:
         leading = tie.leading.numpy()[there], values[here] ^ tie.opposite.numpy()[there]
         led = labels.get(tie.leader, (np.empty(0, np.int64), np.empty(0, np.int64)))
         labels[tie.leader] = np.concatenate([led[0], leading[0]]), np.concatenate([led[1], leading[1]])
-    return tuple(_distinct(world, layer, name, *told) for name, told in labels.items())
+    return tuple(_distinct(world, layer, name, *label) for name, label in labels.items())
 
 
 def _distinct(
@@ -126,8 +126,8 @@ def _distinct(
 ) -> _Labelled:
     """Each atom once; refuses labels that differ, and those that hard statements leave no chance."""
     unknowns = layer.problem.unknowns
-    told = np.unique(np.stack([codes, values], axis=1), axis=0)
-    codes, values = told[:, 0], told[:, 1]
+    pairs = np.unique(np.stack([codes, values], axis=1), axis=0)
+    codes, values = pairs[:, 0], pairs[:, 1]
     again = np.flatnonzero(codes[1:] == codes[:-1])
     width = world.program.value_count(name)
     settled = unknowns.tables[name].settled(torch.zeros(layer.shapes[name])).numpy()
@@ -138,7 +138,7 @@ def _distinct(
     if len(wrong):
         atom = world.evidence.atom_text(name, codes[wrong[:1]])[0]
         raise ContradictionError(
-            f"the facts contradict the hard statements, as they tell of {atom}",
+            f"the facts contradict the hard statements, as they state {atom}",
             hint="an unlisted atom counts as false in learning; name what is not known: --latent PRED",
         )
     return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(values))

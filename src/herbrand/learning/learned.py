@@ -117,12 +117,12 @@ class Learning(Sheet):
 
     @property
     def title(self) -> str:
-        told = ", ".join(f"{name} {_shown(value)}" for name, value in self.metrics.items())
+        metrics = ", ".join(f"{name} {_shown(value)}" for name, value in self.metrics.items())
         ended = "" if self.status.converged else f", not converged: {self.status.advice}"
         where = f" on {self.status.where}" if self.status.where else ""
         sure = f" ({self.guarantee.value}, {self.engine})" if self.guarantee else ""
         why = f"; no likelihood: {self.reason}" if self.reason else ""
-        return f"{self.method}{sure}{where}: {told}{ended}{why}"
+        return f"{self.method}{sure}{where}: {metrics}{ended}{why}"
 
     def cells(self) -> Iterator[tuple[str, str, str, str, str]]:
         return (weight.cells() for weight in self.weights)

@@ -41,7 +41,7 @@ from herbrand.program.lower import lower
 from herbrand.program.program import Program
 
 METHOD = Method("likelihood", "log-likelihood", 1000, 1e-12, errors=200, effects=200)
-STARTS = 8
+STARTS = 16
 """Where something is hidden the function has several tops, of which the best is taken."""
 STEP = 1e-4
 """Second derivatives are differences of gradients this far to both sides: their error is about its square."""
@@ -110,22 +110,22 @@ def likelihood(
     made: dict[bytes, Side] = {}
 
     def prepared(program: Program) -> Side:
-        key = _fingerprint(program)
+        key = fingerprint(program)
         if key not in made:
             made[key] = side_of(program, parameters, budget, most_operations)
         return made[key]
 
-    told = [lower(theory, one.known.signature, one.known.facts) for one in examples]
+    programs = [lower(theory, one.known.signature, one.known.facts) for one in examples]
     return Likelihood(
         parameters,
-        Counter(map(prepared, told)),
+        Counter(map(prepared, programs)),
         Counter(prepared(one.program) for one in examples),
         sum(map(_opinions, examples)),
         sum(one.label_count(name) for one in examples for name in one.targets),
     )
 
 
-def _fingerprint(program: Program) -> bytes:
+def fingerprint(program: Program) -> bytes:
     """Equal for worlds over the same constants of which the same is known."""
     found = hashlib.sha256(repr({n: list(d) for n, d in program.facts.domains.items()}).encode())
     for name, table in program.facts.tables.items():

@@ -33,7 +33,7 @@ def statement_messages(world: Example, target: str, memory: int | None = None) -
     """
     if world.hidden.is_valued(target):
         raise UnsupportedError(
-            f"{target} is many-valued; messages are told of what is true or false",
+            f"{target} is many-valued; messages are for what is true or false",
             hint="learn its weights by --method layers",
         )
     program = world.program

@@ -11,12 +11,13 @@ from herbrand.engines.registry import imported
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import Learned, Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
 from herbrand.learning.worlds import separate_facts
 from herbrand.options.table import unused, uses
+from herbrand.program.program import Program
 
 __all__ = ["METHODS", "learned", "method_named", "separate_facts", "settings_from"]
 
@@ -63,6 +64,27 @@ def learned(
     return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), settings)
 
 
+def learns_choices(theory: Theory) -> bool:
+    """Whether the probability of some choice is to be learned."""
+    return any(isinstance(a.probability, Learned) for c in theory.choices for a in c.alternatives)
+
+
+def with_starts(theory: Theory) -> Theory:
+    """The theory with numbers in place of ``? ::``."""
+    return imported("herbrand.learning.interpretations:with_starts")(theory)
+
+
+def in_world(theory: Theory, stated: Theory) -> Theory:
+    """The theory with what is stated of one world."""
+    return imported("herbrand.learning.interpretations:in_world")(theory, stated)
+
+
+def learned_choices(theory: Theory, worlds: Iterable[Program], settings: LearningSettings) -> Learning:
+    """The theory with the likeliest probabilities in place of ``? ::``."""
+    learn = imported("herbrand.learning.interpretations:learn")
+    return with_curve(lambda watched: learn(theory, worlds, watched), settings)
+
+
 def refuse_unused(method: str, settings: LearningSettings) -> None:
     """Raise for an option that the method does not use, or where there is no such method."""
     _refuse_no_method(method)
@@ -80,13 +102,13 @@ def _refuse_no_method(name: str) -> None:
         )
 
 
-def with_curve(learn: Callable[[LearningSettings], Learning], told: LearningSettings) -> Learning:
+def with_curve(learn: Callable[[LearningSettings], Learning], settings: LearningSettings) -> Learning:
     """What is learned by these settings, and what was watched on the way."""
     curve: list[Progress] = []
 
     def watch(progress: Progress) -> None:
         curve.append(progress)
-        if told.watch is not None:
-            told.watch(progress)
+        if settings.watch is not None:
+            settings.watch(progress)
 
-    return replace(learn(replace(told, watch=watch)), curve=tuple(curve))
+    return replace(learn(replace(settings, watch=watch)), curve=tuple(curve))

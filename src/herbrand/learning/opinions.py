@@ -20,7 +20,7 @@ from herbrand.program.program import Program
 
 MOST_OPINIONS = 1_000_000
 STRONGEST = 30.0
-"""Opinions are told as probabilities of logits up to this size, so that none becomes a certainty."""
+"""Opinions are given as probabilities of logits up to this size, so that none becomes a certainty."""
 
 
 def opinions(
@@ -45,8 +45,8 @@ def all_logits(predictor: Predictor, evidence: Evidence, name: str) -> Tensor:
     known = evidence.known(name)
     if known.latent_count() > MOST_OPINIONS:
         raise BudgetError(
-            f"{name} has {known.latent_count():,} latent atoms, too many to tell an opinion of each",
-            hint="name the predicates to tell of: --target PRED",
+            f"{name} has {known.latent_count():,} latent atoms, too many to give an opinion of each",
+            hint="name the predicates to have opinions of: --target PRED",
         )
     columns = arguments_of(known.latent_codes(), known.sizes)
     rows = np.stack(columns, axis=1) if columns else np.empty((known.latent_count(), 0), np.int64)

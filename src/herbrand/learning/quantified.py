@@ -1,6 +1,6 @@
 """Flips of templates that hold quantifiers: grounded, and followed through "and" and "some" level by level.
 
-A :class:`Truths` tells of every row whether it holds as things are known, and how that would change with one
+A :class:`Truths` has for every row whether it holds as things are known, and how that would change with one
 atom's value. "And" counts what is false, "some" counts what holds; a flip changes the count by what it
 changes below. Nothing is assumed of the ground atoms: one may occur at several places.
 """

@@ -1,4 +1,4 @@
-"""What a learning method is told; it takes what it understands, and ``None`` leaves the choice to it.
+"""The settings of a learning method; each takes those it has, and ``None`` leaves the choice to it.
 
 >>> LearningSettings(l2=0.5).l2, settings_from({"time_limit": 2.0}).budget.seconds
 (0.5, 2.0)
@@ -18,7 +18,7 @@ Watch = Callable[["Progress"], None]
 
 @dataclass(frozen=True)
 class Progress:
-    """Told after each step: how many are done of how many at most, what is watched, and its value."""
+    """Called after each step with how many are done of how many at most, what is watched, and its value."""
 
     step: int
     steps: int

@@ -10,13 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.engines.mean_field.hard import leaders_of
 from herbrand.errors import UnsupportedError
+from herbrand.graphs import strong_component_of
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT
@@ -50,7 +49,7 @@ NONE = Ties(None, {}, ())
 def ties(example: Example, budget: Budget) -> Ties:
     """The atoms that hard statements of two open literals make one.
 
-    Raises where the facts break these statements, or do not tell of every atom that is tied.
+    Raises where the facts break these statements, or leave out an atom that is tied.
     """
     templates = binding(example.program, example.targets)
     if not templates:
@@ -151,8 +150,6 @@ def binding(program: Program, targets: tuple[str, ...]) -> list[Template]:
                 edges.append((one + value, other + 1 - opposite))
     if not edges:
         return []
-    rows, columns = np.array(edges).T
-    size = 2 * len(targets)
-    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
-    component = connected_components(graph, directed=True, connection="strong")[1]
-    return found if (component[rows] == component[columns]).any() else []
+    links = np.array(edges)
+    ends = strong_component_of(2 * len(targets), links)[links]
+    return found if (ends[:, 0] == ends[:, 1]).any() else []

@@ -80,8 +80,8 @@ class WholeLessons:
         parts = unary.split([len(places) for places in self.places.values()])
         tables = {name: self._table(name, part) for name, part in zip(self.places, parts, strict=True)}
         found = self.layer.log_odds(tables)
-        told = torch.cat([self._listed(name, found[name], unary.shape[1]) for name in self.places])
-        return torch.where(self.possible & told.isfinite(), told, unary)
+        listed = torch.cat([self._listed(name, found[name], unary.shape[1]) for name in self.places])
+        return torch.where(self.possible & listed.isfinite(), listed, unary)
 
     def _listed(self, name: str, table: Tensor, width: int) -> Tensor:
         """A predicate's table as logits of its latent atoms [atom, value]."""

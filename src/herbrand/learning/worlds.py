@@ -1,4 +1,4 @@
-"""Several worlds to learn from: facts one by one, or a folder that holds a folder for each.
+"""Several worlds to learn from: facts one by one, a folder that holds a folder for each, or an ``.ev`` file.
 
 >>> import tempfile
 >>> folder = Path(tempfile.mkdtemp())
@@ -12,11 +12,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from herbrand.errors import FactsError
+from herbrand.language.dialects import read_theory_text
+from herbrand.language.dialects.sources import read_source
+from herbrand.language.syntax import Theory
+
+_BAR = re.compile(r"-{3,}")
 
 
 def separate_facts(worlds: Any) -> list[Any]:
@@ -26,6 +32,8 @@ def separate_facts(worlds: Any) -> list[Any]:
             raise FactsError("worlds are a folder, or a list of facts")
         return list(worlds)
     folder = Path(worlds)
+    if folder.suffix == ".ev":
+        return _interpretations(folder)
     if not folder.is_dir():
         raise FactsError(f"there is no folder '{folder}' of worlds")
     found = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
@@ -34,3 +42,21 @@ def separate_facts(worlds: Any) -> list[Any]:
             f"the folder '{folder}' holds no world", hint="each world is a folder of its own, with its tables"
         )
     return list(found)
+
+
+def _interpretations(path: Path) -> list[Theory]:
+    """ProbLog's examples, kept apart by lines of dashes; one without evidence is none."""
+    parts: list[list[str]] = [[]]
+    lines = read_source(path).text.split("\n")
+    for number, line in enumerate(lines):
+        if _BAR.fullmatch(line.strip()):
+            parts.append([""] * (number + 1))  # so that mistakes have the file's lines
+        else:
+            parts[-1].append(line)
+    texts = ["\n".join(part) for part in parts]
+    found = [
+        read_theory_text(text + "\n:- unknown(fail).", "pl", str(path)) for text in texts if text.strip()
+    ]
+    if not found:
+        raise FactsError(f"the file '{path}' holds no example", hint="evidence(a). evidence(b, false).")
+    return found

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from herbrand.engines.mean_field.unknowns import Unknowns
+from herbrand.errors import UnsupportedError
 
 MOST_STEPS = 200
 RELATIVE_RESIDUAL = 1e-10
@@ -22,11 +23,13 @@ RELATIVE_RESIDUAL = 1e-10
 Tables = dict[str, Tensor]
 
 
-def attached(unknowns: Unknowns, told: Callable[[Mapping[str, Tensor]], Tables], marginals: Tables) -> Tables:
-    """What ``told`` makes of the marginals at its fixed point, with the gradients of the fixed point."""
+def attached(
+    unknowns: Unknowns, update: Callable[[Mapping[str, Tensor]], Tables], marginals: Tables
+) -> Tables:
+    """What ``update`` makes of the marginals at its fixed point, with the gradients of the fixed point."""
     leaves = {name: table.detach().requires_grad_() for name, table in marginals.items()}
     with torch.enable_grad():
-        found = told(leaves)
+        found = update(leaves)
         names = list(found)
         system = _System(unknowns, leaves, found)
         values = _AtFixedPoint.apply(system, *(found[name] for name in names))
@@ -42,17 +45,41 @@ class _AtFixedPoint(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         with torch.no_grad():
-            return (None, *ctx.system.solved(list(gradients)))
+            solved = ctx.system.solved(list(gradients))
+        if torch.is_grad_enabled():  # the caller asked for create_graph=True
+            anchors = [table for table in ctx.system.updated.values() if table.requires_grad]
+            solved = _OnceDifferentiable.apply(len(anchors), *anchors, *solved)
+        return (None, *solved)
+
+
+class _OnceDifferentiable(torch.autograd.Function):
+    """Gradients that refuse to be differentiated.
+
+    Not torch's ``once_differentiable``: that one lets gradients pass as constants where the cotangent needs
+    no gradient, as that of a plain sum, and second derivatives then come out as 0. The anchors, tables that
+    depend on logits and weights, make autograd come here.
+    """
+
+    @staticmethod
+    def forward(ctx, anchors: int, *tables: Tensor) -> tuple[Tensor, ...]:
+        return tuple(table.clone() for table in tables[anchors:])
+
+    @staticmethod
+    def backward(ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        raise UnsupportedError(
+            "second derivatives of a layer that runs until it settles are not supported",
+            hint="give the number of updates: LogicLayer(model, iterations=20)",
+        )
 
 
 class _System:
     """The linear system at one fixed point; vectors are lists of tables."""
 
-    def __init__(self, unknowns: Unknowns, marginals: Tables, told: Tables) -> None:
+    def __init__(self, unknowns: Unknowns, marginals: Tables, updated: Tables) -> None:
         self.unknowns = unknowns
-        self.names = list(told)
-        self.marginals, self.told = marginals, told
-        self.free = {name: unknowns.free(name) for name in told}
+        self.names = list(updated)
+        self.marginals, self.updated = marginals, updated
+        self.free = {name: unknowns.free(name) for name in updated}
 
     def solved(self, gradients: list[Tensor]) -> list[Tensor]:
         gradients = [self._only_free(n, g) for n, g in zip(self.names, gradients, strict=True)]
@@ -80,8 +107,8 @@ class _System:
 
     def _hessian(self, vector: list[Tensor]) -> list[Tensor]:
         """H times a vector: second derivatives of the expected log-weight by the free marginals."""
-        told = [self.told[name] for name in self.names]
-        tracked = [(t, v) for t, v in zip(told, vector, strict=True) if t.requires_grad]
+        tables = [self.updated[name] for name in self.names]
+        tracked = [(t, v) for t, v in zip(tables, vector, strict=True) if t.requires_grad]
         if not tracked:
             return [torch.zeros_like(v) for v in vector]
         outputs, cotangents = zip(*tracked, strict=True)

@@ -1,6 +1,6 @@
 """Mean field as a torch module: unary logits in, marginals out, rule weights as parameters.
 
-Each iteration tells every atom what the rules say to it under the other atoms' current marginals. With
+Each iteration sends every atom what the rules say of it under the other atoms' current marginals. With
 ``iterations=T`` that is unrolled T times; with ``None`` it runs until it settles, and gradients come from the
 fixed point itself, so that memory does not grow with the number of iterations.
 """
@@ -67,7 +67,7 @@ class LogicLayer(nn.Module):
     (:mod:`herbrand.engines.mean_field.clipping`), for unrolled layers.
 
     ``weights`` holds one parameter a weighted statement, in order: a number, or a table for a weight that
-    is learned for each constant. ``shapes`` tells the shape of each predicate's logits: the sizes of its
+    is learned for each constant. ``shapes``: the shape of each predicate's logits: the sizes of its
     domains, and for a many-valued one its number of values last.
 
     ``observed``: predicates whose facts come with each call, other ones for each example. ``ragged``: types
@@ -231,6 +231,7 @@ class LogicLayer(nn.Module):
         """
         given, lead, call = self._unary(logits or {}, facts or {}, present or {})
         if self.iterations is None:
+            self._refuse_transforms(given)
             masks = Masks.of(self.problem, given)
             prepared = self._prepared(given, call, 1.0)
             found = masks.put(self._settled(finite(given), masks, prepared))
@@ -250,7 +251,7 @@ class LogicLayer(nn.Module):
         zeros = {name: torch.zeros_like(table) for name, table in tables.items()}
         self._refuse_call("messages")
         prepared = self._prepared(tables, Call({}, {}), 1.0)
-        found = self._told(self._base(zeros, prepared), tables, prepared)
+        found = self._update(self._base(zeros, prepared), tables, prepared)
         return {name: table.squeeze(0) if plain[name] else table for name, table in found.items()}
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
@@ -280,6 +281,18 @@ class LogicLayer(nn.Module):
         """The parameters, and the penalties of hard statements."""
         return [*self.weights, *(like.new_tensor(penalty * share) for penalty in self.penalties)]
 
+    def _refuse_transforms(self, given: Mapping[str, Tensor]) -> None:
+        """Raise where a number decides how often to update, and numbers cannot be looked at.
+
+        ``torch.compile`` is none of these: it runs the loop as it is, outside of its graph.
+        """
+        exporting = torch.compiler.is_exporting()
+        if exporting or any(map(is_functorch_wrapped_tensor, (*given.values(), *self.weights))):
+            raise UnsupportedError(
+                "a layer that runs until it settles cannot be exported or transformed by torch.func",
+                hint="give the number of updates: LogicLayer(model, iterations=20)",
+            )
+
     def _refuse_call(self, what: str) -> None:
         if self.observed or self.ragged:
             raise UnsupportedError(
@@ -304,7 +317,7 @@ class LogicLayer(nn.Module):
             return unary
         return self._plan().constant(prepared[0], unary)
 
-    def _told(
+    def _update(
         self, base: dict[str, Tensor], marginals: dict[str, Tensor], prepared: Sequence[Prepared]
     ) -> dict[str, Tensor]:
         """The logits that the marginals call for, on top of what is ``base`` for any of them."""
@@ -425,10 +438,12 @@ class LogicLayer(nn.Module):
             if self.penalties and self.hard == "annealed":
                 prepared = self._prepared(unary, call, (number + 1) / self.iterations)
                 base = self._base(unary, prepared)
-            told = unknowns.gathered(self._told(base, unknowns.marginals(logits), prepared))
+            updated = unknowns.gathered(self._update(base, unknowns.marginals(logits), prepared))
             if keep:  # not torch.lerp, which makes nan of two equal infinite logits
-                told = {name: torch.add(logits[name] * keep, told[name], alpha=1 - keep) for name in told}
-            logits = told
+                updated = {
+                    name: torch.add(logits[name] * keep, updated[name], alpha=1 - keep) for name in updated
+                }
+            logits = updated
         return logits
 
     def _settled(
@@ -436,25 +451,25 @@ class LogicLayer(nn.Module):
     ) -> dict[str, Tensor]:
         base = self._base(unary, prepared)
 
-        def told(marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
-            return self.problem.unknowns.gathered(self._told(base, dict(marginals), prepared))
+        def update(marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return self.problem.unknowns.gathered(self._update(base, dict(marginals), prepared))
 
         with torch.no_grad():
-            logits = self._fixed_point(unary, told, masks)
+            logits = self._fixed_point(unary, update, masks)
             marginals = self.problem.unknowns.marginals(masks.put(logits))
         if not torch.is_grad_enabled():
             return logits
-        return attached(self.problem.unknowns, told, marginals)
+        return attached(self.problem.unknowns, update, marginals)
 
     def _fixed_point(
-        self, unary: dict[str, Tensor], told: Callable[[Tables], Tables], masks: Masks
+        self, unary: dict[str, Tensor], update: Callable[[Tables], Tables], masks: Masks
     ) -> dict[str, Tensor]:
-        """Strides adapt, so that recursive rules do not oscillate; ``converged`` tells how it ended."""
+        """Strides adapt, so that recursive rules do not oscillate; ``converged``: how it ended."""
         unknowns, stride = self.problem.unknowns, 1.0
         logits = unknowns.agreed(unknowns.gathered(unary))
         marginals = before = unknowns.marginals(masks.put(logits))
         for _ in range(MOST_ITERATIONS):
-            goal = unknowns.agreed(told(marginals))
+            goal = unknowns.agreed(update(marginals))
             slopes = (slope_of(logits[n], goal[n] - logits[n], marginals[n] - before[n]) for n in logits)
             stride = after_slope(stride, sum(slopes, Slope()))
             logits = {name: torch.lerp(logits[name], goal[name], stride) for name in logits}
@@ -537,7 +552,7 @@ def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     try:
         return tuple(torch.broadcast_shapes(*batches.values()))
     except RuntimeError:
-        told = ", ".join(f"{name} has {axes}" for name, axes in batches.items())
+        shown = ", ".join(f"{name} has {axes}" for name, axes in batches.items())
         raise UnsupportedError(
-            f"the batch axes of the logits do not fit together: {told}", hint="equal ones, or 1, or none"
+            f"the batch axes of the logits do not fit together: {shown}", hint="equal ones, or 1, or none"
         ) from None

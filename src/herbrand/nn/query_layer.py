@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
@@ -49,16 +50,22 @@ from herbrand.errors import BudgetError, LanguageError, UnsupportedError, neares
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
+from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Value
+from herbrand.language.syntax import Theory, Value
 from herbrand.memory import allowed_bytes, bytes_of, readable
 from herbrand.nn.rule_weights import RuleWeights
+from herbrand.nn.transformed import called
 from herbrand.program.choices import refuse_choices
 
 if TYPE_CHECKING:
     from herbrand.model import Model
 
 FLOAT = 8
+WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
+"""The types of indices of constants."""
+MOST_SHOWN = 20
+"""Weights that are shown with their rules."""
 
 Rows = Mapping[str, Sequence[Value] | Tensor] | Sequence[Value] | Tensor
 """A column of constants, or of their indices, by variable; the column alone where there is one variable."""
@@ -70,7 +77,7 @@ class QueryLayer(nn.Module):
     ``given`` names the variables of the goal whose constants come with each call; by default all but the
     last. ``neural`` names predicates whose facts' weights come with each call: if facts of such a predicate
     are stated, a score for each of them, in the order of :meth:`rows`, else one for every choice of its
-    constants; ``shapes`` tells.
+    constants; ``shapes`` has these.
     ``weights`` holds the parameters: the logarithm of the weight of each fact of a ``learned`` predicate and
     of each rule ``@ ?``. ``depth`` is as in a query.
     """
@@ -88,7 +95,7 @@ class QueryLayer(nn.Module):
         super().__init__()
         if not isinstance(depth, int) or depth < 0:
             raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
-        self.goal, self.depth = goal, depth
+        self.goal, self.depth, self.theory = goal, depth, model.theory
         self.memory = None if memory is None else bytes_of(memory)
         refuse_choices(model.theory.statements, "a query layer")
         rules, signature = model.theory.rules, model.signature
@@ -113,6 +120,32 @@ class QueryLayer(nn.Module):
         copied = type(self).__new__(type(self))
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
+
+    def extra_repr(self) -> str:
+        """Which weight is of which rule, and whose facts have weights."""
+        rules = [
+            f"weights.of_rules[{place}]: {weight:.4g} for {next(show_statement(rule))}"
+            for place, (rule, weight) in enumerate(self.weights.rule_weights())
+        ]
+        facts = [
+            f"weights.of_facts.{place}: {len(weights):,} weights of facts of {name}"
+            for place, (name, weights) in enumerate(self.weights.facts().items())
+        ]
+        lines = [*rules, *facts]
+        if len(lines) > MOST_SHOWN:
+            lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
+        return "\n".join([f"goal={self.goal}, depth={self.depth}", *lines])
+
+    def __repr__(self) -> str:
+        inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))
+        return f"{type(self).__name__}(\n{inside}\n)"
+
+    def to_theory(self) -> Theory:
+        """The theory with the weights as they are now: of rules, and of the facts of learned predicates.
+
+        Facts of other predicates that came as tables are not in it.
+        """
+        return self.weights.written(self.theory)
 
     def constants(self, variable: str) -> tuple[Value, ...]:
         """What a variable of the goal ranges over, in the order of the layer's output."""
@@ -143,7 +176,20 @@ class QueryLayer(nn.Module):
 
         ``rows`` gives a column of constants, or of their indices as a tensor, for each variable in ``given``;
         the column alone where only one is given. The dtype is that of the scores, else torch's default.
+        Proofs depend on the call and are found outside of torch's graph: ``torch.compile`` breaks its graph
+        here, ``torch.func.vmap`` over scores calls once for each example, ``torch.export`` is refused.
         """
+        if torch.compiler.is_exporting():
+            raise UnsupportedError(
+                "a query layer cannot be exported: its proofs are found outside of torch's graph",
+                hint="keep the layer itself, by pickle, or its parameters, by state_dict",
+            )
+        if torch.compiler.is_compiling():
+            outside = cast("Callable[..., Tensor]", torch.compiler.disable(self._answered))
+            return outside(rows, scores)
+        return self._answered(rows, scores)
+
+    def _answered(self, rows: Rows | None, scores: Mapping[str, Tensor] | None) -> Tensor:
         inputs = self._inputs({} if rows is None else rows)
         types = self._read.shape.clause.types
         sizes = [self.proof.program.sizes[types[name]] for name in self.asked]
@@ -154,10 +200,17 @@ class QueryLayer(nn.Module):
                 f"{readable(needed)}",
                 hint="ask fewer questions at once, or take .answers(), which lists what is proved",
             )
-        table = self.answers(inputs, scores)
-        places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
-        zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
-        return zeros.index_put(places, table.values).to(_dtype(scores))
+        given, rules = self._weights(scores), self.weights.rules()
+        names, last = list(given), [] if rules is None else [rules]
+
+        def dense(*tables: Tensor) -> Tensor:
+            facts = dict(zip(names, tables, strict=False))
+            table = self._proved(inputs, facts, tables[-1] if last else None)
+            places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
+            zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
+            return zeros.index_put(places, table.values)
+
+        return called(dense, [*given.values(), *last]).to(_dtype(scores))
 
     def log_shares(
         self,
@@ -176,14 +229,22 @@ class QueryLayer(nn.Module):
 
         ``inputs``: for each question the indices of the given constants.
         """
-        facts = {**self.weights.facts(), **self._scored(scores or {})}
+        return self._proved(inputs, self._weights(scores), self.weights.rules())
+
+    def _weights(self, scores: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
+        """The weights of the facts of learned and neural predicates."""
+        return {**self.weights.facts(), **self._scored(scores or {})}
+
+    def _proved(
+        self, inputs: Sequence[Sequence[int]], facts: Mapping[str, Tensor], rules: Tensor | None
+    ) -> Table:
         bound = [(*self._read.inputs, *row) for row in inputs]
         return scores_of(
             self.proof,
             self._read.shape,
             bound,
             facts,
-            self.weights.rules(),
+            rules,
             depth=self.depth,
             budget=Budget(self.memory),
         )
@@ -230,12 +291,17 @@ class QueryLayer(nn.Module):
     def _column(self, name: str, values: Sequence[Value] | Tensor) -> list[int]:
         domain = self.proof.program.facts.domains[self._read.shape.clause.types[name]]
         if isinstance(values, Tensor):
-            indices = values.detach().cpu().numpy()
-            if indices.ndim != 1 or indices.dtype.kind != "i":
+            if is_functorch_wrapped_tensor(values):
+                raise UnsupportedError(
+                    f"torch.func cannot map over the constants of '{name}'",
+                    hint="ask all questions in one call: they are a batch axis already",
+                )
+            if values.dim() != 1 or values.dtype not in WHOLE:
                 raise LanguageError(f"the indices of '{name}' are a tensor of whole numbers with one axis")
-            if len(indices) and not 0 <= indices.min() <= indices.max() < len(domain):
+            indices = values.tolist()
+            if indices and not 0 <= min(indices) <= max(indices) < len(domain):
                 raise LanguageError(f"an index of '{name}' is not below {len(domain)}")
-            return indices.tolist()
+            return indices
         return indices_in(domain, list(values)).tolist()
 
 
@@ -245,7 +311,7 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
             given = proof.read(goal).shape.variables[:-1]
         return proof.read(goal, tuple(given))
     except NarrowError as narrow:
-        raise LanguageError([narrow.told]) from None
+        raise LanguageError([narrow.mistake]) from None
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:

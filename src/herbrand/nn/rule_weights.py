@@ -19,6 +19,7 @@ and proofs never cancel.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import Learned, Rule, Value
+from herbrand.language.syntax import FactRows, Learned, Rule, Statement, Theory, Value
 
 
 class RuleWeights(nn.Module):
@@ -64,6 +65,23 @@ class RuleWeights(nn.Module):
     def rule_weights(self) -> Iterator[tuple[Rule, float]]:
         """The learned rules and their weights."""
         yield from zip(self.learned_rules, self.of_rules.detach().double().exp().tolist(), strict=True)
+
+    def written(self, theory: Theory, left_out: Sequence[str] = ()) -> Theory:
+        """The theory with numbers in place of its rules' question marks, and learned facts with weights.
+
+        ``left_out``: predicates of which no fact is kept.
+        """
+        numbers = iter([weight for _, weight in self.rule_weights()])
+        gone = {*self.predicates, *left_out}
+        kept: list[Statement] = []
+        for statement in theory.statements:
+            if isinstance(statement, Rule) and isinstance(statement.weight, Learned):
+                kept.append(replace(statement, weight=next(numbers)))
+            elif not (isinstance(statement, FactRows) and statement.predicate in gone):
+                kept.append(statement)
+        for name, tensor in self.facts().items():
+            kept.append(FactRows(name, self.rows(name), len(tensor), "weighted", tuple(tensor.tolist())))
+        return Theory(tuple(kept))
 
     def rows(self, predicate: str) -> tuple[tuple[Value, ...], ...]:
         """The constants of a learned predicate's facts, a column each, in the order of its weights."""

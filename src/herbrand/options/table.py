@@ -2,7 +2,7 @@
 
 The command line's parameters, the checks of values from Python and the table of ``docs/commands.md`` come
 from :data:`TABLE`. A new option is a row there, a field of the settings that its engines read, and a line in
-the ``TypedDict`` of its command (:mod:`herbrand.options.keywords`); the tests tell which of them is missing.
+the ``TypedDict`` of its command (:mod:`herbrand.options.keywords`); the tests name the one that is missing.
 
 >>> check("infer", {"iterations": 0})
 Traceback (most recent call last):
@@ -130,6 +130,9 @@ TABLE = (
          metavar="NAME", default="auto"),
     _row("noise", "induce", Number(0, below=1), "The share of labels that may be wrong.", metavar="P",
          default="0.3"),
+    _row("weights", "induce", Name(("proofs", "probabilities")),
+         "Write how often a rule is right: head :- body @ W, or W :: head :- body.", metavar="FORM",
+         default="proofs where one large world is mined"),
     _row("memory", f"check {RUNNING} serve studio", Amount(), "At most this much, such as 4GB.",
          metavar="AMOUNT", default="70 %"),
     _row("time_limit", f"check {RUNNING}", Number(0), "At most this long.", metavar="SECONDS"),
@@ -170,7 +173,7 @@ TABLE = (
     _row("map", "infer", Flag(), "The most probable world instead."),
     _row("of", "infer", Texts(), "With --map: the best values of these, the rest summed out.", "circuit",
          metavar="PRED"),
-    _row("log_partition", "infer", Flag(), "Tell log Z in the table too."),
+    _row("log_partition", "infer", Flag(), "Print log Z in the table too."),
     _row("resume", "infer bound", Flag(), "With --on: go on from the last step of a run that was cut off."),
     _row("resume", "learn", Text(), "Go on from a state that was kept.",
          "pseudo-likelihood distillation proof", metavar="FILE"),
@@ -193,7 +196,8 @@ TABLE = (
     _row("target", "induce", Text(), "What rules are wanted for; each relation if without --worlds.",
          metavar="PRED"),
     _row("latent", "learn", Texts(), "What is not listed is unknown, not false.", metavar="PRED"),
-    _row("worlds", "learn", Text(), "A folder that holds a folder of facts a world.", metavar="DIR"),
+    _row("worlds", "learn", Text(), "A folder that holds a folder of facts a world; for probabilities of "
+         "choices also an .ev file of ProbLog.", metavar="DIR"),
     _row("worlds", "induce", Text(), "A folder that holds a folder of facts a world; without it, rules are "
          "mined from --facts as one large world.", metavar="DIR"),
     _row("length", "induce", Whole(1, 4), "Literals of a body, where rules of one large world are mined.",
@@ -234,6 +238,8 @@ TABLE = (
          default="5"),
     _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr|bif", default="hb",
          taken_by="command line"),
+    _row("lint", "check", Flag(), "What is likely wrong in it, instead of sizes.", taken_by="command line",
+         page="language.md#lint"),
     _row("check", "fmt", Flag(), "Change no file; name those that are written otherwise, with status 1.",
          taken_by="command line"),
     _row("host", "serve", Text(), "The address to listen at; another than this machine's own needs --key.",
@@ -248,8 +254,11 @@ TABLE = (
     _row("workers", "serve", Whole(1, 256), "How many processes answer.", metavar="N",
          default="the number of cores", taken_by="command line"),
     _row("no_browser", "studio", Flag(), "Open no browser.", taken_by="command line"),
-    _row("format", "check infer query bound explain sample score compare",
+    _row("format", "check infer query bound explain sample compare",
          Name(("table", "json", "csv", "parquet"), usage=True), "How results are written.",
+         default="by the ending of -o, else table", taken_by="command line"),
+    _row("format", "score", Name(("table", "json", "csv", "parquet", "html", "svg"), usage=True),
+         "How results are written; html and svg have the curves.",
          default="by the ending of -o, else table", taken_by="command line"),
     _row("format", "learn induce", Name(("table", "json", "csv", "parquet"), usage=True),
          "How results are written.", default="table", taken_by="command line"),

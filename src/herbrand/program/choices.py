@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
+from herbrand.graphs import strong_components
 from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Choice, Rule, Statement
+from herbrand.language.syntax import Choice, Computed, Rule, Statement
 from herbrand.program.program import Program
 from herbrand.program.strata import body_predicates, check_strata
 
@@ -49,18 +50,34 @@ def heads_of(statement: Choice | Rule) -> Iterator[str]:
         yield from (alternative.predicate for alternative in statement.alternatives)
 
 
+def only_count(statements: Sequence[Choice | Rule]) -> bool:
+    """Whether these are rules that count, and none rests on itself: then no choice is to be drawn."""
+    if not any(is_made(head) for statement in statements for head in heads_of(statement)):
+        return False
+    below: dict[str, set[str]] = {}
+    for statement in statements:
+        if isinstance(statement, Choice):
+            return False
+        below.setdefault(statement.head.predicate, set()).update(
+            name for name, _ in body_predicates(statement)
+        )
+    known = {name: parts & below.keys() for name, parts in below.items()}
+    return all(len(c) == 1 and c[0] not in known[c[0]] for c in strong_components(known))
+
+
 def resting_on_choices(
     choices: Sequence[Choice], rules: Sequence[Rule], unknown: Collection[str] = ()
 ) -> tuple[Choice | Rule, ...]:
     """The choices and all rules whose conclusions depend on what is chosen, or on what is ``unknown``.
 
     All rules of a predicate that one of them makes uncertain are among them. Raises where a predicate depends
-    on its own negation.
+    on a count of itself, or a certain one on its own negation: of uncertain ones the ground atoms may be
+    stratified where their predicates are not, which grounding shows.
     """
     as_rules = [
         Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives
     ]
-    check_strata([*as_rules, *rules])
+    check_strata([*as_rules, *rules], (Computed,))
     found = {name for choice in choices for name in heads_of(choice)}
     found |= {rule.head.predicate for rule in rules} & set(unknown)
     seeds = found | set(unknown)
@@ -70,4 +87,5 @@ def resting_on_choices(
         more = {head for head, body in bodies if head not in found and body & (seeds | found)}
         grown = bool(more)
         found |= more
+    check_strata([rule for rule in rules if rule.head.predicate not in found])
     return (*choices, *(rule for rule in rules if rule.head.predicate in found))

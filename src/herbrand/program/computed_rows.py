@@ -8,7 +8,7 @@ constants of their types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -35,9 +35,11 @@ from herbrand.language.computed import (
     with_inner,
 )
 from herbrand.language.formulas import (
+    OF_TEXTS,
     Aggregate,
     Arithmetic,
     Atom,
+    Comparison,
     Constant,
     Formula,
     Not,
@@ -59,6 +61,7 @@ from herbrand.program.clauses import ORDERS
 from herbrand.program.derive import FactRelations
 from herbrand.program.lower_rules import goal_clause, rule_clause
 from herbrand.program.strata import body_predicates
+from herbrand.program.text_functions import TEXT_FUNCTIONS
 from herbrand.relations.expression import Expression, Kind, cast, column, greater, lesser, literal, magnitude
 from herbrand.relations.fold import count, largest, least, total
 from herbrand.relations.memory import Memory
@@ -84,6 +87,7 @@ class _Growing(FactRelations):
 
     def __init__(self, signature: Signature, facts: Facts, budget: Budget) -> None:
         super().__init__(signature, facts, budget)
+        self.budget = budget
         self._numbers: dict[str, Memory] = {}
 
     def numbers(self, type_name: str) -> Memory:
@@ -95,8 +99,9 @@ class _Growing(FactRelations):
         known = self._numbers.get(type_name)
         return super().size(type_name) if known is None else known.length
 
-    def indexed(self, rows: Relation, values: str, index: str, type_name: str) -> Relation:
-        """The rows with the index of each value as a constant of this type; new ones, if the type is open."""
+    def indexed(self, rows: Relation, values: str, index: str, type_name: str, new: bool) -> Relation:
+        """The rows with the index of each value as a constant of this type, of ``new`` ones too, if the type
+        is open."""
         known = self.numbers(type_name)
         distinct = rows.only(values).distinct().arrays()[values]
         if not known.length:
@@ -109,7 +114,8 @@ class _Growing(FactRelations):
             and (distinct == np.floor(distinct)).all()
             and (np.abs(distinct) < 2**53).all()
         ):
-            rows = rows.let(**{values: cast(column(values), "int")})
+            arrays = rows.arrays()
+            rows = Memory.of(self._budget, **{**arrays, values: arrays[values].astype(np.int64)})
             distinct = distinct.astype(np.int64)
         elif before.dtype.kind == "i" and distinct.dtype.kind == "f":
             if (np.abs(before) > 2**53).any():
@@ -120,11 +126,11 @@ class _Growing(FactRelations):
             distinct = distinct.astype(np.float64)
         else:
             raise UnsupportedError(f"type {type_name} would hold text and numbers")
-        if self._signature.types[type_name].values is None:
-            new = distinct[~np.isin(distinct, known.data["value"])] if len(known.data["value"]) else distinct
-            if len(new):
-                more = Memory.of(id=np.arange(known.length, known.length + len(new)), value=new)
-                known = known.stack(more)
+        if new and self._signature.types[type_name].values is None:
+            more = distinct[~np.isin(distinct, known.data["value"])] if len(known.data["value"]) else distinct
+            if len(more):
+                numbered = np.arange(known.length, known.length + len(more))
+                known = known.stack(Memory.of(id=numbered, value=more))
         self._numbers[type_name] = known
         return rows.join(known.renamed(**{values: "value", index: "id"}), [values])
 
@@ -155,6 +161,11 @@ class _Growing(FactRelations):
         return replace(self._facts, domains=domains, tables=tables)
 
 
+def _keeps_order(moved: np.ndarray, before: np.ndarray) -> bool:
+    """Whether indices that are used are in the same order after they have moved."""
+    return bool((np.diff(moved[: int(before.max(initial=-1)) + 1]) > 0).all())
+
+
 def _moved(table: FactTable, types: Sequence[str], moved: Mapping[str, np.ndarray]) -> FactTable:
     """A table over types whose constants have other indices."""
     if not moved.keys() & set(types):
@@ -164,7 +175,11 @@ def _moved(table: FactTable, types: Sequence[str], moved: Mapping[str, np.ndarra
         found = np.empty(before.shape, before.dtype, order="F")
         for place, name in enumerate(types):
             found[:, place] = moved[name][before[:, place]] if name in moved else before[:, place]
-        order = np.lexsort(found.T[::-1]) if len(types) else np.arange(len(found))
+        if not len(types) or all(
+            _keeps_order(moved[x], before[:, n]) for n, x in enumerate(types) if x in moved
+        ):
+            return found, np.arange(len(found))
+        order = np.lexsort(found.T[::-1])
         return np.asfortranarray(found[order]), order
 
     true, order = rows(table.true)
@@ -192,7 +207,7 @@ class Computation:
         self._own = {one.head.predicate: one for one in with_inner(self.definitions)}
         for definition in self._own.values():
             if (one := definition.counting) is not None:
-                self._rules.append(one.members)
+                self._rules += one.members
         self._needs: dict[str, set[str]] = {}
         for rule in self._rules:
             self._needs.setdefault(rule.head.predicate, set()).update(
@@ -218,7 +233,7 @@ class Computation:
                 found[definition.head.predicate] = definition
                 continue
             self._refuse_own_count(definition)
-            self.counting += [one.rule, one.members]
+            self.counting += [one.rule, *one.members]
             self._open.add(definition.head.predicate)
             found.update(self._certain(one.definitions))
         return found
@@ -235,7 +250,10 @@ class Computation:
         """All that may hold of each definition."""
         self._refuse_cycles()
         needed = set(self._own).union(*(self._reached[name] for name in self._own)) & self._needs.keys()
-        left = sorted(needed, key=lambda name: (len(self._reached[name]), name))
+        # Members of a cycle reach themselves: counting each itself puts what only reads a cycle behind it.
+        # What no rule reads, formulas do: these look up constants, and so come when all have been made.
+        read = set[str]().union(*self._needs.values())
+        left = sorted(needed, key=lambda name: (name not in read, len(self._reached[name] | {name}), name))
         while left:
             first = left[0]
             group = [name for name in left if name == first or self._together(name, first)]
@@ -308,10 +326,13 @@ class Computation:
                     f"this rule makes new values of {shown_name(written(made))} without end: "
                     f"{self._cycle(name, name)}",
                     definition.span,
-                    "declare their type with a range, such as: type steps = 0..100",
+                    "declare their type with a range, such as: type steps = 0..100; or count in whole "
+                    "numbers towards a limit, such as: x > 0, y = x - 1",
                 )
                 for made in sorted(definition.made & types.keys())
-                if name in self._reached[name] and self.signature.types[types[made]].values is None
+                if name in self._reached[name]
+                and self.signature.types[types[made]].values is None
+                and not _has_end(made, definition)
             ]
         if mistakes:
             raise LanguageError(mistakes)
@@ -324,8 +345,8 @@ class Computation:
         if called in self.uncertain:
             message = f"{one.function} is over {shown_name(called)}, which is uncertain"
             hint = (
-                f"of what is uncertain only counts are taken, each compared with a number, as in count(...) "
-                f">= 2; else declare {called} observed, or --closed {called}"
+                f"of what is uncertain only counts and sums are taken, and compared, as in "
+                f"count(...) >= 2; else declare {called} observed, or --closed {called}"
             )
             return Mistake(message, one.span, hint)
         return None
@@ -358,7 +379,11 @@ class Computation:
                     rows = replace(
                         rows,
                         relation=self.source.indexed(
-                            rows.relation, rows.values[name], f"i_{rows.values[name]}", types[name]
+                            rows.relation,
+                            rows.values[name],
+                            f"i_{rows.values[name]}",
+                            types[name],
+                            name in definition.made,
                         ),
                         indices={**rows.indices, name: f"i_{rows.values[name]}"},
                     )
@@ -382,6 +407,30 @@ class Computation:
         clause = replace(clause, types={**clause.types, **{name: types[name] for name in missing}})
         rows = ClauseRows(self.source, None, partial(complete_rows, self.source, dict(self._tables)))
         return rows.of(clause, self._tables)
+
+
+def _has_end(made: str, definition: Definition) -> bool:
+    """Whether a value is made by whole steps towards a limit: ``x > 0, y = x - 1``. Where all rules of a
+    cycle make theirs so, all values are whole steps from the first ones, within fixed limits."""
+    bound = variables_of(definition.body).keys() - {made}
+    for test in definition.tests:
+        match assigned(test, bound):
+            case name, Arithmetic(
+                sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))
+            ) if name == made:
+                falls = (step < 0) == (sign == "+")
+                if any(_limits(part, {made, old}, falls) for part in (*definition.body, *definition.tests)):
+                    return True
+    return False
+
+
+def _limits(part: Formula, names: Collection[str], below: bool) -> bool:
+    """Whether a comparison with a constant keeps one of these variables above it, or below it."""
+    if not isinstance(part, Comparison) or part.operator not in ("<", "<=", ">", ">="):
+        return False
+    least = (part.left, part.right) if part.operator in (">", ">=") else (part.right, part.left)
+    free, limit = least if below else least[::-1]
+    return isinstance(free, Variable) and free.name in names and isinstance(limit, Constant)
 
 
 def _names(definition: Definition) -> list[str]:
@@ -483,11 +532,30 @@ class _BodyRows:
                     rows = replace(rows, relation=rows.relation.let(**{new: part}))
                     parts.append(new)
                 kinds: list[Kind] = [rows.relation.kinds[part] for part in parts]
+                if sign in OF_TEXTS:
+                    return self._of_texts(rows, value, parts, kinds)
                 self._refuse_kinds(value, kinds)
                 if sign in ("/", "//", "%"):
                     self._refuse_zero(rows, value, parts[1])
                 return rows, _computed(sign, parts, kinds)
         raise AssertionError(value)
+
+    def _of_texts(
+        self, rows: _Rows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
+    ) -> tuple[_Rows, Expression]:
+        """A function of texts, whose values are a column of the rows."""
+        wanted = ["text", "int"] if value.sign == "prefix" else ["text"] * len(parts)
+        for operand, kind, needed in zip(value.operands, kinds, wanted, strict=True):
+            if kind != needed:
+                is_not = "a whole number" if needed == "int" else "text"
+                raise UnsupportedError(
+                    f"{show_expression(_as_written(operand))} is not {is_not}, as '{value.sign}' needs",
+                    span=value.span,
+                )
+        arrays, new = rows.relation.arrays(), self._new()
+        found = TEXT_FUNCTIONS[value.sign](*(arrays[part] for part in parts))
+        relation = Memory.of(self.computation.source.budget, **{**arrays, new: found})
+        return replace(rows, relation=relation), column(new)
 
     def _looked_up(self, rows: _Rows, name: str) -> _Rows:
         """The rows with the value of a variable's constant."""

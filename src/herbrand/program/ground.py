@@ -17,7 +17,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Constant
+from herbrand.language.syntax import Constant, Value
 from herbrand.memory import readable
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.counting import assignments
@@ -56,7 +56,7 @@ class GroundBlock:
 class GroundTemplate:
     """A template's rows and the constants that its variables stand for in each.
 
-    ``weight_rows`` tells which number of a weight that is learned for each constant applies. Every row counts
+    ``weight_rows``: which number of a weight that is learned for each constant applies. Every row counts
     ``multiplicity`` times: for each choice of the variables that nothing in the template names.
     """
 
@@ -65,6 +65,15 @@ class GroundTemplate:
     weight_rows: np.ndarray
     bindings: Bindings
     multiplicity: int = 1
+
+    def groundings(self, program: Program) -> list[tuple[tuple[str, Value], ...]]:
+        """What each variable is in each row."""
+        types = self.template.conjunction.types
+        names = [name for name in self.bindings.columns if name in types]
+        columns = [program.domain(types[n]).values_at(self.bindings.columns[n]) for n in names]
+        if not names:
+            return [()] * len(self.bindings)
+        return [tuple(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 class LatentAtoms:

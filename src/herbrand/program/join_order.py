@@ -19,7 +19,7 @@ KEPT = 4.0
 """Rows that keep the variable they were joined on are written out; those that sum it at once are not."""
 
 CROSSED = 1e3
-"""How much worse a join over no variable is than its number of rows tells."""
+"""How much worse a join over no variable is than its number of rows shows."""
 
 SORTED = 5.0
 """What it takes to sort a row of a relation that is loaded whole, but not in the order of what is kept."""

@@ -11,29 +11,33 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.errors import ContradictionError, Mistake, UnsupportedError
+from herbrand.errors import ContradictionError, LanguageError, Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
-from herbrand.facts.load import load_facts
+from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.table import FactTable
 from herbrand.language.check import check
-from herbrand.language.computed import separated
+from herbrand.language.computed import Definition, plain_variables, separated, tests_of
+from herbrand.language.names import is_made
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
+    Atom,
     Bound,
     BoundRows,
     Choice,
     FactRows,
+    Formula,
     Hard,
     NetworkTable,
     Rule,
@@ -42,6 +46,7 @@ from herbrand.language.syntax import (
     Truth,
     Value,
     WeightedFormula,
+    walk,
 )
 from herbrand.options.kinds import texts
 from herbrand.program.choices import heads_of, resting_on_choices, unusable_by
@@ -61,6 +66,11 @@ KINDS: dict[str, tuple[type[Statement], ...]] = {
 }
 IGNORABLE = ("weights", "bounds", "rules")
 """The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
+
+_Asked = TypeVar("_Asked", WeightedFormula, Rule)
+
+MOST_WORLDS = 16
+"""So many programs are kept, each with other evidence; the one not asked for the longest goes first."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +118,9 @@ class Knowledge:
         self.notes: dict[str, None] = {}
         self._note = note
         self._ignored = frozenset(texts(ignored))
+        self._asked = frozenset[str]()
         self._programs: dict[_World, _Lowered] = {}
+        self._reads = Reads()
         unknown = self._ignored - set(IGNORABLE)
         if unknown:
             raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(IGNORABLE)}")
@@ -121,6 +133,54 @@ class Knowledge:
         kept = Theory(tuple(s for s in stated if not isinstance(s, dropped)))
         return with_network_tables(kept, self.signature)
 
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the statements that are used compute."""
+        if not self._ignored:
+            return self.separated.definitions
+        used = (formula for statement in self.used.statements for formula in _formulas_of(statement))
+        named = {part.predicate for formula in used for part in walk(formula) if isinstance(part, Atom)}
+        named |= self._asked
+        return tuple(one for one in self.separated.definitions if one.head.predicate in named)
+
+    def asking(self, queries: Sequence[Formula]) -> tuple[Knowledge, tuple[Formula, ...]]:
+        """The same with what queries compute in tables of their own, and the queries over these."""
+        asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries)
+        return self._with_asked(asked, lambda statement: statement.formula)
+
+    def asking_goal(self, literals: Sequence[Formula]) -> tuple[Knowledge, Formula]:
+        """The same for a goal of rules, whose variables an equation may give their values."""
+        compared = {name: x for test in tests_of(literals)[1] for name, x in plain_variables(test).items()}
+        head = Atom("`goal`", tuple(compared.values()))
+        asked = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
+        known, (found,) = self._with_asked((asked,), lambda rule: And(rule.body, rule.span))
+        return known, found
+
+    def _with_asked(
+        self, asked: tuple[_Asked, ...], formula_of: Callable[[_Asked], Formula]
+    ) -> tuple[Knowledge, tuple[Formula, ...]]:
+        theory = self.theory + Theory(asked)
+        signature = check(theory)
+        if not signature.strict:
+            known = self.facts()[0].predicates
+            for part in (p for one in asked for f in _formulas_of(one) for p in walk(f)):
+                if isinstance(part, Atom) and part.predicate not in known and not is_made(part.predicate):
+                    name = part.predicate
+                    hint = nearest(name, known)
+                    raise LanguageError(f"there is no predicate '{name}'", span=part.span, hint=hint)
+        whole = separated(theory)
+        own = self.separated.theory
+        known = copy(self)
+        known.__dict__.pop("used", None)
+        known.separated = replace(whole, theory=own)
+        known.signature = replace(signature, mentioned=self.signature.mentioned)
+        known._asked = frozenset(
+            one.head.predicate for one in whole.definitions[len(self.separated.definitions) :]
+        )
+        known._programs = {}
+        stated = whole.theory.statements[len(own.statements) :]
+        return known, tuple(formula_of(cast(_Asked, statement)) for statement in stated)
+
     def refuse_computed(self) -> None:
         """Raise where the theory computes values, which happens in memory only."""
         for formula in self.used.formulas:
@@ -130,7 +190,7 @@ class Knowledge:
                     span=formula.times.span,
                     hint="leave out --on",
                 )
-        for definition in self.separated.definitions[:1]:
+        for definition in self.definitions[:1]:
             raise UnsupportedError(
                 "arithmetic and aggregates are computed in memory, not in a database",
                 span=definition.span,
@@ -188,16 +248,22 @@ class Knowledge:
     def _known(
         self, given: Sequence[str], queried: Collection[str], derived: bool, budget: Budget = UNLIMITED
     ) -> _Lowered:
-        told = all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict
-        world = _World(tuple(given), frozenset() if told else frozenset(queried), derived)
-        if world not in self._programs:
-            self._programs[world] = self._lowered(world, budget)
-        return self._programs[world]
+        declared = (
+            all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict
+        )
+        world = _World(tuple(given), frozenset() if declared else frozenset(queried), derived)
+        found = self._programs.pop(world, None) or self._lowered(world, budget)
+        if len(self._programs) >= MOST_WORLDS:
+            del self._programs[next(iter(self._programs))]
+        self._programs[world] = found  # the last one asked for stands last
+        return found
 
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
-        """The vocabulary and the facts, before rules derive more."""
+        """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
         rows, signature = self._with(given)
-        return self._loaded(rows, signature, open=self.open, closed=self.closed, budget=budget)
+        return self._loaded(
+            rows, signature, open=self.open, closed=self.closed, listed_alone=True, budget=budget
+        )
 
     def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The same without what is ``given`` as true or false, over domains that have its constants."""
@@ -206,7 +272,13 @@ class Knowledge:
         others = [row for row in rows if row not in evidence]
         mentioned = _mentioned(signature, evidence)
         return self._loaded(
-            others, signature, open=self.open, closed=self.closed, mentioned=mentioned, budget=budget
+            others,
+            signature,
+            open=self.open,
+            closed=self.closed,
+            mentioned=mentioned,
+            listed_alone=True,
+            budget=budget,
         )
 
     @staticmethod
@@ -308,13 +380,17 @@ class Knowledge:
         queried: Collection[str] = (),
         mentioned: Mapping[str, Sequence[Value]] | None = None,
         counting: list[Rule] | None = None,
+        listed_alone: bool = False,
         budget: Budget = UNLIMITED,
     ) -> tuple[Signature, Facts]:
-        """``counting`` gets the rules that count what is uncertain; without it these are refused."""
+        """``counting`` gets the rules that count what is uncertain; without it these are refused.
+        ``listed_alone``: what no table lists counts as false, in open worlds too."""
         signature, facts = load_facts(
-            (*self.theory.facts, *rows),
+            self.theory.facts,
             signature,
             (*self.sources, *more),
+            given=rows,
+            reads=None if more else self._reads,
             mentioned=mentioned,
             rule_heads=rule_heads,
             queried=queried,
@@ -324,9 +400,15 @@ class Knowledge:
             progress=self.progress,
             budget=budget,
         )
-        if self.separated.definitions:
+        if self.definitions:
             statements = (*self.used.rules, *self.used.choices)
-            facts, rules = with_computed(self.separated.definitions, statements, signature, facts, budget)
+            stated = _closed(facts) if listed_alone else facts
+            computed, rules = with_computed(self.definitions, statements, signature, stated, budget)
+            tables = {
+                name: table if is_made(name) else replace(table, world=facts.tables[name].world)
+                for name, table in computed.tables.items()
+            }
+            facts = replace(computed, tables=tables)
             if counting is not None:
                 counting += rules
             elif rules:
@@ -349,12 +431,32 @@ class Knowledge:
 
     def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
         """Predicates of untold worlds that only what is given would close: evidence closes no world."""
-        told = {p.name for p in self.theory.predicates if p.tells_world}
-        undeclared = {rows.predicate for rows in given} - told
+        declared = {p.name for p in self.theory.predicates if p.tells_world}
+        undeclared = {rows.predicate for rows in given} - declared
         if not undeclared:
             return frozenset()
         tables = self.program().facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
+
+
+def _formulas_of(statement: Statement) -> Iterator[Formula]:
+    """The formulas of a statement in which what it computes may stand."""
+    match statement:
+        case WeightedFormula(formula=formula):
+            yield formula
+        case Bound(event=event, given=given):
+            yield from (event,) if given is None else (event, given)
+        case Rule(body=body) | Choice(body=body):
+            yield from body
+
+
+def _closed(facts: Facts) -> Facts:
+    """The facts where all but opinions is known."""
+    tables = {
+        name: table if len(table.soft) else replace(table, world="closed")
+        for name, table in facts.tables.items()
+    }
+    return replace(facts, tables=tables)
 
 
 def _stated(table: FactTable) -> bool:

@@ -14,11 +14,12 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
-from herbrand.language.computed import MIRRORED, OPPOSITES
+from herbrand.language.computed import OPPOSITES
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
@@ -35,6 +36,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
 )
+from herbrand.language.totals import MIRRORED
 from herbrand.program.clauses import (
     ORDERS,
     Absence,
@@ -47,6 +49,8 @@ from herbrand.program.clauses import (
     OneOf,
 )
 
+NO_TYPES: Mapping[str, str] = {}
+
 
 def rule_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause | None:
     """A theory's rule as a clause, without a place for its weight; ``None`` where its body cannot hold."""
@@ -54,10 +58,12 @@ def rule_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause | None
     return None if clause is None else replace(clause, rule=rule)
 
 
-def goal_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause:
+def goal_clause(
+    rule: Rule, signature: Signature, facts: Facts, types: Mapping[str, str] = NO_TYPES
+) -> Clause:
     """A goal's rule as a clause. Its head derives nothing that the vocabulary knows; a body that cannot hold
-    has a literal that says so."""
-    return _Lowering(rule, signature, facts).goal()
+    has a literal that says so. ``types``: of variables that no atom of the body types."""
+    return _Lowering(rule, signature, facts, types).goal()
 
 
 def stated_clause(predicate: str, signature: Signature) -> Clause:
@@ -70,13 +76,16 @@ def stated_clause(predicate: str, signature: Signature) -> Clause:
 class _Lowering:
     """One rule on its way to a clause: constants get names, equations merge them."""
 
-    def __init__(self, rule: Rule, signature: Signature, facts: Facts) -> None:
+    def __init__(
+        self, rule: Rule, signature: Signature, facts: Facts, types: Mapping[str, str] = NO_TYPES
+    ) -> None:
         renaming = Renaming()
         self._rule, self._signature, self._facts = rule, signature, facts
         self._head = renaming.atom(rule.head)
         self._body = [renaming.formula(part) for part in rule.body]
         known = self._head.predicate in signature.predicates
-        self._types = variable_types([self._head, *self._body] if known else self._body, signature)
+        own = variable_types([self._head, *self._body] if known else self._body, signature)
+        self._types = {**types, **own}
         self._constants: dict[str, int] = {}
         self._same: dict[str, str] = {}
         self._possible = True
@@ -175,7 +184,14 @@ class _Lowering:
             else:
                 self._possible &= bool(ORDERS[sign](left, right))
             return []
-        type_name = next(self._types[side.name] for side in sides if isinstance(side, Variable))
+        name = next(side.name for side in sides if isinstance(side, Variable))
+        type_name = self._types.get(name)
+        if type_name is None:
+            raise LanguageError(
+                f"{name} stands in no atom, so it has no type",
+                span=part.span,
+                hint="write its value where the variable stands",
+            )
         domain = self._facts.domains[type_name]
         if sign not in ("=", "!="):
             return [self._ordered(sign, part, type_name)]
@@ -191,8 +207,9 @@ class _Lowering:
 
     def _ordered(self, sign: str, part: Comparison, type_name: str) -> Literal:
         domain = self._facts.domains[type_name]
-        texts = [s for s in (part.left, part.right) if isinstance(s, Constant) and isinstance(s.value, str)]
-        if texts or (len(domain) and domain.kind == "text"):
+        constants = [side for side in (part.left, part.right) if isinstance(side, Constant)]
+        texts = [side for side in constants if isinstance(side.value, str)]
+        if texts or (constants and len(domain) and domain.kind == "text"):
             raise LanguageError(
                 f"{sign} compares numbers, and {type_name} holds text",
                 span=part.span,

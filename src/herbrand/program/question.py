@@ -13,10 +13,12 @@ from herbrand.errors import LanguageError, Mistake
 from herbrand.facts.absence import absence
 from herbrand.facts.facts import Facts
 from herbrand.language.check import check
+from herbrand.language.computed import aggregates, inner_parts
 from herbrand.language.parse import parse_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
+    Computed,
     Constant,
     Formula,
     Hard,
@@ -56,27 +58,36 @@ class Question:
         return not self.atoms and not self.formulas
 
 
-def queried_predicates(texts: Iterable[str], signature: Signature) -> frozenset[str]:
+def _parsed(query: str | Formula, signature: Signature) -> Formula:
+    """A query as a formula; one that is given as a formula is read already."""
+    if not isinstance(query, str):
+        return query
+    return parse_formula(query, "<query>", signature.valued_names)
+
+
+def queried_predicates(queries: Iterable[str | Formula], signature: Signature) -> frozenset[str]:
     """The predicates that queries name outright, alone or as one atom; they are open unless declared."""
-    parsed = (parse_formula(text, "<query>", signature.valued_names) for text in texts)
+    parsed = (_parsed(query, signature) for query in queries)
     return frozenset(formula.predicate for formula in parsed if isinstance(formula, Atom))
 
 
 def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
-    """All predicates that formulas name."""
-    parts = (part for formula in formulas for part in walk(formula))
+    """All predicates that formulas name, in aggregates too."""
+    whole = [part for formula in formulas for part in walk(formula)]
+    inside = (one for part in whole if isinstance(part, Computed) for one in aggregates(part))
+    parts = (*whole, *(part for one in inside for part in inner_parts(one, (Atom, ValueIs, ValueIn))))
     atoms = (part.atom if isinstance(part, ValueIs | ValueIn) else part for part in parts)
     return frozenset(atom.predicate for atom in atoms if isinstance(atom, Atom))
 
 
 def read_question(
-    texts: Sequence[str], signature: Signature, facts: Facts, most_probable: bool = False
+    queries: Sequence[str | Formula], signature: Signature, facts: Facts, most_probable: bool = False
 ) -> Question:
-    """The question that query texts ask; raises one ``LanguageError`` with every mistake."""
+    """The question that queries ask; raises one ``LanguageError`` with every mistake."""
     atoms: list[AtomPattern] = []
     formulas: list[Formula] = []
-    for text in texts:
-        formula = parse_formula(text, "<query>", signature.valued_names)
+    for query in queries:
+        formula = _parsed(query, signature)
         if isinstance(formula, Atom):
             atoms.append(_pattern(formula, signature, facts))
         else:

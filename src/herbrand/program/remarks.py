@@ -57,7 +57,7 @@ def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> I
 
 
 def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature) -> bool:
-    """Whether some constant of evidence occurs in no fact but, perhaps, this evidence: cheap to tell."""
+    """Whether some constant of evidence occurs in no fact but, perhaps, this evidence: cheap to check."""
     return any(
         _occurrences(name, value, facts, signature) <= list(column).count(value)
         for rows in given
@@ -78,7 +78,7 @@ def _occurrences(type_name: str, value: Value, facts: Facts, signature: Signatur
 
 
 def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Iterator[str]:
-    """Why nothing of what is asked for is uncertain, where that is so; of rules' predicates others tell."""
+    """Why nothing of what is asked for is uncertain, where that is so; others cover rules' predicates."""
     if not question.everything:
         asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
         yield from _closed_queries(asked, theory, facts)

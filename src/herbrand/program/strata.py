@@ -37,8 +37,11 @@ def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
     ]
 
 
-def check_strata(rules: Sequence[Rule]) -> None:
-    """Raise a ``LanguageError`` that names every rule in which a predicate depends on its own negation."""
+def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not, Computed)) -> None:
+    """Raise a ``LanguageError`` that names every rule in which a predicate depends on its own negation.
+
+    ``kinds``: the literals that need a predicate complete.
+    """
     needs: dict[str, set[str]] = {rule.head.predicate: set() for rule in rules}
     for rule in rules:
         needs[rule.head.predicate].update(name for name, _ in body_predicates(rule) if name in needs)
@@ -51,7 +54,7 @@ def check_strata(rules: Sequence[Rule]) -> None:
         )
         for rule in rules
         for name, literal in body_predicates(rule)
-        if isinstance(literal, Not | Computed) and rule.head.predicate in below.get(name, ())
+        if isinstance(literal, kinds) and rule.head.predicate in below.get(name, ())
     ]
     if mistakes:
         raise LanguageError(mistakes)

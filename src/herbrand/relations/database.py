@@ -127,7 +127,7 @@ class DuckDB(Database):
             settings["max_temp_directory_size"] = f"{disk}B"
         if threads is not None:
             settings["threads"] = threads
-        with self._told():
+        with self._plain_errors():
             self.connection = duckdb.connect(":memory:" if path is None else str(path), config=settings)
             if schema is not None:
                 self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
@@ -140,15 +140,15 @@ class DuckDB(Database):
         return connection is self.connection
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with self._told():
+        with self._plain_errors():
             return self.connection.execute(query).fetchall()
 
     def arrow(self, query: str) -> pa.Table:
-        with self._told():
+        with self._plain_errors():
             return self.connection.sql(query).to_arrow_table()
 
     def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        with self._told():
+        with self._plain_errors():
             other = self.connection.cursor()
             try:
                 if self._schema is not None:
@@ -172,7 +172,7 @@ class DuckDB(Database):
         return bool(self.number(f"SELECT COUNT(*) FROM duckdb_tables() WHERE {wanted}"))
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> None:
-        with self._told():
+        with self._plain_errors():
             self.connection.execute(statement, parameters)
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class DuckDB(Database):
             self._own_folder.cleanup()
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _plain_errors(self) -> Iterator[None]:
         """What the database complains of, in the words of this library."""
         try:
             yield

@@ -175,7 +175,7 @@ class Relation(ABC):
 
 
 def checked_name(name: str) -> str:
-    """Databases do not tell upper from lower case."""
+    """Databases do not distinguish upper and lower case."""
     if not name.isidentifier() or name != name.lower() or not name.isascii():
         raise HerbrandError(f"'{name}' is no name of a column", hint="use lower case letters, digits and _")
     return name

@@ -51,7 +51,7 @@ class Spark(Database):
         return self.folder / "tables.json"
 
     def make(self, table: str, query: str) -> None:
-        with _told(self.name):
+        with _plain_errors(self.name):
             self._write(table, self._session.sql(query))
 
     def make_by(
@@ -63,7 +63,7 @@ class Spark(Database):
     ) -> None:
         """A table of what a function makes of the rows of a query, on the executors; of this schema."""
         kinds = ", ".join(f"{field.name} {_kind(field.type)}" for field in schema)
-        with _told(self.name):
+        with _plain_errors(self.name):
             self._write(table, self._session.sql(query).mapInArrow(function, kinds))
 
     def put(self, table: str, data: pa.Table) -> None:
@@ -76,11 +76,11 @@ class Spark(Database):
         self._put_in_place(table, place, _schema(data.schema))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with _told(self.name):
+        with _plain_errors(self.name):
             return [tuple(row) for row in self._session.sql(query).collect()]
 
     def arrow(self, query: str) -> pa.Table:
-        with _told(self.name):
+        with _plain_errors(self.name):
             return self._session.sql(query).toArrow()
 
     def keep(self, table: str, text: str) -> None:
@@ -171,7 +171,7 @@ def _session(master: str, memory: int | None) -> Any:
     return session
 
 
-class _told:  # noqa: N801  (used as a statement)
+class _plain_errors:  # noqa: N801  (used as a statement)
     """What Spark complains of, in one line."""
 
     def __init__(self, name: str) -> None:

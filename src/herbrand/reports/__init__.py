@@ -1,1 +1,1 @@
-"""What can be told about a model or its answers: reports run engines and read answers."""
+"""Reports on a model or its answers: reports run engines and read answers."""

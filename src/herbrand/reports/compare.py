@@ -26,7 +26,7 @@ REFERENCE = "exact"
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Sheet):
-    """Answers by engine, one with another model than the theory under that model's name; ``failures`` tells
+    """Answers by engine, one with another model than the theory under that model's name; ``failures``:
     why an engine has none."""
 
     answers: dict[str, Marginals]
@@ -72,8 +72,8 @@ class Comparison(Sheet):
     @property
     def title(self) -> str:
         found = (self.largest_difference(name) for name in self.answers)
-        told = ("" if d is None else f" (off by at most {d:.1e})" for d in found)
-        return ", ".join(name + off for name, off in zip(self.answers, told, strict=True))
+        distances = ("" if d is None else f" (off by at most {d:.1e})" for d in found)
+        return ", ".join(name + off for name, off in zip(self.answers, distances, strict=True))
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def compare(
     within: Budget | None = None,
     **options: Unpack[InferOptions],
 ) -> Comparison:
-    """Run the named engines, or all, on one model; an engine that cannot run it is told, not raised.
+    """Run the named engines, or all, on one model; an engine that cannot run it is listed, not raised.
 
     An engine is given the options that it uses; one that none of them uses is refused. They share the time
     that is left.

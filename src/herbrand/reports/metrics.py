@@ -1,4 +1,4 @@
-"""How good probabilities are, once the truth is known: four numbers with exact definitions.
+"""How good probabilities are, once the truth is known: numbers and curves with exact definitions.
 
 Average precision: rows are ranked by probability, the highest first; it is the mean, over the true rows, of
 the share of true rows among all that rank at least as high. Rows of equal probability are one step: none is
@@ -44,6 +44,67 @@ def expected_average_precision(labels: np.ndarray, probabilities: np.ndarray) ->
 def log_loss(chances: np.ndarray) -> float:
     """The mean of -log of the probability that each atom's true value was given."""
     return float(-np.log(np.clip(chances, LEAST, 1.0)).mean()) if len(chances) else float("nan")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is called true if all rows of at least a probability are: how many, and how many rightly.
+
+    ``nan`` where a figure is a share of nothing: precision of no row, recall where nothing is true.
+    """
+
+    threshold: float
+    rows: int
+    right: int
+    true: int
+    false: int
+
+    @property
+    def precision(self) -> float:
+        return _share(self.right, self.rows)
+
+    @property
+    def recall(self) -> float:
+        return _share(self.right, self.true)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall; 0 where nothing is called true, rightly or at all."""
+        return _share(2.0 * self.right, self.rows + self.true)
+
+    @property
+    def false_positive_rate(self) -> float:
+        return _share(self.rows - self.right, self.false)
+
+
+def cut_at(labels: np.ndarray, probabilities: np.ndarray, threshold: float) -> Cut:
+    """The rows of at least a probability."""
+    called, true = probabilities >= threshold, int(labels.sum())
+    return Cut(threshold, int(called.sum()), int(labels[called].sum()), true, len(labels) - true)
+
+
+def cuts(labels: np.ndarray, probabilities: np.ndarray) -> list[Cut]:
+    """One cut for each distinct probability, the highest first: the points of both curves."""
+    true = int(labels.sum())
+    order = np.argsort(-probabilities, kind="stable")
+    ranked = probabilities[order]
+    ends = np.append(np.flatnonzero(np.diff(ranked)) + 1, len(ranked)) if len(ranked) else np.empty(0, int)
+    right = np.cumsum(labels[order])[ends - 1] if len(ends) else np.empty(0, int)
+    found = zip(ranked[ends - 1].tolist(), ends.tolist(), right.tolist(), strict=True) if len(ends) else ()
+    return [Cut(p, int(rows), int(hits), true, len(labels) - true) for p, rows, hits in found]
+
+
+def roc_area(found: list[Cut]) -> float:
+    """The probability that a true row ranks above a false one, a tie counting half: the area below the curve
+    of recall over the false positive rate. ``nan`` where all rows are true, or none is."""
+    if not found or not found[0].true or not found[0].false:
+        return float("nan")
+    area = before_right = before_wrong = 0.0
+    for one in found:
+        wrong = one.rows - one.right
+        area += (wrong - before_wrong) * (one.right + before_right) / 2
+        before_right, before_wrong = float(one.right), float(wrong)
+    return area / (found[0].true * found[0].false)
 
 
 @dataclass(frozen=True)

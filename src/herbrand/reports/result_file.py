@@ -1,4 +1,4 @@
-"""A result that ``infer`` wrote, read back: JSON, CSV or Parquet, told by the file's ending."""
+"""A result that ``infer`` wrote, read back: JSON, CSV or Parquet, by the file's ending."""
 
 from __future__ import annotations
 
@@ -38,17 +38,22 @@ def read_result(path: str | Path) -> list[Scored]:
         raise HerbrandError(f"there is no file '{path}'" + (f": that is {kind}" if kind else ""))
     if path.suffix.lower() not in _READERS:
         endings = ", ".join(_READERS)
-        raise HerbrandError(f"'{path}' has no ending that tells how to read it", hint=f"known are {endings}")
-    rows = list(_READERS[path.suffix.lower()](path))
+        raise HerbrandError(f"'{path}' has no ending that says how to read it", hint=f"known are {endings}")
+    return read_rows(_READERS[path.suffix.lower()](path), str(path))
+
+
+def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
+    """Rows of an answer as its JSON has them; ``place``: where they are, for messages."""
+    rows = _with_columns(place, list(rows))
     for number, row in enumerate(rows, 1):
         if not isinstance(row["atom"], str) or not isinstance(row["predicate"], str | None):
-            raise HerbrandError(f"{path}, row {number}: atom and predicate are texts")
+            raise HerbrandError(f"{place}, row {number}: atom and predicate are texts")
     arguments = _arguments(rows)
-    return [_scored(path, number, row, arguments) for number, row in enumerate(rows, 1)]
+    return [_scored(place, number, row, arguments) for number, row in enumerate(rows, 1)]
 
 
 def _scored(
-    path: Path, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[str, ...]]
+    place: str, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[str, ...]]
 ) -> Scored:
     text, name, value = row["atom"], row["predicate"] or None, row["value"]
     try:
@@ -56,7 +61,7 @@ def _scored(
     except (TypeError, ValueError):
         probability = float("nan")
     if not 0 <= probability <= 1:
-        raise HerbrandError(f"{path}, row {number}: {row['probability']!r} is no probability")
+        raise HerbrandError(f"{place}, row {number}: {row['probability']!r} is no probability")
     own = () if name is None else arguments[text]
     return Scored(text, name, own, probability, None if value in (None, "") else str(value))
 
@@ -86,15 +91,15 @@ def _of_text(text: str) -> tuple[str, ...]:
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise HerbrandError(f"'{path}' is no JSON: {error}") from None
-    rows = told.get("marginals") if isinstance(told, dict) else None
+    rows = content.get("marginals") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise HerbrandError(
             f"'{path}' has no list of 'marginals'", hint="give what 'herbrand infer --format json' wrote"
         )
-    yield from _with_columns(path, rows)
+    yield from rows
 
 
 def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -107,7 +112,7 @@ def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         table = pyarrow.csv.read_csv(path, convert_options=texts)
     except pa.ArrowInvalid as error:
         raise HerbrandError(f"'{path}' is no table: {error}") from None
-    yield from _with_columns(path, table.to_pylist())
+    yield from table.to_pylist()
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -117,15 +122,15 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         table = pyarrow.parquet.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise HerbrandError(f"'{path}' is no Parquet file: {error}") from None
-    yield from _with_columns(path, table.to_pylist())
+    yield from table.to_pylist()
 
 
-def _with_columns(path: Path, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _with_columns(place: str, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     for number, row in enumerate(rows, 1):
         missing = next((name for name in COLUMNS if name not in row), None)
         if missing:
-            place = f"{path}, row {number}" if number > 1 else f"'{path}'"
-            raise HerbrandError(f"{place} has no column '{missing}'", hint="give what 'herbrand infer' wrote")
+            where = f"{place}, row {number}" if number > 1 else f"'{place}'"
+            raise HerbrandError(f"{where} has no column '{missing}'", hint="give what 'herbrand infer' wrote")
     return rows
 
 

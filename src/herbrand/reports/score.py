@@ -14,30 +14,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from herbrand.answers.chart import Bar
-from herbrand.answers.sheet import PROBABILITIES, Sheet
+from herbrand.answers.sheet import Sheet
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
+from herbrand.language.drawing import Drawing
 from herbrand.language.syntax import Theory
 from herbrand.reports.metrics import (
     Bin,
+    Cut,
     average_precision,
     calibration,
     calibration_error,
+    cut_at,
+    cuts,
     expected_average_precision,
     log_loss,
+    roc_area,
 )
 from herbrand.reports.result_file import Scored, read_result
+from herbrand.reports.score_drawing import score_drawing, score_page
 
+POINTS = 200
+"""A curve of more different probabilities is thinned to so many points in JSON; figures count all."""
+PREDICATES_DRAWN = 12
+"""A page has the pictures of so many predicates, beside those of all rows."""
 Key = tuple[str, tuple[str, ...]]
 """A predicate and its arguments as text, a many-valued atom's value the last of them."""
 
@@ -55,11 +65,22 @@ class Score:
     brier: float
     calibration_error: float
     accuracy: float
+    roc_area: float
+    precision: float
+    recall: float
+    f1: float
+    best_threshold: float
+    best_f1: float
     bins: tuple[Bin, ...]
+    cuts: tuple[Cut, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        told = {name: _number(value) for name, value in asdict(self).items() if name != "bins"}
-        return told | {"calibration": [asdict(one) for one in self.bins]}
+        curves = {
+            "calibration": [asdict(one) for one in self.bins],
+            "curve": [_point(one) for one in thinned(self.cuts)],
+        }
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: _number(value) for name, value in named if name not in ("bins", "cuts")} | curves
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,12 +114,13 @@ class ScoreReport(Sheet):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        figures = ("average precision", "log loss", "brier", "calibration error", "accuracy")
-        return "predicate", "rows", "true", *figures
+        figures = ("average precision", "roc area", "precision", "recall", "f1", "best f1", "from")
+        return "predicate", "rows", "true", *figures, "log loss", "brier", "calibration error", "accuracy"
 
     def cells(self) -> Iterator[tuple[str, ...]]:
         for name, found in self._shown().items():
-            figures = (found.average_precision, found.log_loss, found.brier)
+            figures = (found.average_precision, found.roc_area, found.precision, found.recall, found.f1)
+            figures += (found.best_f1, found.best_threshold, found.log_loss, found.brier)
             figures += (found.calibration_error, found.accuracy)
             yield (name, f"{found.rows:,}", f"{found.true:,}", *(f"{figure:.4f}" for figure in figures))
 
@@ -116,14 +138,18 @@ class ScoreReport(Sheet):
             interval = f"{one.lower:.1f} to {one.upper:.1f}"
             yield interval, f"{one.rows:,}", f"{one.probability:.4f}", f"{one.truth:.4f}"
 
-    ticks = PROBABILITIES
+    def plot(self, rows: int = 0) -> Drawing:
+        """Calibration and both curves of all rows; with ``rows`` of each predicate too, so many at most."""
+        groups = {"(all)": self.pooled} | dict(islice(self._shown().items(), rows))
+        return score_drawing([(name, one.bins, one.cuts) for name, one in groups.items()])
 
-    def bars(self) -> Iterator[Bar]:
-        """For each interval of probabilities, from the mean probability to the share that is true."""
-        for one in self.pooled.bins:
-            begin, end = sorted((one.probability, one.truth))
-            label = f"{one.lower:.1f} to {one.upper:.1f}, {one.rows:,} rows"
-            yield Bar(label, begin, end, f"mean {one.probability:.2f}, true {one.truth:.2f}")
+    def to_svg(self) -> str:
+        """Calibration and curves, of the first predicates too."""
+        return self.plot(PREDICATES_DRAWN).svg
+
+    def to_html(self) -> str:
+        """A page that stands alone: the table, the intervals of probabilities, and the pictures."""
+        return score_page(self._repr_html_(), self.bin_heads, self.bin_cells(), self.plot(PREDICATES_DRAWN))
 
     def to_arrow(self) -> pa.Table:
         """A row a predicate, the last one pooled."""
@@ -131,7 +157,8 @@ class ScoreReport(Sheet):
             {"predicate": name, **found.to_dict()}
             for name, found in [*self.predicates.items(), ("", self.pooled)]
         ]
-        return pa.table({name: [row[name] for row in rows] for name in rows[0] if name != "calibration"})
+        figures = [name for name in rows[0] if name not in ("calibration", "curve")]
+        return pa.table({name: [row[name] for row in rows] for name in figures})
 
 
 def score_file(
@@ -217,7 +244,9 @@ def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | N
     truth = np.array([one.label for one in judged], dtype=np.int64)
     probabilities = np.array([one.row.probability for one in judged])
     chances, right = _chances(judged)
-    bins = calibration(truth, probabilities)
+    bins, found = calibration(truth, probabilities), cuts(truth, probabilities)
+    half = cut_at(truth, probabilities, 0.5)
+    best = max(found, key=lambda cut: cut.f1, default=half)  # of equal ones the highest threshold
     own = sum(1 for row in rows if predicate is None or row.predicate == predicate)
     return Score(
         len(judged),
@@ -229,7 +258,14 @@ def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | N
         float(((probabilities - truth) ** 2).mean()),
         calibration_error(bins),
         float(right.mean()),
+        roc_area(found),
+        half.precision,
+        half.recall,
+        half.f1,
+        best.threshold,
+        best.f1,
         tuple(bins),
+        tuple(found),
     )
 
 
@@ -255,6 +291,17 @@ def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
         if true:
             right.append(sum(one.label for one in likeliest) / len(likeliest))
     return np.array(chances), np.array(right or [math.nan])
+
+
+def thinned(found: Sequence[Cut], most: int = POINTS) -> list[Cut]:
+    """At most so many cuts, the first and the last among them, spread over the ranks."""
+    places = np.unique(np.linspace(0, max(len(found) - 1, 0), min(most, len(found))).round().astype(int))
+    return [found[place] for place in places]
+
+
+def _point(one: Cut) -> dict[str, Any]:
+    figures = ("threshold", "rows", "right", "precision", "recall", "f1", "false_positive_rate")
+    return {name: _number(getattr(one, name)) for name in figures}
 
 
 def _number(value: Any) -> Any:

@@ -10,17 +10,19 @@ import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget
-from herbrand.engines.choice import Choice, best, choices
+from herbrand.engines.choice import CHOICES, Choice, best, choices
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.registry import all_engines
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.language.names import is_made
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Bound, BoundRows, Theory
 from herbrand.memory import readable
 from herbrand.model import Model
+from herbrand.program.choices import unusable_by
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
@@ -79,11 +81,11 @@ class SizeReport(Sheet):
                 for p in self.predicates
             ],
             "formulas": [{"statement": text, "groundings": count} for text, count in self.formulas],
-            "engines": _told(self.engines),
+            "engines": _engine_rows(self.engines),
             "auto": None if self.auto is None else self.auto.engine.name,
             "where": self.where,
             "network": None if self.network is None else self.network.to_dict(),
-            "bound_engines": [] if self.network is None else _told(self.network.engines),
+            "bound_engines": [] if self.network is None else _engine_rows(self.network.engines),
         }
 
     words = (0, 2)
@@ -139,10 +141,10 @@ def _alike(predicates: Sequence[PredicateSize]) -> Iterator[list[PredicateSize]]
 def _predicate_row(alike: Sequence[PredicateSize]) -> tuple[str, str, str]:
     first = alike[0]
     atoms, latent = sum(p.atoms for p in alike), sum(p.latent for p in alike)
-    told = f"atoms, {latent:,} latent, {first.world} world"
+    text = f"atoms, {latent:,} latent, {first.world} world"
     if len(alike) == 1:
-        return f"predicate {first.predicate}", f"{atoms:,}", told
-    return f"predicates {first.predicate} to {alike[-1].predicate}", f"{atoms:,}", f"{told}, one each"
+        return f"predicate {first.predicate}", f"{atoms:,}", text
+    return f"predicates {first.predicate} to {alike[-1].predicate}", f"{atoms:,}", f"{text}, one each"
 
 
 def size_report(
@@ -159,7 +161,7 @@ def size_report(
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     allowed = budget.memory
     on_database = model.on is not None
-    too_large = None if on_database else facts_too_large(model.sources, budget)
+    too_large = None if on_database else facts_too_large(model.sources, budget, model.tables_read)
     if model.on is None and too_large is None:
         program = _measured_program(model, budget)
         evidence: Evidence = Evidence(program)
@@ -174,7 +176,8 @@ def size_report(
         )
         program, evidence, engines = found.program, found.evidence, found.engines
         on_database = True
-    known = {name: evidence.known(name) for name in program.signature.predicates}
+    stated = (name for name in program.signature.predicates if not is_made(name))
+    known = {name: evidence.known(name) for name in stated}
     return SizeReport(
         show(_with_worlds(program).declarations()),
         {name: len(domain) for name, domain in program.facts.domains.items()},
@@ -212,9 +215,14 @@ def _inference(program: Program, settings: Settings) -> dict[str, Support]:
     if _states_bounds(program):
         refusal = Support(False, "infer cannot use probability bounds: leave them out by --ignore bounds")
         return {engine.name: refusal for engine in all_engines(settings)}
-    if Theory(program.statements).choices:
-        refusal = Support(False, "infer cannot use statements with '::'")
-        return {engine.name: refusal for engine in all_engines(settings)}
+    if program.uncertain:
+        # How large a circuit becomes only compiling shows: no cost is better than the one of nothing.
+        return {
+            engine.name: replace(engine.supports(program, Question()), operations=None, bytes=None)
+            if engine.name == CHOICES
+            else Support(False, unusable_by(engine.name, program.uncertain[0]).mistakes[0].message)
+            for engine in all_engines(settings)
+        }
     return {choice.engine.name: choice.support for choice in choices(settings, program, Question())}
 
 
@@ -231,7 +239,7 @@ def _states_bounds(program: Program) -> bool:
     return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)
 
 
-def _told(engines: dict[str, Support]) -> list[dict[str, Any]]:
+def _engine_rows(engines: dict[str, Support]) -> list[dict[str, Any]]:
     return [
         {
             "engine": name,
@@ -257,6 +265,8 @@ def _measured_program(model: Model, budget: Budget) -> Program:
 def _cost(support: Support) -> str:
     if not support.possible:
         return support.reason
-    cost = f"about {support.operations or 0:.1e} operations, {readable(support.bytes or 0)}"
-    told = f"{support.guarantee.value}, {cost}"
-    return "; ".join(filter(None, (told, support.reason, support.detail)))
+    cost = "no estimate"
+    if support.operations is not None:
+        cost = f"about {support.operations:.1e} operations, {readable(support.bytes or 0)}"
+    summary = f"{support.guarantee.value}, {cost}"
+    return "; ".join(filter(None, (summary, support.reason, support.detail)))

@@ -66,8 +66,8 @@ class StoredAtoms:
         if evidence.is_valued(predicate):
             values = [*columns, f"a{len(columns)} AS f"]
             return f"SELECT {', '.join(values)} FROM {tables.true}" if true else None
-        told = [(tables.true, 1)] * bool(true) + [(tables.false, 0)] * bool(false)
-        parts = [f"SELECT {', '.join([*columns, f'{value} AS f'])} FROM {name}" for name, value in told]
+        known = [(tables.true, 1)] * bool(true) + [(tables.false, 0)] * bool(false)
+        parts = [f"SELECT {', '.join([*columns, f'{value} AS f'])} FROM {name}" for name, value in known]
         return " UNION ALL ".join(parts) or None
 
     def latent(self, predicate: str) -> str:

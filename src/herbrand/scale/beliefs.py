@@ -2,7 +2,7 @@
 
 A row is an atom: its arguments ``a0`` ..., soft evidence ``u`` and known truth ``f`` (null where latent), its
 logit ``z``, its marginal ``q`` and the one before, ``b``; ``g`` is its part of the bound's slope. A
-many-valued atom has a row for each value ``val`` that is possible. Where most atoms are told the same, only
+many-valued atom has a row for each value ``val`` that is possible. Where most atoms receive the same, only
 exceptions have rows, and one :class:`Others` stands for the rest.
 """
 
@@ -166,19 +166,19 @@ def moved(
     database: Database,
     layout: Layout,
     step: int,
-    told: Sequence[Relation],
+    received: Sequence[Relation],
     everywhere: float,
     stride: float,
 ) -> Move:
-    """The next step's table: every atom moved by ``stride`` towards what it is told.
+    """The next step's table: every atom moved by ``stride`` towards the sum of its messages.
 
-    ``told``: messages with arguments and ``v``, to be added up; ``everywhere`` is told to all atoms besides.
+    ``received``: messages with arguments and ``v``; ``everywhere`` is added to all atoms.
     """
     columns, now = layout.columns, layout.table(step)
     names = (*columns, "val") if layout.valued else columns
     target, source = f"s.u + {double(everywhere)}", f"{now} s"
-    if told:
-        messages = told[0].stack(*told[1:]).group(names, v=total(column("v")))
+    if received:
+        messages = received[0].stack(*received[1:]).group(names, v=total(column("v")))
         source += f" LEFT JOIN ({query_of(messages)}) m ON {_equal('m', 's', names)}"
         target += " + COALESCE(m.v, 0)"
     kept = [f"s.{name}" for name in names]

@@ -81,8 +81,8 @@ def stored_facts(
     signature, opened, notes = _opened(store, theory_rows, signature, sources, header)
     tell(notes)
     database.drop(KEPT)
-    told = stamps(sources, opened)
-    loading = Loading(database, progress or (lambda what, share: None), told)
+    stamped = stamps(sources, opened)
+    loading = Loading(database, progress or (lambda what, share: None), stamped)
     if resume:
         loading.go_on()
     else:
@@ -99,7 +99,7 @@ def stored_facts(
     tell(_new_constants(given, stated, said, signature, domains, database))
     loading.clear()
     found = StoredFacts(database, Facts(domains, _worlds(signature, tables, worlds)), tables)
-    _keep(signature, found, told)
+    _keep(signature, found, stamped)
     return signature, found
 
 

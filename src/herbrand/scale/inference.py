@@ -137,8 +137,8 @@ class StoredModel:
             if note is not None:
                 for text in nothing_uncertain(question, self.theory, program.facts):
                     note(text)
-                told = f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"
-                note(f"engine {name} on {self.place}: {told}")
+                needs = f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"
+                note(f"engine {name} on {self.place}: {needs}")
             state = own.begun(evidence, question)
             if resume and note is not None:
                 note(f"going on after step {state.step}")
@@ -241,7 +241,7 @@ class StoredModel:
         resume: bool,
         worlds: Worlds | None = None,
     ) -> tuple[Signature, StoredFacts]:
-        """What theory and sources tell, each predicate in the world that it has, if none are given."""
+        """What theory and sources hold, each predicate in the world that it has, if none are given."""
         refuse_connections(self.sources)
         learning = worlds is not None
         rows = tuple(map(parse_literal, given))
@@ -258,13 +258,13 @@ class StoredModel:
                 self.open,
                 self.closed,
             )
-            told = ((*self.theory.facts, *rows), signature, sources, worlds, self.header)
-            found = kept_facts(database, store, *told) if resume else None
+            asked = ((*self.theory.facts, *rows), signature, sources, worlds, self.header)
+            found = kept_facts(database, store, *asked) if resume else None
             if found is None and resume and not learning and _keeps_a_run(database):
                 raise nothing_to_resume(database)
             if found is None:
                 database.drop(RUN)
-                found = stored_facts(database, store, *told, self.progress, resume, self.tell, rows)
+                found = stored_facts(database, store, *asked, self.progress, resume, self.tell, rows)
         self.tell(stored_remarks(self.theory, *found))
         return found
 
@@ -292,4 +292,4 @@ def _keeps_a_run(database: Database) -> bool:
 
 
 def _quiet(*said: object) -> None:
-    """For those who want to be told nothing."""
+    """For callers who want no notes."""

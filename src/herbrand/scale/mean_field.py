@@ -35,7 +35,7 @@ from herbrand.scale.run import Run, refuse_foreign_settings, refuse_most_probabl
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class StoredMeanFieldState:
     """``step``: how many were taken; the marginals after it stand in the tables that ``layouts`` name."""
 
     evidence: StoredEvidence
@@ -87,7 +87,7 @@ class StoredMeanField:
     def database(self) -> Database:
         return self.run.database
 
-    def begun(self, evidence: StoredEvidence, question: Question) -> State:
+    def begun(self, evidence: StoredEvidence, question: Question) -> StoredMeanFieldState:
         """The first state, or, with ``resume``, the last one that is kept."""
         program = evidence.program
         refuse_most_probable(question)
@@ -97,33 +97,37 @@ class StoredMeanField:
         senders, constants = _senders(products, evidence)
         stride = 1.0 if self.damping is None else 1 - self.damping
         if self.run.resume:
-            return self._resumed(State(evidence, question, asked, senders, constants, {}, {}, 0, stride))
+            return self._resumed(
+                StoredMeanFieldState(evidence, question, asked, senders, constants, {}, {}, 0, stride)
+            )
         self.run.begin()
         layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], self.run.room)
-        state = State(evidence, question, asked, senders, constants, layouts, others, 0, stride)
+        state = StoredMeanFieldState(
+            evidence, question, asked, senders, constants, layouts, others, 0, stride
+        )
         self._keep(state)
         return state
 
-    def limits(self, state: State, limits: Limits) -> Limits:
+    def limits(self, state: StoredMeanFieldState, limits: Limits) -> Limits:
         return limits
 
-    def step(self, state: State) -> State:
+    def step(self, state: StoredMeanFieldState) -> StoredMeanFieldState:
         beliefs, weights = state.beliefs, _weights(state.evidence.program)
-        told: dict[str, list[Relation]] = {name: [] for name in state.layouts}
+        received: dict[str, list[Relation]] = {name: [] for name in state.layouts}
         everywhere: list[tuple[int, Relation]] = []
         for sender, counts in state.senders:
             worth = _worth(counts, weights)
             for place, reading in sender.readings if worth else ():
                 message = sender.message(place, beliefs, worth)
                 if message.rows is not None:
-                    told[reading.source].append(message.rows)
+                    received[reading.source].append(message.rows)
                 if message.everywhere is not None:
                     everywhere.append((state.layouts[reading.source].number, message.everywhere))
         to_all = sums(everywhere)
         slope, far, others = Slope(), 0.0, {}
         for name, layout in state.layouts.items():
             same = to_all.get(layout.number, 0.0)
-            move = moved(self.database, layout, state.step, told[name], same, state.stride)
+            move = moved(self.database, layout, state.step, received[name], same, state.stride)
             slope, far = slope + move.slope, max(far, move.far)
             if name in state.others:
                 before = state.others[name]
@@ -136,10 +140,10 @@ class StoredMeanField:
         self._keep(after)
         return after
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: StoredMeanFieldState) -> float:
         return state.moved
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: StoredMeanFieldState, status: Status) -> Marginals:
         return Marginals(
             self.name,
             Guarantee.APPROXIMATION,
@@ -159,7 +163,7 @@ class StoredMeanField:
             log_partition_guarantee=PartitionGuarantee.LOWER,
         )
 
-    def bound(self, state: State) -> float:
+    def bound(self, state: StoredMeanFieldState) -> float:
         """The expected log-weight plus the entropy: at most log Z."""
         weights = _weights(state.evidence.program)
         worths = [(sender, _worth(counts, weights)) for sender, counts in (*state.constants, *state.senders)]
@@ -173,7 +177,7 @@ class StoredMeanField:
         rows = math.fsum(bound_parts(self.database, layout, state.step) for layout in state.layouts.values())
         return total + rows + others_entropy(state.others)
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, state: StoredMeanFieldState) -> None:
         layouts = {name: layout.rows for name, layout in state.layouts.items()}
         others = {name: [one.count, one.z, one.q, one.b] for name, one in state.others.items()}
         self.run.keep(
@@ -186,7 +190,7 @@ class StoredMeanField:
             }
         )
 
-    def _resumed(self, state: State) -> State:
+    def _resumed(self, state: StoredMeanFieldState) -> StoredMeanFieldState:
         kept = self.run.kept()
         evidence, numbers = state.evidence, {}
         for number, name in enumerate(evidence.program.signature.predicates):

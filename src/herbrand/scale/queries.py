@@ -23,7 +23,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.engines.proof.request import FIXPOINT, Request
+from herbrand.engines.proof.request import ALGEBRAS, FIXPOINT, Request
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.graphs import reached
@@ -41,11 +41,6 @@ from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.reading import Fetched
 
-ALGEBRAS: Mapping[str, Algebra | None] = {
-    "count": algebra_named("real"),
-    "boolean": None,
-    "max": algebra_named("max_product"),
-}
 MOST_ROUNDS = 1000
 SAME = 1e-12
 """Sums that change by less, relatively, have converged."""
@@ -81,24 +76,20 @@ class StoredRules:
 
     def ask_all(self, goals: Sequence[str], request: Request) -> tuple[Bindings, ...]:
         """The answers of each goal, all from the same rounds."""
-        if request.algebra not in ALGEBRAS or request.exact:
-            raise UnsupportedError(
-                f"the {'exact' if request.exact else request.algebra} algebra does not run on a database",
-                hint=f"one of {', '.join(ALGEBRAS)}",
-            )
+        semiring = _semiring(request)
         began = time.perf_counter()
         refuse_given(self.given, self.program, request.algebra)
         read = [self._read(goal) for goal in goals]
         needed = self.reached(one.shape.clause for one in read)
         with Scratch(self.stored.database, "proofs") as scratch:
-            rounds = Rounds(self, ALGEBRAS[request.algebra], needed, scratch)
+            rounds = Rounds(self, semiring, needed, scratch)
             for name in self.program.reached(one.shape.clause for one in read):
                 self._refuse_denied(name, rounds, request)
             last, truncated = rounds.run(request.depth)
             found = [rounds.answers(goal, last, request) for goal in read]
         seconds = time.perf_counter() - began
         return tuple(
-            self._told(one, columns, request, rounds, truncated, seconds)
+            self._answers(one, columns, request, rounds, truncated, seconds)
             for one, columns in zip(read, found, strict=True)
         )
 
@@ -118,7 +109,7 @@ class StoredRules:
         try:
             return read_goal(goal, self.program)
         except NarrowError as narrow:
-            raise LanguageError([narrow.told]) from None
+            raise LanguageError([narrow.mistake]) from None
 
     def reached_at_once(self, clauses: Iterable[Clause]) -> list[str]:
         """The derived predicates that clauses call."""
@@ -131,7 +122,7 @@ class StoredRules:
         below = self.program.clauses
         return reached(self.reached_at_once(clauses), lambda name: self.reached_at_once(below[name]))
 
-    def _told(
+    def _answers(
         self,
         goal: Goal,
         found: tuple[list[Fetched], np.ndarray],
@@ -153,6 +144,18 @@ class StoredRules:
         ordered = tuple(by_name[name] for name in goal.shape.variables)
         answer = Bindings("proof", guarantee, status, goal.shape.variables, ordered, weights, truncated)
         return answer.normalized(request.normalize).top(request.top)
+
+
+def _semiring(request: Request) -> Algebra | None:
+    """The request's algebra over relations; None for truth values, which are rows that are there."""
+    name = None if request.exact else ALGEBRAS[request.algebra].rows
+    if name is None:
+        raise UnsupportedError(
+            f"the {'exact' if request.exact else request.algebra} algebra does not run on a database",
+            hint=f"one of {', '.join(name for name, kind in ALGEBRAS.items() if kind.rows)}",
+        )
+    semiring = algebra_named(name)
+    return None if semiring.dtypes == ("bool",) else semiring
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""When facts or a join do not fit into memory: a scratch database, told of and removed at the end."""
+"""When facts or a join do not fit into memory: a scratch database, announced and removed at the end."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from herbrand.answers.bounds import Bounds
-from herbrand.answers.marginals import Marginals
+from herbrand.budget import Budget
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
-from herbrand.learning.learned import Learning
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import readable
 from herbrand.scale.database_memory import is_enough
 from herbrand.scale.inference import ENGINES, StoredModel
 from herbrand.scale.place import Place
@@ -31,37 +28,21 @@ StoredAt = Callable[[Place], StoredModel]
 Note = Callable[[str], None]
 
 
-def inferred(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...], note: Note | None) -> Marginals:
-    """What ``infer`` answers, by way of a scratch database."""
-    query, given, engine, settings, most_probable, top, least = asked
+@contextmanager
+def scratch_model(
+    stored_at: StoredAt, reason: TooLarge, note: Note | None, engine: str = "auto"
+) -> Iterator[StoredModel]:
+    """The model on a scratch database; what no database does is refused with the reason for one.
+
+    ``engine`` is that of ``infer``; the engines of other commands refuse by themselves."""
     if engine not in ("auto", *ENGINES):
         raise BudgetError(
             f"{reason.why}; {engine} runs in memory only",
             hint=f"allow more by --memory, or take an engine that runs on a database: {', '.join(ENGINES)}",
         )
-    with _told_model(stored_at, reason, note) as model:
-        return model.infer(query, given, engine, settings, most_probable, top, least, note=note)
-
-
-def bounded(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...], note: Note | None) -> Bounds:
-    """What ``bound`` answers, by way of a scratch database."""
-    query, given, engine, settings, progress = asked
-    with _told_model(stored_at, reason, note) as model:
-        return model.bound(query, given, engine, settings, note=note, progress=progress)
-
-
-def learned(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...], note: Note | None) -> Learning:
-    """What ``learn`` learns, by way of a scratch database."""
-    with _told_model(stored_at, reason, note) as model:
-        return model.learn(*asked)
-
-
-@contextmanager
-def _told_model(stored_at: StoredAt, reason: TooLarge, note: Note | None) -> Iterator[StoredModel]:
-    """The model there; what no database does is refused with the reason for one."""
     with scratch(reason) as place:
         if note is not None:
-            note(told(reason, place))
+            note(notice(reason, place))
         try:
             yield stored_at(place)
         except BudgetError as error:
@@ -92,13 +73,12 @@ def _needed(error: UnsupportedError, reason: TooLarge) -> HerbrandError:
     )
 
 
-def inferred_instead(
-    stored_at: StoredAt, error: BudgetError, asked: tuple[Any, ...], note: Note | None
-) -> Marginals:
-    """What ``infer`` answers where memory did not do; raises what was wrong there, if a database will not do
-    either."""
-    settings = asked[3]
-    if asked[2] not in ("auto", *ENGINES) or not is_enough(allowed_bytes(settings.budget.memory)):
+@contextmanager
+def instead(
+    stored_at: StoredAt, error: BudgetError, note: Note | None, engine: str, budget: Budget
+) -> Iterator[StoredModel]:
+    """The model on a scratch database, after ``error`` in memory; raises both errors if neither will do."""
+    if engine not in ("auto", *ENGINES) or not is_enough(budget.bytes):
         raise error
 
     def bounded(place: Place) -> StoredModel:
@@ -107,17 +87,12 @@ def inferred_instead(
     several = len(error.mistakes) > 1
     why = "no engine can run it within the memory allowed" if several else error.mistakes[0].message
     try:
-        return inferred(bounded, TooLarge(why), asked, note)
+        with scratch_model(bounded, TooLarge(why), note) as model:
+            yield model
     except HerbrandError as other:
         refused = other.mistakes[0]
         more = Mistake(f"nor does it run on a database: {refused.message}", hint=refused.hint)
         raise BudgetError((*error.mistakes, more)) from None
-
-
-def queried(stored_at: StoredAt, reason: TooLarge, asked: tuple[Any, ...]) -> Any:
-    """What ``query`` answers, by way of a scratch database."""
-    with scratch(reason) as place:
-        return stored_at(place).query(*asked)
 
 
 @contextmanager
@@ -134,7 +109,7 @@ def scratch(reason: TooLarge) -> Iterator[Place]:
         yield Place("duckdb", str(Path(folder) / "scratch.duckdb"), scratch=True)
 
 
-def told(reason: TooLarge, place: Place) -> str:
+def notice(reason: TooLarge, place: Place) -> str:
     """What a user should know before it begins."""
     return (
         f"{reason.why}: running on a scratch database, {place.target}, which is removed at the end; to keep "

@@ -55,7 +55,7 @@ class StoreOf(Store):
 
 
 def stamps(sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[str]:
-    """What tells sources from what they held before, as far as that is known without reading them: of tables
+    """A mark of what sources hold, as far as that is known without reading them: of tables
     their size, of files when they were written, of rows in memory the rows."""
     return [*map(_stamp, sources), *(f"{table.name}, {_size(table)}" for table in opened)]
 

@@ -1,4 +1,4 @@
-"""Whether facts are more than memory holds, told before they are read.
+"""Whether facts are more than memory holds, known before they are read.
 
 Only those that a database reads where they are, Parquet files and DuckDB files, are measured: their rows are
 known without reading them.
@@ -6,7 +6,7 @@ known without reading them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -37,12 +37,15 @@ class TooLarge:
     disk: float = 0.0
 
 
-def facts_too_large(sources: Sequence[FactSource], budget: Budget) -> TooLarge | None:
-    """Whether the facts are more than memory holds; never where a database could not be opened either."""
+def facts_too_large(
+    sources: Sequence[FactSource], budget: Budget, read: Collection[str] | None = None
+) -> TooLarge | None:
+    """Whether the facts are more than memory holds; never where a database could not be opened either.
+    ``read``: the tables that are read of databases; all of them if not given."""
     allowed = budget.bytes
     if not is_enough(allowed):
         return None
-    cells = float(sum(map(_cells, sources)))
+    cells = float(sum(_cells(source, read) for source in sources))
     if cells * BYTES_A_CELL <= allowed:
         return None
     needed = readable(cells * BYTES_A_CELL)
@@ -51,29 +54,32 @@ def facts_too_large(sources: Sequence[FactSource], budget: Budget) -> TooLarge |
     )
 
 
-def _cells(source: FactSource) -> int:
-    """Rows times columns; 0 where they are not known, or the file cannot be read: loading tells why."""
+def _cells(source: FactSource, read: Collection[str] | None, columns: int | None = None) -> int:
+    """Rows times columns, or as many of these as are chosen; 0 where they are not known, or the file cannot
+    be read: loading says why."""
     if isinstance(source, Selected):
-        return _cells(source.source)
+        chosen = source.selection.columns
+        return _cells(source.source, read, None if chosen is None else len(chosen))
     try:
         if isinstance(source, ParquetFile):
             import pyarrow.parquet  # only here: no other run needs it
 
             about = pyarrow.parquet.read_metadata(source.path)
-            return about.num_rows * about.num_columns
+            return about.num_rows * (columns or about.num_columns)
         if isinstance(source, DuckDBFile):
-            return _cells_of_database(source)
+            return _cells_of_database(source, read, columns)
     except (OSError, pa.ArrowException, duckdb.Error):
         return 0
     return 0
 
 
-def _cells_of_database(source: DuckDBFile) -> int:
-    wanted = f" AND table_name = {literal(source.table)}" if source.table is not None else ""
+def _cells_of_database(source: DuckDBFile, read: Collection[str] | None, columns: int | None) -> int:
     with Store() as store:
         apart, database = store.sealed(source.path)
-        found = apart.connection.execute(
-            "SELECT SUM(estimated_size * column_count) FROM duckdb_tables() "
-            f"WHERE database_name = {literal(database)} AND schema_name = 'main'{wanted}"
+        tables = apart.connection.execute(
+            "SELECT table_name, estimated_size, column_count FROM duckdb_tables() "
+            f"WHERE database_name = {literal(database)} AND schema_name = 'main'"
         ).fetchall()
-    return int(found[0][0] or 0)
+    if source.table is not None:
+        read = (source.table,)
+    return sum(rows * (columns or count) for name, rows, count in tables if read is None or name in read)

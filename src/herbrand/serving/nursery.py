@@ -213,7 +213,7 @@ class Nursery:
         reply = await asyncio.get_running_loop().run_in_executor(None, receive, here)
         if reply is None or reply[0] != READY:
             await self.stop()
-            raise _told(reply)
+            raise _error_of(reply)
         self._prepared.set()
 
     async def fork(self) -> Child:
@@ -250,12 +250,12 @@ class Nursery:
         await asyncio.get_running_loop().run_in_executor(None, self._process.wait)
 
 
-def _told(reply: Frame | None) -> Exception:
+def _error_of(reply: Frame | None) -> Exception:
     if reply is None:
         return HerbrandError("the process that runs the work ended while it was prepared")
-    told = json.loads(reply[1])["error"]
-    where = f"{told['where']}: " if told["where"] and told["where"] not in told["message"] else ""
-    return HerbrandError(where + told["message"], hint=told["hint"])
+    error = json.loads(reply[1])["error"]
+    where = f"{error['where']}: " if error["where"] and error["where"] not in error["message"] else ""
+    return HerbrandError(where + error["message"], hint=error["hint"])
 
 
 def end_process(pid: int) -> None:

@@ -104,6 +104,6 @@ def _answer_in(reply: Frame) -> bytes:
     kind, body = reply
     if kind == ANSWER:
         return body
-    told = json.loads(body)
-    error = told["error"]
-    raise RefusedError(told["status"], error["message"], error["hint"], error["where"])
+    refused = json.loads(body)
+    error = refused["error"]
+    raise RefusedError(refused["status"], error["message"], error["hint"], error["where"])

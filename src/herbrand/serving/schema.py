@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 import herbrand
-from herbrand.serving.asking import ASKING
+from herbrand.serving.json_requests import ASKING
 from herbrand.serving.option_forms import schema
 
 DOES = {

@@ -12,8 +12,8 @@ from herbrand.serving.listening import Listening, address_of, bound_socket
 from herbrand.serving.nursery import Nursery
 from herbrand.serving.pool import Pool
 from herbrand.serving.projects import Project
-from herbrand.serving.runs import Runs
 from herbrand.serving.service import Limits, service
+from herbrand.serving.studio_runs import Runs
 from herbrand.serving.studio_server import studio_app
 
 Announce = Callable[[str], None]

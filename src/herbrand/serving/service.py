@@ -16,9 +16,9 @@ from starlette.responses import HTMLResponse, Response
 
 import herbrand
 from herbrand.errors import HerbrandError
-from herbrand.serving.asking import ASKING, request_of, seconds_of
 from herbrand.serving.bodies import JSON, answer_errors, as_json, json_of
 from herbrand.serving.gates import STYLED_POLICY
+from herbrand.serving.json_requests import ASKING, request_of, seconds_of
 from herbrand.serving.metrics import Metrics
 from herbrand.serving.nursery import encoded
 from herbrand.serving.pool import Pool
@@ -102,8 +102,8 @@ def service(pool: Pool, limits: Limits) -> FastAPI:
 
     async def health() -> Response:
         alive = pool.alive > 0
-        told = {"status": "ok" if alive else "starting", "workers": pool.alive, "busy": pool.busy}
-        return as_json(told | {"version": herbrand.__version__}, 200 if alive else 503)
+        health = {"status": "ok" if alive else "starting", "workers": pool.alive, "busy": pool.busy}
+        return as_json(health | {"version": herbrand.__version__}, 200 if alive else 503)
 
     async def measured() -> Response:
         return Response(metrics.text(pool), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -147,9 +147,9 @@ async def _part(answers: Answers, given: Any) -> bytes:
     """The answer of a part of a batch, or its error: one that is wrong does not spoil the others."""
     try:
         if not isinstance(given, dict) or given.get("command") not in ASKING:
-            told = given.get("command") if isinstance(given, dict) else given
+            command = given.get("command") if isinstance(given, dict) else given
             hint = f"one of {', '.join(ASKING)}"
-            raise RefusedError(BAD_REQUEST, f"there is no command {json.dumps(told)[:60]} to batch", hint)
+            raise RefusedError(BAD_REQUEST, f"there is no command {json.dumps(command)[:60]} to batch", hint)
         own = {name: value for name, value in given.items() if name != "command"}
         return await answers.answer(given["command"], own)
     except RefusedError as refused:

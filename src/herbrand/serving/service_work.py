@@ -13,7 +13,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import HerbrandError
 from herbrand.guards import bound_data
 from herbrand.memory import resident_bytes
-from herbrand.serving.asking import answered, limited
+from herbrand.serving.json_requests import answered, limited
 from herbrand.serving.nursery import Emit, encoded
 
 WARM_SECONDS = 5.0

@@ -21,7 +21,7 @@ from herbrand.serving.option_forms import forms
 from herbrand.serving.projects import Project, kind_of
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError, refusal_of
 from herbrand.serving.result_page import result_page
-from herbrand.serving.runs import COMMANDS, Runs, theories_in
+from herbrand.serving.studio_runs import COMMANDS, Runs, theories_in
 from herbrand.serving.tables import MOST_EDGES, MOST_NODES
 
 BUNDLE = Path(__file__).parent / "studio"
@@ -233,6 +233,22 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
     async def edited_graph(request: Request) -> Response:
         return await _graph(runs, await json_of(request))
 
+    @app.post("/api/surroundings", response_model=None)
+    async def surroundings(request: Request) -> Response:
+        asked = await json_of(request)
+        atom, given = field(asked, "atom", str), field(asked, "given", list, [])
+        if not all(isinstance(each, str) for each in given):
+            raise RefusedError(BAD_REQUEST, "'given' holds literals")
+        return as_json(await runs.look("surroundings", asked, atom=atom, given=given))
+
+    @app.post("/api/score", response_model=None)
+    async def scored(request: Request) -> Response:
+        asked = await json_of(request)
+        rows, closed = _marginals(asked), field(asked, "closed", list, [])
+        if not all(isinstance(each, str) for each in closed):
+            raise RefusedError(BAD_REQUEST, "'closed' holds predicates")
+        return as_json(await runs.look("score", asked, marginals=rows, closed=closed))
+
     @app.post("/api/tables", response_model=None)
     async def tables(request: Request) -> Response:
         asked = await json_of(request)
@@ -261,10 +277,15 @@ async def _table(runs: Runs, asked: Any) -> Response:
     return as_json(await runs.look("table", asked, predicate=predicate, offset=offset, limit=limit))
 
 
-async def _graph(runs: Runs, asked: Any) -> Response:
-    marginals = field(asked, "marginals", list, [])
-    if not all(isinstance(each, dict) for each in marginals):
+def _marginals(asked: Any) -> list[dict[str, Any]]:
+    rows = field(asked, "marginals", list, [])
+    if not all(isinstance(each, dict) for each in rows):
         raise RefusedError(BAD_REQUEST, "'marginals' holds rows of an answer")
+    return rows
+
+
+async def _graph(runs: Runs, asked: Any) -> Response:
+    marginals = _marginals(asked)
     found = await runs.look(
         "graph",
         asked,

@@ -14,9 +14,12 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import HerbrandError
 from herbrand.guards import LIBRARIES, bound_data
 from herbrand.language.syntax import Theory
-from herbrand.serving.asking import Watching, answered, limited
+from herbrand.reports.result_file import read_rows
+from herbrand.reports.score import score_file
 from herbrand.serving.frames import EVENT
+from herbrand.serving.json_requests import Watching, answered, limited
 from herbrand.serving.nursery import Emit
+from herbrand.serving.surroundings import surroundings_of
 from herbrand.serving.tables import graph_of, rows_of, tables_of
 
 OFTEN = 0.05
@@ -141,9 +144,21 @@ def _graph(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return graph_of(_model(task), task["marginals"], task["most_nodes"], task["most_edges"])
 
 
+def _surroundings(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    return surroundings_of(_model(task), task["atom"], task["given"])
+
+
+def _scored(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """The last answer against labels; the facts of this task are the labels."""
+    rows = read_rows(task["marginals"], "the answer")
+    return score_file(rows, task["facts"], task["closed"]).to_dict()
+
+
 WORK: dict[str, Callable[[Mapping[str, Any], Emit], Any]] = {
     "run": _run,
     "tables": _tables,
     "table": _table,
     "graph": _graph,
+    "surroundings": _surroundings,
+    "score": _scored,
 }

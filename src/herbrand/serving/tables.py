@@ -144,12 +144,12 @@ class _Graph:
 
     def add(self, predicate: Predicate, row: Sequence[Any], probability: Any, value: Any = None) -> None:
         """An atom with its probability."""
-        told = {"predicate": predicate.name, "probability": probability}
-        told |= {"value": value} if value is not None else {}
+        mark = {"predicate": predicate.name, "probability": probability}
+        mark |= {"value": value} if value is not None else {}
         if predicate.arity == 1:
             node = self.node(predicate.types[0], row[0])
             if node is not None:
-                node["marks"].append(told)
+                node["marks"].append(mark)
         elif predicate.arity == 2:
             if len(self.edges) >= self._most_edges:
                 self.edges_left_out += 1
@@ -158,4 +158,4 @@ class _Graph:
             if ends[0] is None or ends[1] is None:
                 self.edges_left_out += 1
                 return
-            self.edges.append({"source": ends[0]["id"], "target": ends[1]["id"], **told})
+            self.edges.append({"source": ends[0]["id"], "target": ends[1]["id"], **mark})

@@ -1,8 +1,9 @@
-// Compare: engines side by side, and two runs side by side.
+// Compare: engines side by side, two runs side by side, and an answer beside what is true.
 import { useMemo, useState } from "preact/hooks";
 import { fixed, numberOf } from "../numbers";
 import { latest, useStore, type Finished } from "../store";
 import { Table } from "./answers";
+import { Calibration } from "./calibration";
 import { Rows } from "./rows";
 import { sheetOf } from "./sheet";
 
@@ -24,6 +25,7 @@ export function Compare() {
         <p class="soft">The command compare puts engines side by side; runs of the same command stand beside each other below.</p>
       )}
       <TwoRuns runs={finished} />
+      <Calibration />
     </div>
   );
 }

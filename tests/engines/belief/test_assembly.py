@@ -16,8 +16,9 @@ from herbrand.engines.belief.graph import (
     Tables,
 )
 from tests.engines.belief.energies import edges_of
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=50)
+quick = settings(deadline=None, max_examples=tries(50))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

@@ -24,8 +24,9 @@ from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
 from tests.engines.belief.energies import edges_of, energy
 from tests.engines.belief.theories import SENTENCES, declarations
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 
 
 @st.composite
@@ -151,7 +152,7 @@ def test_a_class_that_hears_one_factor_twice_is_a_cycle() -> None:
     assert forest_order(assembly.build()) is not None, "pairs that are linked once"
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=tries(25))
 @given(graphs())
 def test_the_loop_as_written_finds_the_same_order(graph: FactorGraph) -> None:
     by_axis = np.argsort(graph.edge_axes, kind="stable")

@@ -23,6 +23,7 @@ from herbrand.language.syntax import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, ground
 from tests.engines.belief.theories import grounded, symmetric
+from tests.laws import tries
 from tests.oracles.belief import ground_graph as plain_graph
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import models
@@ -31,7 +32,7 @@ ROUNDS = 4
 quick = settings(
     phases=[Phase.reuse, Phase.generate],
     deadline=None,
-    max_examples=60,
+    max_examples=tries(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -77,7 +78,7 @@ def test_every_round_is_that_of_plain_loops(model: tuple[Theory, Universe]) -> N
                 assert beliefs[number, 1] == pytest.approx(marginals[name][1], abs=1e-9)
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=tries(25))
 @given(models(hard=True))
 def test_forests_are_exact(model: tuple[Theory, Universe]) -> None:
     theory, universe = model
@@ -99,7 +100,7 @@ def test_forests_are_exact(model: tuple[Theory, Universe]) -> None:
             assert row.probability == pytest.approx(expected, abs=1e-9), row
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=tries(25))
 @given(models(hard=True))
 def test_what_messages_exclude_no_world_has(model: tuple[Theory, Universe]) -> None:
     """Minus infinity is certain, on graphs with cycles too; a belief that has only run away is not that."""

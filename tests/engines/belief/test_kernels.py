@@ -17,8 +17,9 @@ from herbrand.engines.belief.kernels import NEVER
 from herbrand.engines.belief.messages import flood, no_messages, sweep
 from herbrand.loops import compiled
 from tests.engines.belief.energies import edges_of
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=30)
+quick = settings(deadline=None, max_examples=tries(30))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
@@ -280,7 +281,7 @@ def test_a_sweep_is_floods_of_one_factor_each(graph: FactorGraph, damping: float
     assert not messages.any(), "the messages before are kept"
 
 
-@settings(quick, max_examples=20)
+@settings(quick, max_examples=tries(20))
 @given(graphs())
 def test_rounds_as_written_are_the_compiled_ones(graph: FactorGraph) -> None:
     messages, _ = flood(graph, no_messages(graph), 0.1)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.graph import Assembly, FactorGraph, Somes, Tables
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
+from tests.laws import tries
 from tests.oracles.belief import Factor, Graph
 
-quick = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=60)
+quick = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=tries(60))
 numbers = st.one_of(st.floats(-3, 3), st.floats(-3, 3), st.floats(-300, 300), st.just(-math.inf))
 
 

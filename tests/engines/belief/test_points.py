@@ -27,8 +27,9 @@ from herbrand.engines.belief.points import (
     ordered,
 )
 from herbrand.engines.belief.rows import ABSENT, shapes, unique_rows
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 SIZES: dict[Kind, int] = {("t", 0): 3, ("t", 1): 1, ("u", 0): 2}
 POINTS: list[Point] = [(*kind, number) for kind, size in SIZES.items() for number in range(size)]
 points = st.sampled_from(POINTS)
@@ -199,7 +200,7 @@ def test_hashes_tell_apart_what_differs() -> None:
     assert (mixed(codes, 3) != mixed(codes, 4)).all()
 
 
-@settings(quick, max_examples=12)
+@settings(quick, max_examples=tries(12))
 @given(
     st.lists(st.sampled_from("abcd"), max_size=3, unique=True),
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), max_size=4, unique=True),

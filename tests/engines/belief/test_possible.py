@@ -23,13 +23,14 @@ from herbrand.language.syntax import Theory
 from tests.engines.belief.energies import edges_of
 from tests.engines.belief.test_graphs import grounded_program
 from tests.engines.belief.theories import symmetric
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
 quick = settings(
     phases=[Phase.reuse, Phase.generate],
     deadline=None,
-    max_examples=60,
+    max_examples=tries(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

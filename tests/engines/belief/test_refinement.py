@@ -23,8 +23,9 @@ from herbrand.program.ground import ground
 from tests.engines.belief.energies import edges_of
 from tests.engines.belief.theories import SENTENCES, declarations
 from tests.engines.unseen import theory
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

@@ -15,7 +15,7 @@ from herbrand.engines.belief import engine as module
 from herbrand.engines.belief import model as roads
 from herbrand.engines.belief.class_graph import ClassGraph, class_graph, patterns
 from herbrand.engines.belief.constants import interchangeable
-from herbrand.engines.belief.engine import BeliefPropagation, State
+from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
 from herbrand.engines.belief.ground_graph import GroundGraph
 from herbrand.engines.belief.model import class_axes, compiled
 from herbrand.engines.belief.pace import PATIENCE
@@ -50,7 +50,7 @@ def probabilities(answer: hb.Marginals) -> list[float]:
     return [row.probability for row in answer.rows()]
 
 
-def stepped(engine: BeliefPropagation, state: State, steps: int) -> State:
+def stepped(engine: BeliefPropagation, state: BeliefState, steps: int) -> BeliefState:
     for _ in range(steps):
         state = engine.step(state)
     return state
@@ -275,7 +275,7 @@ def test_what_a_run_would_cost() -> None:
     engine = BeliefPropagation()
     found = engine.supports(program_of(LOOPY), Question())
     state = found.state
-    assert found.possible and isinstance(state, State)
+    assert found.possible and isinstance(state, BeliefState)
     assert found.operations == state.compiled.graph.operations * module.ROUNDS_EXPECTED
     assert found.bytes == state.compiled.graph.bytes
     assert found.detail == f"{state.compiled.class_count} classes of 19 latent atoms"

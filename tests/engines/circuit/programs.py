@@ -99,6 +99,9 @@ class _Writer:
             body = ('link(x, "a")', "link(x, y)", "link(x, y), link(y, z)")[arity - 1]
             self.lines.append(f"0.{chance.randint(1, 9)} :: {name}({', '.join(variables)}) :- {body}")
             return
+        if kind > 0.85 and arity == 1:
+            self.lines.append(f"0.{chance.randint(1, 9)} :: {name}(x)")
+            return
         for _ in range(chance.randint(1, 3)):
             heads = [
                 f"0.{chance.randint(1, 4)} :: {self.ground(name, arity)}"

@@ -20,8 +20,9 @@ from herbrand.facts.domain import Domain
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Atom, Constant, Variable
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=20)
+some = settings(deadline=None, max_examples=tries(20))
 CONSTANTS = ["a", "b", "1", "it's", 'say "hi"', "é", "日本", " ", "", "a\nb", "`"]
 NAMES = ["p", "rain", "two words", "P", "hard", "exists", "über", "x1"]
 

@@ -19,8 +19,9 @@ from herbrand.errors import HerbrandError
 from herbrand.facts.domain import Domain
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import BoundRows, Theory
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=20)
+some = settings(deadline=None, max_examples=tries(20))
 NAMES = ["a", "b", "c", "d"]
 
 

@@ -13,6 +13,7 @@ import herbrand as hb
 from herbrand.engines.credal.ariel import explaining
 from herbrand.engines.credal.patterns import COMPARED_PAIR_BY_PAIR, patterns_of
 from herbrand.errors import BudgetError, HerbrandError
+from tests.laws import tries
 
 LINKED = "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]"
 
@@ -110,7 +111,7 @@ def test_an_observed_value_selects_groundings() -> None:
     assert (found['s("x2")'].lower, found['s("x2")'].upper) == pytest.approx((0.6, 1.0))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 @given(
     st.sampled_from([1, 3, COMPARED_PAIR_BY_PAIR, COMPARED_PAIR_BY_PAIR + 1]),
     st.integers(0, 2**32 - 1),

@@ -11,6 +11,7 @@ from herbrand.engines.credal.conflict import smallest
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from tests.engines.credal.theories import theories
+from tests.laws import tries
 from tests.oracles.credal import Network
 
 EXAMPLE_1 = """
@@ -78,7 +79,7 @@ def test_the_filter_finds_what_is_needed(needed: set[int], count: int) -> None:
 
 @given(theories(most_atoms=3), st.integers(0, 9), st.integers(0, 9))
 @settings(
-    max_examples=15,
+    max_examples=tries(15),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

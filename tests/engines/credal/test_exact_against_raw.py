@@ -13,12 +13,13 @@ from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_probability
 from tests.engines.credal.theories import formulas, theories
+from tests.laws import tries
 from tests.oracles.credal import Network
 
 pytest.importorskip("pyscipopt")
 
 FEW = settings(
-    max_examples=12,
+    max_examples=tries(12),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
@@ -95,7 +96,7 @@ def test_without_independence_it_is_plain_probabilistic_logic(theory: s.Theory, 
 
 
 @given(theories(most_bounds=8))
-@settings(max_examples=100, deadline=None, phases=[Phase.reuse, Phase.generate])
+@settings(max_examples=tries(100), deadline=None, phases=[Phase.reuse, Phase.generate])
 def test_the_graph_is_the_papers(theory: s.Theory) -> None:
     oracle = Network(theory.bounds)
     network = credal_network(hb.Model(theory).program)

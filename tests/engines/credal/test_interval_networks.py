@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.bounds import Bounds
 from herbrand.errors import ContradictionError
+from tests.laws import tries
 from tests.oracles.interval_networks import IntervalNetwork, Table, some_networks
 
 few = settings(deadline=None, max_examples=6, phases=[Phase.reuse, Phase.generate])
-many = settings(deadline=None, max_examples=15, phases=[Phase.reuse, Phase.generate])
+many = settings(deadline=None, max_examples=tries(15), phases=[Phase.reuse, Phase.generate])
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 EVENTS = ["x0", "not x1", "x2", "x0 and not x2", "x1 or x2", "x0 xor x1", "(x0 and x1) or (x2 and not x1)"]
 CONDITIONS = [None, "x2", "not x2", "x0", "x1 and x2", "x1 or not x2", "x0 xor x2", "not (x0 and x1)"]

@@ -23,10 +23,11 @@ from herbrand.language import syntax as s
 from herbrand.language.show import show_atom, show_probability
 from tests.changed_theories import renamed
 from tests.engines.credal.theories import formulas, theories
+from tests.laws import tries
 from tests.oracles.credal import Network, holds
 
 quick = settings(
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

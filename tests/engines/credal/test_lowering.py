@@ -17,6 +17,7 @@ from herbrand.errors import BudgetError, ContradictionError, LanguageError, Unsu
 from herbrand.language import syntax as s
 from herbrand.language.scope import Renaming
 from tests import program_generators as generators
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 
 CLOSED = frozenset({"f", "g"})
@@ -70,7 +71,7 @@ def told(universe: Universe, network: Network, bound: s.Bound) -> set[tuple[obje
 
 @given(FORMULAS, st.one_of(st.none(), FORMULAS), st.data())
 @settings(
-    max_examples=60,
+    max_examples=tries(60),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

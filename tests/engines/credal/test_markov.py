@@ -13,8 +13,9 @@ import herbrand as hb
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, Statement, components, cyclic_atoms, graph_of
 from herbrand.engines.credal.network import Network
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=30)
+some = settings(deadline=None, max_examples=tries(30))
 Pairs = list[tuple[int, int]]
 
 

@@ -12,6 +12,7 @@ from herbrand.language import syntax as s
 from tests import changed_theories as changed
 from tests import program_generators as generators
 from tests.engines.credal.test_lowering import CLOSED, FORMULAS, PREDICATES
+from tests.laws import tries
 
 NAMES = {"p": "not", "q": "exists", "f": "ünder score", "g": "P", "rain": "true"}
 CONSTANTS: dict[s.Value, s.Value] = {"c1": "a`1", "c2": "_", "d1": ""}
@@ -61,7 +62,7 @@ def sentences(theory: s.Theory) -> list[Row] | type[Exception]:
 
 
 @settings(
-    max_examples=25,
+    max_examples=tries(25),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

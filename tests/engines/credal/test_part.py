@@ -19,8 +19,9 @@ from herbrand.engines.credal.shape import GroundFormula
 from herbrand.engines.credal.solve import Optimum
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import bayesian, independent
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=10)
+some = settings(deadline=None, max_examples=tries(10))
 seeds = st.integers(0, 2**32 - 1)
 TABLES = """
 predicate a

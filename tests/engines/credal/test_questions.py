@@ -94,7 +94,7 @@ def test_several_texts_are_one_question_in_their_order() -> None:
         ('P(s(x) and x = "zz")', '"zz" is not a p'),
         ("P(s(x)) <= 0.5", "a query asks for the bounds: P( ) stands without them"),
         ("0.5: s(x)", "a query that stands by itself has no weight"),
-        ("P(x = y)", "nothing tells what x ranges over: it occurs in no atom"),
+        ("P(x = y)", "nothing says what x ranges over: it occurs in no atom"),
         ("P(s(x) = 1)", "s is true or false and has no other value"),
         ("P(P(rain))", "P( ) stands alone, with its bound behind it"),
         ("P(s('a'))", "constants stand in double quotes"),
@@ -134,7 +134,7 @@ def test_a_condition_that_observed_facts_refute_is_no_question(condition: str) -
         ("P(a | b | c) <= 1", "'|' means 'given' and stands once, inside P( | )"),
         ("P(a b) <= 0.5", "two formulas need a connective between them"),
         ("P(a) <= 0.5 independet", "did you mean 'independent'?"),
-        ("P(x = y) <= 0.5", "nothing tells what x ranges over: it occurs in no atom"),
+        ("P(x = y) <= 0.5", "nothing says what x ranges over: it occurs in no atom"),
         (
             "P(a) >= 0.2 and P(b) >= 0.1",
             "unexpected 'and'; expected 'independent' or the end of the statement",

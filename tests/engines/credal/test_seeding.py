@@ -25,11 +25,12 @@ from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
 from tests.engines.credal.ariel.networks import bayesian
 from tests.engines.credal.theories import theories
+from tests.laws import tries
 
 laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None)
 
 
-@settings(laws, max_examples=10)
+@settings(laws, max_examples=tries(10))
 @given(theories(most_atoms=3))
 def test_seeds_change_no_interval(theory: Theory) -> None:
     pytest.importorskip("pyscipopt")
@@ -108,14 +109,14 @@ def test_a_search_that_goes_on_only_adds() -> None:
 def test_searches_go_on_where_they_stopped() -> None:
     """Slice by slice a search comes to its end: its nodes are counted on, not anew."""
     pytest.importorskip("pyscipopt")
-    model = hb.Model(read_theory_text(credal_networks.cyclic(5, 5), "lcn"))
+    model = hb.Model(read_theory_text(credal_networks.cyclic(4, 4), "lcn"))
     asked = Asked(credal_network(model.program), BoundQuestion(), markov=True)
     part, query = asked.part_of(next(iter(asked.queries())))
-    found, nodes = ends_of(part, query, Clock(most=0.2)), [0]
+    found, nodes = ends_of(part, query, Clock(most=0.05)), [0]
     for _ in range(2000):
         if found.upper.more is None:
             break
-        found = found.searched_on(False, 0.2)
+        found = found.searched_on(False, 0.05)
         assert found.upper.nodes >= nodes[-1]
         nodes.append(found.upper.nodes)
     whole = ends_of(part, query, Clock(most=60.0))

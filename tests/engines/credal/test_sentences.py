@@ -15,8 +15,9 @@ from herbrand.engines.credal.sentence import (
     single_case_intervals,
     spread,
 )
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 ATOM, PARENTS = 7, (4, 2, 9)
 

@@ -28,11 +28,12 @@ from herbrand.engines.credal.shape import (
 )
 from herbrand.engines.credal.wording import formula_of
 from herbrand.language import syntax as s
+from tests.laws import tries
 from tests.oracles.credal import holds
 
 NAMES = ("a", "b", "c", "d")
 ATOMS = Atoms.of(dict.fromkeys(NAMES, ()))
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 
 
 def joined(parts: st.SearchStrategy[s.Formula]) -> st.SearchStrategy[s.Formula]:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from herbrand.engines.credal.polynomial import Assembly, Program
 from herbrand.engines.credal.solve import InfeasibleError, Optimum, optimum
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=25)
+quick = settings(deadline=None, max_examples=tries(25))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
@@ -88,7 +89,7 @@ def product_of(box: np.ndarray) -> tuple[Program, np.ndarray]:
     return made.program(), np.concatenate([xy, w])
 
 
-@settings(quick, max_examples=10)
+@settings(quick, max_examples=tries(10))
 @given(seeds)
 def test_a_bilinear_function_is_extreme_at_corners(rng: np.random.Generator) -> None:
     box, factors = box_of(rng, 2), rng.normal(size=3).round(3)

@@ -22,8 +22,9 @@ from herbrand.engines.credal.size import MOST_CORE, MOST_WIDTH, Size, size_of
 from herbrand.engines.credal.tables import TableProgram, table_program
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=15)
+some = settings(deadline=None, max_examples=tries(15))
 seeds = st.integers(0, 2**32 - 1)
 
 

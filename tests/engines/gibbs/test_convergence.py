@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.gibbs.convergence import convergence, effective_samples, split_r_hat
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

@@ -17,6 +17,7 @@ from herbrand.engines.gibbs.kernels import Network, sweeps
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.program.question import Question
+from tests.laws import tries
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 from tests.program_generators import models
 
@@ -26,7 +27,7 @@ SURE = 6
 
 @settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=20,
+    max_examples=tries(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -131,7 +132,7 @@ def test_one_batch_is_compared_between_chains_without_splitting_it() -> None:
     ("option", "value", "message"),
     [
         ("starts", 1, "1 chain cannot be compared with any other\n  at least 2 --starts"),
-        ("samples", 3, "3 samples are too few to tell an error\n  at least 20 --samples"),
+        ("samples", 3, "3 samples are too few to estimate an error\n  at least 20 --samples"),
         ("samples", 0, "--samples is a whole number from 1 on, not 0"),
     ],
 )
@@ -176,7 +177,7 @@ def test_effective_samples_of_a_sticky_chain() -> None:
 
 @settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=12,
+    max_examples=tries(12),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -12,9 +12,10 @@ import herbrand as hb
 from herbrand.engines.belief import pieces
 from herbrand.engines.belief.graph import SOME, FactorGraph
 from herbrand.engines.gibbs import kernels
-from herbrand.engines.gibbs.engine import Gibbs, State
+from herbrand.engines.gibbs.engine import Gibbs, GibbsState
 from herbrand.engines.gibbs.kernels import Network, begin, sweeps, table_weight, weights_by_state
 from herbrand.errors import HerbrandError
+from herbrand.loops import compiled
 from herbrand.program.question import Question
 from tests.engines.belief.energies import edges_of, energy, with_helpers
 from tests.engines.unseen import theory
@@ -22,14 +23,14 @@ from tests.engines.unseen import theory
 SEEDS = range(300, 314)
 
 
-def started(text: str, **options: int) -> State | None:
+def started(text: str, **options: int) -> GibbsState | None:
     try:
         return Gibbs(**options).start(hb.Model(hb.parse(text)).program, Question())
     except HerbrandError:
         return None
 
 
-def networks(monkeypatch: pytest.MonkeyPatch) -> list[State]:
+def networks(monkeypatch: pytest.MonkeyPatch) -> list[GibbsState]:
     """Of random theories, every other one with tables that never fit, so that there are many helpers."""
     found = []
     for seed in SEEDS:
@@ -52,7 +53,7 @@ def states_of(network: Network, block: int) -> np.ndarray:
     return network.states[start : start + count * width].reshape(count, width)
 
 
-def of_atoms(state: State, values: np.ndarray) -> dict[int, int]:
+def of_atoms(state: GibbsState, values: np.ndarray) -> dict[int, int]:
     return {axis: int(values[axis]) for axis in range(state.compiled.atom_count)}
 
 
@@ -90,7 +91,7 @@ def test_the_first_state_is_one_of_those_that_are_open(uniform: float) -> None:
     axis = int(np.flatnonzero(state.compiled.graph.sizes == 3)[0])
     assert values[axis] == (0 if uniform < 0.5 else 2)
     again, other = state.values[1].copy(), state.holding[1].copy()
-    begin.py_func(state.network, again, other, np.full(len(state.network.state_counts), uniform))
+    begin(state.network, again, other, np.full(len(state.network.state_counts), uniform))
     assert (again == values).all() and (other == holding).all()
 
 
@@ -130,7 +131,7 @@ def test_as_written_the_loops_do_what_they_do_compiled(monkeypatch: pytest.Monke
     for state in networks(monkeypatch)[:6]:
         uniforms = rng.random((3, len(state.network.state_counts)))
         runs = []
-        for run in (sweeps, sweeps.py_func):
+        for run in (compiled(sweeps), sweeps):
             values, holding = state.values[0].copy(), state.holding[0].copy()
             seen = np.zeros(len(state.compiled.graph.unary), np.int64)
             run(state.network, values, holding, uniforms, seen)
@@ -163,20 +164,20 @@ def test_weights_by_state_are_parts_of_a_blocks_weight(monkeypatch: pytest.Monke
     for state in networks(monkeypatch)[:8]:
         network, graph = state.network, state.compiled.graph
         for block in range(len(network.state_counts)):
-            compiled, written = (
+            fast, written = (
                 run(network, block, state.values[0].copy(), state.holding[0].copy())
-                for run in (weights_by_state, weights_by_state.py_func)
+                for run in (compiled(weights_by_state), weights_by_state)
             )
-            assert compiled.tolist() == written.tolist()
+            assert fast.tolist() == written.tolist()
             tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]]
             axes = network.near_axes[network.axis_starts[block] : network.axis_starts[block + 1]]
             assert axes[: len(atoms_of(network, block))].tolist() == atoms_of(network, block)
-            for row, states in zip(compiled, states_of(network, block), strict=True):
+            for row, states in zip(fast, states_of(network, block), strict=True):
                 world = of_atoms(state, state.values[0])
                 world |= dict(zip(atoms_of(network, block), states.tolist(), strict=True))
                 every = with_helpers(graph, world)
                 values = np.array([every[axis] for axis in range(graph.axis_count)])
-                of_tables = [table_weight.py_func(graph, int(table), values) for table in tables]
+                of_tables = [table_weight(graph, int(table), values) for table in tables]
                 of_axes = [float(graph.unary[graph.starts[axis] + values[axis]]) for axis in axes]
                 assert row.tolist() == [*of_tables, *of_axes]
 
@@ -197,7 +198,7 @@ def test_strides_lead_to_the_next_value(monkeypatch: pytest.MonkeyPatch) -> None
                     assert table_weight(graph, factor, values) == graph.tables[entry]
 
 
-@pytest.mark.parametrize("draw", [kernels._drawn, kernels._drawn.py_func])
+@pytest.mark.parametrize("draw", [compiled(kernels._drawn), kernels._drawn])
 def test_a_state_is_drawn_as_often_as_it_weighs(draw: object) -> None:
     """The first one up to which the shares reach the number drawn; impossible ones never."""
     rng = np.random.default_rng(4)
@@ -218,7 +219,7 @@ def test_a_state_is_drawn_as_often_as_it_weighs(draw: object) -> None:
 
 
 def test_an_array_grows_where_it_is_too_short() -> None:
-    for put in (kernels._put, kernels._put.py_func):
+    for put in (compiled(kernels._put), kernels._put):
         array = np.array([4, 7], np.int64)
         assert put(array, 1, 9) is not None
         assert array.tolist() == [4, 9]

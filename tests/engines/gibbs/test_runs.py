@@ -14,7 +14,7 @@ from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
 from herbrand.engines.gibbs import engine as module
-from herbrand.engines.gibbs.engine import BATCHES, WARM_BATCHES, Gibbs, State
+from herbrand.engines.gibbs.engine import BATCHES, WARM_BATCHES, Gibbs, GibbsState
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question
@@ -28,13 +28,13 @@ def program_of(text: str = TEXT) -> Program:
     return hb.Model(hb.parse(text)).program
 
 
-def stepped(engine: Gibbs, state: State, steps: int) -> State:
+def stepped(engine: Gibbs, state: GibbsState, steps: int) -> GibbsState:
     for _ in range(steps):
         state = engine.step(state)
     return state
 
 
-def assert_same(one: State, other: State) -> None:
+def assert_same(one: GibbsState, other: GibbsState) -> None:
     assert one.batch == other.batch
     for a, b in zip(
         (one.values, one.holding, one.counts), (other.values, other.holding, other.counts), strict=True
@@ -121,7 +121,7 @@ def test_what_a_run_has_seen_so_far(done: int, batches: int) -> None:
     counts = np.arange(BATCHES, dtype=np.uint32)[None, :, None] + 100
     engine = Gibbs(samples=20)
     begun = engine.start(program_of("0.5: p"), Question())
-    state = State(
+    state = GibbsState(
         begun.question,
         begun.compiled,
         begun.network,

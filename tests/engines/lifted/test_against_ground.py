@@ -9,10 +9,11 @@ import herbrand as hb
 from herbrand.answers.marginals import Marginals
 from herbrand.errors import BudgetError, ContradictionError, FactsError
 from tests.engines.lifted.symmetric_theories import theories
+from tests.laws import tries
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=20,
+    max_examples=tries(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -11,12 +11,13 @@ import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from tests.laws import tries
 from tests.oracles.worlds import Universe, exact_answers, free_names
 from tests.program_generators import anchored, models
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=20,
+    max_examples=tries(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

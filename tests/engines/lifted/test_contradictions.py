@@ -15,11 +15,12 @@ from herbrand.engines.lifted.problem import Problem, Solution, problem_of, unwei
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.program.evidence import Evidence
+from tests.laws import tries
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=40,
+    max_examples=tries(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

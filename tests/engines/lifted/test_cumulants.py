@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand import arrays
 from herbrand.arrays import Array
-from herbrand.engines.lifted import cumulants, cumulated
+from herbrand.engines.lifted import count_elimination, cumulants
 from herbrand.engines.lifted.cumulants import (
     Cumulant,
     differentiable_log_sums,
@@ -22,12 +22,13 @@ from herbrand.engines.lifted.cumulants import (
 )
 from herbrand.errors import ContradictionError
 from tests.engines.regions.monadic import theories
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 
 quick = settings(
     phases=[Phase.reuse, Phase.generate],
     deadline=None,
-    max_examples=15,
+    max_examples=tries(15),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 PRECISION = np.finfo(float).eps
@@ -149,7 +150,7 @@ def test_the_bound_is_below_what_answers_promise() -> None:
     assert error_bound() < 1e-13
 
 
-@settings(quick, max_examples=12)
+@settings(quick, max_examples=tries(12))
 @given(theories(facts=True, predicates=3, constants=4, bent=True))
 def test_summing_counts_out_first_changes_nothing(model: tuple[str, Universe]) -> None:
     """Every count that may be is summed out by its cumulant, in pieces, however small it is."""
@@ -161,9 +162,9 @@ def test_summing_counts_out_first_changes_nothing(model: tuple[str, Universe]) -
             made.infer(engine="lifted")
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cumulated, "WORTH_IT", -1.0)
-        patch.setattr(cumulated, "FEW", 1)
-        patch.setattr(cumulated, "AN_ENTRY", 0.0)
+        patch.setattr(count_elimination, "WORTH_IT", -1.0)
+        patch.setattr(count_elimination, "FEW", 1)
+        patch.setattr(count_elimination, "AN_ENTRY", 0.0)
         patch.setattr(cumulants, "FEW", 0)
         answer = made.infer(engine="lifted")
         likeliest = made.infer(engine="lifted", map=True)
@@ -182,7 +183,7 @@ def test_three_clauses_over_large_types() -> None:
     model = hb.Model(hb.parse(text + 't("5") ~ 0.8\nnot s("7")\n'))
     answer = model.infer(engine="lifted")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cumulated, "WORTH_IT", math.inf)
+        patch.setattr(count_elimination, "WORTH_IT", math.inf)
         expected = model.infer(engine="lifted")
     assert answer.log_partition == pytest.approx(expected.log_partition, rel=1e-13)
     for ours, theirs in zip(answer.rows(), expected.rows(), strict=True):

@@ -24,8 +24,9 @@ from herbrand.engines.lifted.polynomials import (
     summed_out,
     times_counts,
 )
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 LOG, MOST = algebra_named("log"), algebra_named("maximum")
 Counted = dict[tuple[int, ...], float]

@@ -22,13 +22,14 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.program.question import Question, read_explained, read_question
 from tests.engines.mean_field.theories import people, smokers, universe_of
+from tests.laws import tries
 from tests.oracles import mean_field as oracle
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
 few = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -16,8 +16,9 @@ from herbrand.engines.mean_field import circuit as circuits
 from herbrand.engines.mean_field.circuit import Circuit, Event, classes
 from herbrand.errors import BudgetError
 from herbrand.graphs import linked
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(deadline=None, max_examples=tries(30), suppress_health_check=[HealthCheck.too_slow])
 SIZES = (2, 3, 2, 2)
 
 

@@ -17,13 +17,14 @@ from herbrand.language.syntax import Theory
 from tests.engines.mean_field.beliefs import beliefs
 from tests.engines.mean_field.test_schedules import random_run
 from tests.engines.mean_field.theories import people
+from tests.laws import tries
 from tests.oracles import mean_field as oracle
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
 few = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -12,6 +12,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
 from tests.engines.mean_field.theories import people
+from tests.laws import tries
 from tests.oracles.mean_field import world_count
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import models
@@ -121,7 +122,7 @@ def test_a_theory_that_is_all_hard_is_uniform_over_what_is_left() -> None:
 
 @settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=25,
+    max_examples=tries(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

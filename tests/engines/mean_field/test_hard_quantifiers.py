@@ -23,6 +23,7 @@ from herbrand.program.question import Question
 from tests.engines.mean_field.beliefs import beliefs
 from tests.engines.mean_field.hard_theories import theories
 from tests.engines.mean_field.test_schedules import random_run
+from tests.laws import tries
 from tests.oracles.mean_field import Beliefs, Settled, world_count
 from tests.oracles.worlds import Universe
 
@@ -30,7 +31,7 @@ Drawn = tuple[str, Universe]
 MOST_WORLDS = 400
 random_theories = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=18,
+    max_examples=tries(18),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -24,6 +24,7 @@ from herbrand.engines.mean_field.message_terms import (
     Tree,
 )
 from herbrand.engines.mean_field.pair_product import BATCH, PairProduct, Shift
+from tests.laws import tries
 
 HEAD = """\
 type t = {names}
@@ -86,7 +87,7 @@ def facts(dice: random.Random, size: int) -> dict[str, list[tuple[str, ...]]]:
 
 
 @given(seed=st.integers(0, 100_000))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 def test_steps_give_the_derivatives_of_the_expected_log_weight(seed: int) -> None:
     dice = random.Random(seed)
     size = dice.choice([3, 4, LARGE])

@@ -13,6 +13,7 @@ from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.language.syntax import Theory
 from tests.engines.mean_field.beliefs import beliefs, entry, random_logits, values_of
 from tests.engines.mean_field.theories import universe_of
+from tests.laws import tries
 from tests.oracles.mean_field import MeanField, world_count
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
@@ -21,7 +22,7 @@ MOST_WORLDS = 400
 
 random_theories = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=25,
+    max_examples=tries(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

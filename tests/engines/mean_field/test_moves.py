@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from herbrand.engines.mean_field.moves import moved
 from herbrand.engines.mean_field.stride import LONGEST, SHORTEST, Slope, after_slope
 from herbrand.engines.mean_field.tables import DenseTable, ListedTable
+from tests.laws import tries
 
 numbers = st.floats(-5, 5)
 parts = st.floats(0, 1)
@@ -23,7 +24,7 @@ def tensors(rows: list[tuple[float, ...]]) -> list[torch.Tensor]:
     return [torch.tensor(column, dtype=torch.float64) for column in zip(*rows, strict=True)]
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(atoms, st.sampled_from([1.0, 0.5, 0.25]), st.booleans())
 def test_a_move_atom_by_atom(rows: list[tuple[float, ...]], stride: float, some_known: bool) -> None:
     logits, target, now, before = tensors(rows)
@@ -61,7 +62,7 @@ def test_a_small_fall_of_small_moves_is_a_fall() -> None:
     assert after_slope(0.5, Slope(-1e-18, 1e-9)) == 0.25
 
 
-@settings(max_examples=15)
+@settings(max_examples=tries(15))
 @given(atoms, st.integers(0, 5))
 def test_an_entry_for_many_atoms_counts_as_often(rows: list[tuple[float, ...]], more: int) -> None:
     """The last of the rows is what all atoms have that are not listed."""

@@ -32,12 +32,13 @@ from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.language.syntax import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.template import Argument, Block, Conjunction, Literal, literals_of
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
 random_theories = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=20,
+    max_examples=tries(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

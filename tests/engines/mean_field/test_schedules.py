@@ -14,7 +14,7 @@ from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
-from herbrand.engines.mean_field.engine import MeanField, State, bound
+from herbrand.engines.mean_field.engine import MeanField, MeanFieldState, bound
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
 from herbrand.errors import UnsupportedError
@@ -22,13 +22,14 @@ from herbrand.language.syntax import Theory
 from herbrand.program.question import Question
 from tests.engines.mean_field.beliefs import beliefs, random_logits
 from tests.engines.mean_field.theories import people, smokers, universe_of
+from tests.laws import tries
 from tests.oracles import mean_field as oracle
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
 few = settings(
     phases=[Phase.reuse, Phase.generate],
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
@@ -123,7 +124,7 @@ def test_recursive_rules_come_to_rest_at_a_fixed_point(weight: float, schedule: 
     assert bound(state.problem, state.best) <= slow.log_partition() + 1e-9
 
 
-def settled(theory: Theory, engine: MeanField, limits: Limits | None = None) -> tuple[State, Status]:
+def settled(theory: Theory, engine: MeanField, limits: Limits | None = None) -> tuple[MeanFieldState, Status]:
     return settle(engine, hb.Model(theory).program, Question(), limits)
 
 

@@ -17,8 +17,9 @@ from herbrand.engines.mean_field.tables import CERTAIN, DenseTable, ListedTable
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.program.evidence import codes_of
 from herbrand.program.template import FALSE, TRUE
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=20)
+quick = settings(deadline=None, max_examples=tries(20))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 SIZE = 3
 

@@ -29,19 +29,21 @@ CHOICES: dict[str, Sequence[object]] = {
     "recursion_loop.DENSE_SHARE": (0.08, 0.0, 2.0),
     "recursion_loop.CHUNK": (2**20, 1),
     "recursion_loop.MOST_WORK": (2**26, 0),
+    "recursion_loop.MOST_PLAIN": (2e5, 0),
     "join_sum.CHUNK": (2**20, 1),
     "fixpoint_rows.DENSE_BYTES": (2**28, 0),
 }
 
 roads = st.fixed_dictionaries(
     {name: st.sampled_from(values) for name, values in CHOICES.items()}
-    | {"order": st.one_of(st.none(), st.integers(0, 2**16))}
+    | {"order": st.one_of(st.none(), st.integers(0, 2**16)), "compiled": st.booleans()}
 )
 
 
 @contextmanager
 def taken(choices: Mapping[str, object]) -> Iterator[None]:
-    """With these limits; ``order``: the seed of a random order of literals, or the best one."""
+    """With these limits; ``order``: the seed of a random order of literals, or the best one;
+    ``compiled``: loops are, however small."""
 
     def any_order(candidates: Sequence[Candidate], *_: object) -> list[int]:
         order = list(range(len(candidates)))
@@ -51,6 +53,8 @@ def taken(choices: Mapping[str, object]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in CHOICES:
             patch.setattr(f"herbrand.engines.proof.{name}", choices[name])
+        if choices.get("compiled"):
+            patch.setattr("herbrand.loops.MOST_PLAIN", -1.0)
         if choices["order"] is not None:
             patch.setattr("herbrand.engines.proof.planning.best_order", any_order)
         yield

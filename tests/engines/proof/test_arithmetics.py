@@ -12,14 +12,21 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.budget import Budget
+from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.proof import arithmetic
 from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
 from herbrand.engines.proof.relation import Relation
-from herbrand.engines.proof.request import Request
+from herbrand.engines.proof.request import ALGEBRAS, Request
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.relations.database import DuckDB
+from herbrand.relations.expression import column
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation as Rows
+from herbrand.relations.stored import Scratch
 from tests.engines.proof.test_against_proofs import told
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 PLUS: dict[str, tuple[Arithmetic, Callable[[float, float], float]]] = {
     "count": (Real(), lambda a, b: a + b),
@@ -49,6 +56,66 @@ def test_sums_of_groups(name: str, rng: np.random.Generator) -> None:
     assert kind.ones(2).tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("name", PLUS)
+@quick
+@given(seeds)
+def test_each_is_a_semiring_over_arrays(name: str, rng: np.random.Generator) -> None:
+    """``independent`` is one over 0 and 1 alone: between them ⊗ does not distribute over its ⊕."""
+    kind, _ = PLUS[name]
+    whole = {"boolean": 2, "independent": 2}.get(name, 5)
+    numbers = rng.integers(0, whole, (3, 20))
+    a, b, c = numbers.astype(object) if name == "exact count" else numbers.astype(float)
+    zero, one = a * 0, kind.ones(20)
+
+    def plus(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return kind.group(np.stack([left, right], axis=1).reshape(-1), np.repeat(np.arange(20), 2), 20)
+
+    for operation in (plus, kind.multiply):
+        assert operation(a, b).tolist() == operation(b, a).tolist()
+        assert operation(operation(a, b), c).tolist() == operation(a, operation(b, c)).tolist()
+    assert plus(a, zero).tolist() == a.tolist() == kind.multiply(a, one).tolist()
+    assert kind.multiply(a, zero).tolist() == zero.tolist()
+    assert plus(a, b).tolist() == kind.plus(a, b).tolist()
+    assert kind.best == (kind.plus(3, 3) == 3)
+    together = kind.multiply(a, plus(b, c)).tolist()
+    assert together == plus(kind.multiply(a, b), kind.multiply(a, c)).tolist()
+
+
+def test_a_semiring_is_linear_where_products_distribute() -> None:
+    """A half of two halves: 3/8 at once, 7/16 apart."""
+    half, both = np.full(2, 0.5), np.zeros(2, np.int64)
+    for kind, _ in PLUS.values():
+        values = half if kind.name != "exact count" else np.array([2, 2], dtype=object)
+        at_once = kind.multiply(values[:1], kind.group(values, both, 1))
+        apart = kind.group(kind.multiply(values, values), both, 1)
+        assert (at_once.tolist() == apart.tolist()) == kind.linear
+
+
+@pytest.mark.parametrize("name", [name for name, kind in ALGEBRAS.items() if kind.rows])
+@quick
+@given(seeds)
+def test_arrays_and_relations_agree(name: str, rng: np.random.Generator) -> None:
+    """The sum of products of groups: by arrays, by relations in memory, and by SQL."""
+    row, size = ALGEBRAS[name], int(rng.integers(1, 20))
+    kind, algebra = row.proofs(), algebra_named(row.rows or "")
+    assert [algebra.value(algebra.zero), algebra.value(algebra.one)] == [0, kind.ones(1)[0]]
+    left, right = rng.integers(0, 2, (2, size)) * (1.0 if name == "boolean" else rng.random((2, size)))
+    groups = np.sort(rng.integers(0, 4, size))
+    expected = kind.group(kind.multiply(left, right), groups, 4)
+    as_truth = name == "boolean"
+    memory = Memory.of(g=groups, l=left > 0 if as_truth else left, r=right > 0 if as_truth else right)
+
+    def summed(rows: Rows) -> dict[int, float]:
+        products = rows.select(g=column("g"), v=algebra.times(column("l"), column("r")))
+        found = products.group(["g"], v=algebra.plus(column("v"))).arrays()
+        return dict(zip(found["g"].tolist(), found["v"].tolist(), strict=True))
+
+    wanted = {group: pytest.approx(expected[group]) for group in set(groups.tolist())}
+    assert summed(memory) == wanted
+    with DuckDB() as database, Scratch(database) as scratch:
+        assert summed(scratch.put(memory)) == wanted
+
+
 @pytest.mark.parametrize("kind", [Real(), Best()], ids=["count", "max"])
 @quick
 @given(seeds, st.booleans(), st.booleans())
@@ -67,8 +134,8 @@ def test_matrices_add_up_and_leave_those_of_others_alone(
     matrix = before.copy()
     again = kind.added_at(matrix, places, np.array([5.0, 6.0]), owned)
     wanted = before.copy()
-    for row, column, value in ((0, 1, 5.0), (3, 0, 6.0)):
-        wanted[row, column] = max(wanted[row, column], value) if kind.best else wanted[row, column] + value
+    for place, value in (((0, 1), 5.0), ((3, 0), 6.0)):
+        wanted[place] = max(wanted[place], value) if kind.best else wanted[place] + value
     assert again == pytest.approx(wanted) and (again is matrix) == owned
     spread = kind.spread(np.array([5.0, 6.0]), places, (4, 2))
     assert spread.sum() == 11.0 and spread[0, 1] == 5.0 and spread[3, 0] == 6.0

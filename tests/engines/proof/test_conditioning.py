@@ -9,14 +9,15 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.errors import ContradictionError
 from tests.engines.proof.test_against_proofs import told
 from tests.engines.proof.uncertain_programs import MOST_WORLDS, Uncertain, count_worlds, uncertain
+from tests.laws import tries
 
 QUICK = settings(
-    max_examples=200,
+    max_examples=tries(200),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-LONG = settings(QUICK, max_examples=1000)
+LONG = settings(QUICK, max_examples=tries(1000))
 
 
 def check_program(program: Uncertain) -> None:

@@ -16,9 +16,10 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.errors import BudgetError, UnsupportedError
 from tests.engines.proof.roads import CHOICES, taken
 from tests.engines.proof.test_against_proofs import told
+from tests.laws import tries
 
 quick = settings(
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

@@ -15,6 +15,7 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language import syntax as s
 from tests.engines.proof.kinds_of_rules import spelled
 from tests.engines.proof.test_against_proofs import told
+from tests.laws import tries
 from tests.oracles.chances import chances, of_predicate
 from tests.oracles.proofs import Facts
 
@@ -102,7 +103,7 @@ def spelled_any() -> s.Atom:
 
 
 quick = settings(
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

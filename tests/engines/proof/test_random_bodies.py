@@ -20,17 +20,18 @@ from herbrand.language.show import show_formula
 from tests.engines.proof import programs as parts
 from tests.engines.proof.programs import COLUMNS, NAMES, PLACES, TYPES, Program
 from tests.engines.proof.test_against_proofs import plus, told
+from tests.laws import tries
 from tests.oracles.proofs import goal_answers
 
 QUICK = settings(
-    max_examples=25,
+    max_examples=tries(25),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 ON_DUCKDB = settings(QUICK, max_examples=3)
-LONG = settings(QUICK, max_examples=1500)
-LONG_ON_DUCKDB = settings(QUICK, max_examples=150)
+LONG = settings(QUICK, max_examples=tries(1500))
+LONG_ON_DUCKDB = settings(QUICK, max_examples=tries(150))
 
 unequal = st.builds(
     s.Comparison, st.sampled_from(["!=", "!=", "<", ">="]), *[st.sampled_from("xyzw").map(s.Variable)] * 2

@@ -1,4 +1,5 @@
-"""Compiled loops over compressed rows beside dense arithmetic, on random input with empty groups and rows."""
+"""Loops over compressed rows beside dense arithmetic, on random input with empty groups and rows: as they are
+written, and compiled."""
 
 from __future__ import annotations
 
@@ -12,10 +13,15 @@ from hypothesis import strategies as st
 from herbrand.engines.proof import join_sum
 from herbrand.engines.proof.join_sum import MaskedPush, Push, Workspace
 from herbrand.engines.proof.kernels import add_rows, entries, pull, pull_one, rows_filled
+from herbrand.loops import often
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 NOTHING = np.empty(0)
+
+
+pytestmark = pytest.mark.usefixtures("loops_both_ways")
 
 
 def compressed(rng: np.random.Generator, rows: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -109,10 +115,10 @@ def test_pulls(rng: np.random.Generator, best: bool) -> None:
     relation = compressed(rng, rows, width)
     table = dense(*relation, width)
     state = rng.random((width, many)) * (rng.random((width, 1)) < 0.6)
-    active = rows_filled(state)
+    active = often(rows_filled, 1)(state)
     assert active.tolist() == (state != 0).any(axis=1).tolist()
     made, touched = np.full((rows, many), 7.0), np.zeros(rows, bool)
-    filled = pull(*relation, state, active, best, made, touched)
+    filled = often(pull, 1)(*relation, state, active, best, made, touched)
     terms = table[:, :, None] * state[None]
     expected = terms.max(axis=1) if best else terms.sum(axis=1)
     assert made == pytest.approx(expected)
@@ -120,7 +126,7 @@ def test_pulls(rng: np.random.Generator, best: bool) -> None:
     assert (expected[~touched] == 0).all()
     for column in range(many):
         one = np.full(rows, 7.0)
-        any_one = pull_one(*relation, np.ascontiguousarray(state[:, column]), best, one)
+        any_one = often(pull_one, 1)(*relation, np.ascontiguousarray(state[:, column]), best, one)
         assert one == pytest.approx(expected[:, column]) and any_one == bool(expected[:, column].any())
 
 
@@ -160,9 +166,9 @@ def test_rows_are_added_and_listed(rng: np.random.Generator, best: bool) -> None
     chosen = rng.random(rows) < 0.5
     expected = np.maximum(total, state) if best else total + state
     expected = np.where(chosen[:, None], expected, total)
-    add_rows(total, state, chosen, best)
+    often(add_rows, 1)(total, state, chosen, best)
     assert total == pytest.approx(expected)
-    columns, places, values = entries(state, chosen)
+    columns, places, values = often(entries, 1)(state, chosen)
     listed = [
         (column, row, state[row, column])
         for column in range(many)

@@ -13,8 +13,9 @@ from herbrand.engines.proof.fixpoint_rows import FixpointRows
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.table import ROW, Table
 from herbrand.row_keys import row_pointers, run_starts
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 HUGE = 2**31
 

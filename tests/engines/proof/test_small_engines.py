@@ -18,8 +18,9 @@ from herbrand.facts.table import FactTable
 from herbrand.program.clauses import Clause
 from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
 from herbrand.program.join_order import _Search as Search
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 # Orders of joins

@@ -25,8 +25,9 @@ from herbrand.engines.proof.table import (
     merged,
     without_zeros,
 )
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 KINDS: dict[str, Arithmetic] = {
     "count": Real(),

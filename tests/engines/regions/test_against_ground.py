@@ -18,7 +18,7 @@ from herbrand.engines.regions import graph as engine_graph
 from herbrand.engines.regions.engine import Regions
 from herbrand.engines.regions.graph import region_graph
 from herbrand.engines.regions.messages import Propagation
-from herbrand.engines.regions.parts import Part
+from herbrand.engines.regions.parts import RegionPart
 from herbrand.engines.regions.tables import summed
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -41,7 +41,7 @@ STRUCTURES = [
 ]
 
 
-def atoms_of(part: Part, variable: int, graph: Graph) -> list[list[Any]]:
+def atoms_of(part: RegionPart, variable: int, graph: Graph) -> list[list[Any]]:
     """The latent ground atoms of each element that a variable counts."""
     scene, counts = part.summation.scene, part.propagation.counts
     bunches = part.summation.bunches.all
@@ -56,18 +56,18 @@ def atoms_of(part: Part, variable: int, graph: Graph) -> list[list[Any]]:
     return found if counts.elements[variable] > 1 else [[a for atoms in found for a in atoms]]
 
 
-def written_out(part: Part, region: engine_graph.Region, graph: Graph) -> list[Region]:
+def written_out(part: RegionPart, region: engine_graph.Region, graph: Graph) -> list[Region]:
     """The ground regions that one stands for."""
     choices = [combinations(atoms_of(part, v, graph), number) for v, number in region.taken]
     return [frozenset(a for some in chosen for e in some for a in e) for chosen in product(*choices)]
 
 
-def ground_regions(part: Part, graph: Graph) -> RegionGraph:
+def ground_regions(part: RegionPart, graph: Graph) -> RegionGraph:
     regions = [r for region in part.propagation.graph.regions for r in written_out(part, region, graph)]
     return RegionGraph(graph.sizes, graph.factors, [region for region in dict.fromkeys(regions) if region])
 
 
-def chooses(part: Part) -> bool:
+def chooses(part: RegionPart) -> bool:
     """Whether what several regions could have is given to one of them, any one."""
     counts, graph = part.propagation.counts, part.propagation.graph
     return any(
@@ -76,7 +76,7 @@ def chooses(part: Part) -> bool:
     )
 
 
-def part_of(program: Program, engine: Regions) -> Part:
+def part_of(program: Program, engine: Regions) -> RegionPart:
     (part,) = engine.start(program, Question()).parts
     return part
 
@@ -159,7 +159,7 @@ def test_regions_of_some_constants_are_all_ground_ones(
         assert energy == pytest.approx(expected.log_sums() + graph.constant, abs=1e-8)
 
 
-def of_one(part: Part, variable: int, belief: np.ndarray, region: engine_graph.Region) -> float:
+def of_one(part: RegionPart, variable: int, belief: np.ndarray, region: engine_graph.Region) -> float:
     """What a region believes of one atom of a variable."""
     counted = part.propagation.counts.variables[variable]
     pool = part.summation.bunches.all[variable].pool

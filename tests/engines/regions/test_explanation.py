@@ -17,12 +17,13 @@ from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom
 from tests.engines.regions.monadic import theories
 from tests.engines.regions.test_engine import friends, loop
+from tests.laws import tries
 from tests.oracles.attribution import attributions
 from tests.oracles.worlds import Universe, exact_answers
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=15,
+    max_examples=tries(15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -9,6 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.regions.graph import Region, RegionGraph, region_graph, whole
+from tests.laws import tries
 from tests.oracles.regions import intersections
 
 ONE_EACH = [1] * 7
@@ -90,7 +91,7 @@ def test_cycles(scopes: list[tuple[int, ...]], acyclic: bool) -> None:
 kinds = st.dictionaries(st.integers(0, 2), st.integers(1, 3), min_size=1)
 
 
-@settings(phases=[Phase.reuse, Phase.generate], max_examples=60, deadline=None)
+@settings(phases=[Phase.reuse, Phase.generate], max_examples=tries(60), deadline=None)
 @given(
     st.lists(kinds, min_size=1, max_size=4),
     st.lists(st.integers(1, 3), min_size=3, max_size=3),
@@ -122,7 +123,7 @@ def test_everything_is_counted_once(
         assert {g for _, g in ground} == set(intersections(largest))
 
 
-@settings(phases=[Phase.reuse, Phase.generate], max_examples=60, deadline=None)
+@settings(phases=[Phase.reuse, Phase.generate], max_examples=tries(60), deadline=None)
 @given(st.lists(kinds, min_size=1, max_size=3), st.lists(st.integers(1, 3), min_size=3, max_size=3))
 def test_edges_and_exponents_are_those_of_the_ground(
     drawn: list[dict[int, int]], elements: list[int]

@@ -20,12 +20,13 @@ from herbrand.program.evidence import Evidence
 from herbrand.program.question import AtomPattern, Question
 from tests.engines.mean_field.hard_theories import theories
 from tests.engines.regions.test_engine import largest_difference, loop
+from tests.laws import tries
 from tests.oracles.mean_field import world_count
 from tests.oracles.worlds import Universe, exact_answers
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=12,
+    max_examples=tries(12),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -15,12 +15,13 @@ from herbrand.engines.regions.engine import Regions
 from herbrand.program.question import Question
 from tests.engines.regions.monadic import theories
 from tests.engines.regions.test_engine import clauses
+from tests.laws import tries
 from tests.oracles.worlds import Universe, exact_answers
 
 quick = settings(
     phases=[Phase.reuse, Phase.generate],
     deadline=None,
-    max_examples=20,
+    max_examples=tries(20),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from herbrand.engines.regions.tables import along, drawn, normalised, spread, summed, times
 from herbrand.engines.regions.variables import Variable
+from tests.laws import tries
 from tests.oracles.belief import log_sum
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

@@ -16,7 +16,7 @@ from herbrand.engines.regions.engine import Regions
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.graph import region_graph
 from herbrand.engines.regions.messages import Propagation
-from herbrand.engines.regions.parts import Part
+from herbrand.engines.regions.parts import RegionPart
 from herbrand.errors import ContradictionError
 from herbrand.program.question import Question
 from tests.engines.regions.monadic import theories
@@ -30,7 +30,7 @@ generated = settings(
 )
 
 
-def with_tables(part: Part) -> Propagation:
+def with_tables(part: RegionPart) -> Propagation:
     """The same regions, each with its table."""
     wide = part.propagation
     graph = count_graph(part.summation)

@@ -13,6 +13,7 @@ from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
+from tests.laws import tries
 
 GOOD = {
     "mln": 'person = {Anna, "B c"}\nArea(p, t!)\nF(person, person)\n'
@@ -52,7 +53,7 @@ def test_the_good_texts_are_good(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", GOOD)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(data=st.data())
 def test_any_text_is_read_or_refused_plainly(dialect: str, data: st.DataObject) -> None:
     pieces = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)

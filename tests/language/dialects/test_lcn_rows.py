@@ -18,8 +18,9 @@ from herbrand.language.dialects.lcn import formulas, rows, theory
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Bound, BoundRows, Formula, Theory, walk
+from tests.laws import tries
 
-laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=150)
+laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=tries(150))
 NAMES = ["a", "b", "c1", "ab", "x_y", "1x", "é", "andy", "P"]
 SIGNS = ["!", "not ", "¬", "&", " and ", " or ", "^", " xor ", "(", ")", "|", " nor ", "=", "/", " "]
 ODD = ["1", "0", "true", "2", "-", "a(", ")(", "", "\t", "→", "\u2028"]

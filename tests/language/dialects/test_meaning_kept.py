@@ -13,6 +13,7 @@ from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.parse import parse_theory
+from tests.laws import tries
 from tests.oracles.proofs import Proofs
 from tests.oracles.worlds import Universe
 
@@ -170,7 +171,7 @@ atoms = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(st.lists(st.lists(atoms, min_size=1, max_size=2), min_size=1, max_size=3))
 def test_rules_count_the_same_after_tensorlog(bodies: list[list[str]]) -> None:
     text = "\n".join(f"p(x, y) :- q(x, x1), r(y1, y), x = x1, y = y1, {', '.join(body)}" for body in bodies)

@@ -16,6 +16,7 @@ import herbrand as hb
 from herbrand.errors import HerbrandError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
+from tests.laws import tries
 from tests.oracles.networks import Table, summed
 
 NAMES = ["a", "b-2", "x<3", "P", "été"]
@@ -115,7 +116,7 @@ def with_evidence(draw: st.DrawFn, conditional: bool) -> tuple[Network, dict[int
     return network, {i: draw(st.integers(0, network.sizes[i] - 1)) for i in observed}
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(with_evidence(True))
 def test_bif_means_the_product_of_its_tables(case: tuple[Network, dict[int, int]]) -> None:
     network, evidence = case
@@ -123,7 +124,7 @@ def test_bif_means_the_product_of_its_tables(case: tuple[Network, dict[int, int]
     check_answer(theory, network, NAMES, LABELS, evidence)
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(st.booleans().flatmap(with_evidence))
 def test_uai_means_the_product_of_its_tables(case: tuple[Network, dict[int, int]]) -> None:
     network, evidence = case
@@ -132,7 +133,7 @@ def test_uai_means_the_product_of_its_tables(case: tuple[Network, dict[int, int]
     check_answer(theory, network, digits, digits, evidence)
 
 
-@settings(max_examples=10)
+@settings(max_examples=tries(10))
 @given(st.booleans().flatmap(with_evidence))
 def test_the_printed_theory_means_the_same(case: tuple[Network, dict[int, int]]) -> None:
     network, evidence = case
@@ -141,7 +142,7 @@ def test_the_printed_theory_means_the_same(case: tuple[Network, dict[int, int]])
     check_answer(theory, network, digits, digits, evidence)
 
 
-@settings(max_examples=10)
+@settings(max_examples=tries(10))
 @given(st.booleans().flatmap(with_evidence), st.sampled_from(["lifted", "exact"]))
 def test_engines_that_read_cells_agree(case: tuple[Network, dict[int, int]], engine: str) -> None:
     network, evidence = case
@@ -150,7 +151,7 @@ def test_engines_that_read_cells_agree(case: tuple[Network, dict[int, int]], eng
     check_answer(theory, network, digits, digits, evidence, engine=engine)
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(networks())
 def test_written_as_bif_and_read_again(network: Network) -> None:
     theory = read_theory_text(network.bif(), "bif")

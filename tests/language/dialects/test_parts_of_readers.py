@@ -31,6 +31,7 @@ from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.formulas import DEEPEST_NESTING
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import And, Atom, Formula, Iff, Implies, Not, Or, Theory
+from tests.laws import tries
 
 PATTERN = re.compile(
     r"(?P<name>\w+|[v^!]|<=>|=>)|(?P<newline>\n)|(?P<sign>[()])|(?P<comment>#[^\n]*)|(?P<blank>[^\S\n]+)|(?P<unknown>.)"
@@ -101,7 +102,7 @@ formulas = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(formulas)
 def test_what_is_written_reads_back(formula: Formula) -> None:
     text = write_formula(formula, WRITTEN, lambda leaf: leaf.predicate)  # type: ignore[union-attr]
@@ -148,7 +149,7 @@ def test_names_that_do_not_collide() -> None:
     assert fresh_name("x", {"x", "x1", "x3"}) == "x2" and fresh_name("y", {"x"}) == "y"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(st.lists(st.sampled_from(["p(a)", "q(b)", "", "  ", "p", "p(d)(e)"]), max_size=8))
 def test_lines_by_what_they_begin_with(lines: list[str]) -> None:
     text = "\n".join(lines)
@@ -273,7 +274,7 @@ def test_which_format_a_file_is_in(tmp_path: Path) -> None:
     assert dialect_of(tmp_path, None).name == dialect_of(Path("facts"), None).name == "benchmark"
     assert dialect_of(Path("a.txt"), "lcn").name == "lcn"
     with pytest.raises(
-        LanguageError, match=r"nothing tells which dialect 'a\.txt' is in\n  known endings: \.mln"
+        LanguageError, match=r"nothing says which dialect 'a\.txt' is in\n  known endings: \.mln"
     ):
         dialect_of(Path("a.txt"), None)
     with pytest.raises(UnsupportedError, match="there is no dialect 'mnl' for this\n  did you mean 'mln'"):
@@ -284,7 +285,7 @@ def test_which_format_a_file_is_in(tmp_path: Path) -> None:
     ("call", "message"),
     [
         (lambda at: read_facts_file(at / "x.txt", "lcn"), "there is no dialect 'lcn' for this"),
-        (lambda at: read_facts_file(at / "x.txt", None), "nothing tells which dialect"),
+        (lambda at: read_facts_file(at / "x.txt", None), "nothing says which dialect"),
         (lambda at: read_theory_file(at / "no.mln"), "there is no file"),
         (lambda at: write(Theory(()), Signature({}, {}), "tlog"), "there is no dialect 'tlog' for this"),
         (lambda at: write_facts(Theory(()), Signature({}, {}), "lcn"), "there is no dialect 'lcn' for this"),

@@ -54,10 +54,15 @@ REFUSED = {
     ":- use_module(library(lists)).": "the directive use_module/1 is not read",
     "a :- b": "expected a full stop",
     "0.3::a; b.": "every head of this clause needs a probability",
-    "p(X) :- q(Y), X is Y + 1. q(1).": "arithmetic over variables is not read",
+    "p(X) :- q(Y), X is sqrt(Y). q(1).": "sqrt/1 computes no number",
+    "p(X) :- Y is X - 1, q(Y). q(1). query(p(_)).": "_ has no value yet",
+    "0.5::p(X) :- between(1, N, X), n(N). n(2).": "has no numbers as its range",
+    "b(1). 0.5::a(X) :- b(X). evidence(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
+    "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
     "a(X) :- b(X). b(1). evidence(a(X)).": "evidence is a ground atom",
     "x::a.": "x is no probability",
     "a :- (b -> c ; d). b. c. d.": "if-then-else is not read",
+    "a(X) :- once(b(X)). b(1). b(2).": "once/1 gives X a value",
     "1.3::a.": "1.3 is not a probability",
     "p(X) :- \\+r(X), s(X). r(1). s(1).": "X has no value yet",
     "a :- X == 1.": "X has no value yet",
@@ -118,6 +123,69 @@ PROGRAMS = [
     ("0.5::c(1). 0.5::c(2). d(1). d(2). d(3). query(c(X)) :- d(X).", {"c(1)": 0.5, "c(2)": 0.5, "c(3)": 0.0}),
 ]
 
+# Numbers by hand or by listing the worlds: programs of the kinds that ProbLog's tutorial and tests have.
+DICE = "; ".join(f"1/6::die(X, {n})" for n in range(1, 7)) + " :- d(X). d(a). d(b)."
+BALLS = "0.4::c(X, red); 0.6::c(X, blue) :- ball(X). ball(1). ball(2). ball(3)."
+GRAPH = "0.8::edge(1, 2). 0.7::edge(2, 3). 0.6::edge(3, 1). 0.5::edge(1, 3)."
+PATHS = "path(X, Y) :- edge(X, Y). path(X, Y) :- edge(X, Z), path(Z, Y)."
+ALARM = """0.1::b. 0.2::e. 0.9::alarm :- b, e. 0.8::alarm :- b, \\+e. 0.1::alarm :- \\+b, e.
+person(john). person(mary). 0.7::calls(X) :- alarm, person(X)."""
+RINGS = 0.1 * 0.2 * 0.9 + 0.1 * 0.8 * 0.8 + 0.9 * 0.2 * 0.1
+BURGLED = 0.1 * 0.2 * 0.9 + 0.1 * 0.8 * 0.8
+TUTORIAL = [
+    ("0.3::a. 0.4::b. c :- a, \\+b. c :- b, \\+a. query(c).", {"c": 0.3 * 0.6 + 0.7 * 0.4}),
+    (
+        "0.5::h1. 0.6::h2. both :- h1, h2. evidence(\\+both). query(h1). query(both).",
+        {"h1": 0.5 * 0.4 / 0.7, "both": 0.0},
+    ),
+    (f"{BALLS} same :- c(1, C), c(2, C), c(3, C). query(same).", {"same": 0.4**3 + 0.6**3}),
+    (
+        f"{BALLS} same :- c(1, C), c(2, C), c(3, C). evidence(same). query(c(1, red)).",
+        {"c(1,red)": 0.4**3 / (0.4**3 + 0.6**3)},
+    ),
+    (f"{BALLS} q :- forall(c(X, C), C = red). query(q).", {"q": 0.4**3}),
+    # Along the edge, by 2, and none of either; 2 reaches 1 by 3 alone.
+    (f"{GRAPH} {PATHS} query(path(1, 3)).", {"path(1,3)": 1 - 0.5 * (1 - 0.8 * 0.7)}),
+    (
+        f"{GRAPH} {PATHS} evidence(path(2, 1)). query(edge(2, 3)). query(path(1, 1)).",
+        {"edge(2,3)": 1.0, "path(1,1)": 1 - 0.5 * 0.2},
+    ),
+    (
+        f"{GRAPH} {PATHS} node(1). node(2). node(3). cut(X) :- node(X), \\+path(X, 1). query(cut(2)).",
+        {"cut(2)": 1 - 0.7 * 0.6},
+    ),
+    (f"{ALARM} query(alarm).", {"alarm": RINGS}),
+    (f"{ALARM} evidence(calls(john)). evidence(calls(mary)). query(b).", {"b": BURGLED / RINGS}),
+    (
+        "P::likes(X, Y) :- w(X, Y, P). w(a, b, 0.3). w(a, c, 0.2). q(X) :- likes(X, _). query(q(a)).",
+        {"q(a)": 0.44},
+    ),
+    ("0.3::p(1). 0.4::p(2). 0.5::p(3). top(X) :- p(X), \\+ (p(Y), Y > X). query(top(2)).", {"top(2)": 0.2}),
+    ("0.5::f(a). 0.4::f(b). g :- f(X), f(Y), X \\= Y. query(g).", {"g": 0.2}),
+    ("c :- \\+(\\+b). 0.3::b. query(c).", {"c": 0.3}),
+    ("0.2::p(X). query(p(1)). query(p(2)).", {"p(1)": 0.2, "p(2)": 0.2}),
+    ("0.2::p(X). q :- p(1), p(2). q :- p(3). query(q).", {"q": 1 - 0.96 * 0.8}),
+    ("0.4::h(1). 0.4::h(2). any :- h(1); h(2). one :- any, \\+ (h(1), h(2)). query(one).", {"one": 0.48}),
+    ("0.5::a(1). 0.5::a(2). 0.3::q :- once(a(_)). query(q).", {"q": 0.3 * 0.75}),
+    ("0.3::e(1, 2). 0.3::e(2, 1). r(X, X) :- n(X). r(X, Y) :- r(X, Z), e(Z, Y). n(1). n(2). query(r(1, 1)).",
+     {"r(1,1)": 1.0}),
+    ("0.1::a(1). 0.9::a(1). query(a(1)).", {"a(1)": 0.91}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), TUTORIAL)
+def test_programs_of_the_tutorials(text: str, expected: dict[str, float]) -> None:
+    theory = read_theory_text(text, "pl")
+    worlds = worlds_of(theory)
+    listed = {_plain(query.text): worlds.probability(query.formula) for query in theory.queries}
+    assert listed == pytest.approx(expected, abs=1e-12)
+    found = {_plain(row.atom): row.probability for row in hb.Model(theory).infer().rows()}
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def _plain(atom: str) -> str:
+    return atom.replace('"', "").replace(" ", "")
+
 
 @pytest.mark.parametrize(("text", "expected"), PROGRAMS)
 def test_the_sum_over_worlds_of_a_program(text: str, expected: dict[str, float]) -> None:
@@ -126,6 +194,66 @@ def test_the_sum_over_worlds_of_a_program(text: str, expected: dict[str, float])
     worlds = worlds_of(theory)
     found = {query.text: worlds.probability(query.formula) for query in theory.queries}
     assert found == pytest.approx(expected, abs=1e-12)
+
+
+COUNTDOWN = "0.3::p(1). 0.2::p(2). 0.5::p(X) :- X > 0, Y is X - 1, p(Y)."
+COMPUTED = [
+    # p(2) holds by itself, or by its clause and p(1); p(3) and p(4) by their clauses alone.
+    (f"{COUNTDOWN} query(p(X)) :- between(2, 4, X).", {"p(2)": 0.32, "p(3)": 0.16, "p(4)": 0.08}),
+    ("w(a, 2). w(b, 4). P::k(X) :- w(X, W), P is 1 / W. query(k(_)).", {"k(a)": 0.5, "k(b)": 0.25}),
+    ("w(a, 2). w(b, 4). 1 / W::k(X) :- w(X, W). query(k(_)).", {"k(a)": 0.5, "k(b)": 0.25}),
+    ("0.5::r(X) :- between(1, 3, X). q :- r(X), r(Y), X + Y =:= 5. query(q).", {"q": 0.25}),
+    ("0.4::a(X) :- b(X), \\+ X mod 2 =:= 1. b(1). b(2). query(a(_)).", {"a(1)": 0.0, "a(2)": 0.4}),
+    # Three clauses in a row, and each of the values that they are called with is new.
+    (
+        "0.5::h(T) :- T >= 0. f(T) :- T > 2. f(T) :- T =< 2, h(T), U is T + 1, f(U). query(f(0)).",
+        {"f(0)": 0.125},
+    ),
+    (
+        "0.4::x(T); 0.3::y(T) :- T < 2. 0.2::y(T) :- T > 0, U is T - 1, x(U). query(y(2)). query(x(1)).",
+        {"y(2)": 0.08, "x(1)": 0.4},
+    ),
+    # ann hears of it one day after bob, who hears of it on day 1.
+    (
+        "k(bob, 1). 0.5::k(X, D) :- D > 1, m(X, Y), E is D - 1, k(Y, E). m(ann, bob). query(k(ann, 2)).",
+        {"k(ann,2)": 0.5},
+    ),
+    ("0.5::x. y(Z) :- x, Z = f. 0.3::p(X) :- X = a. query(y(_)). query(p(a)).", {"y(f)": 0.5, "p(a)": 0.3}),
+    (
+        "0.3::a(1). 0.4::a(2). n(1). n(2). evidence(a(X), false) :- n(X), X > 1. query(a(X)).",
+        {"a(1)": 0.3, "a(2)": 0.0},
+    ),
+    ("0.3::a(1). evidence(a(X)) :- X = 1. q :- call(a(1)). query(q).", {"q": 1.0}),
+    (
+        f"{DICE} sum(S) :- die(a, X), die(b, Y), S is X + Y. evidence(die(a, 3)). "
+        "query(sum(S)) :- between(8, 9, S).",
+        {"sum(8)": 1 / 6, "sum(9)": 1 / 6},
+    ),
+    ("0.5::x(N) :- between(1, 4, N). even(N) :- x(N), 0 is N mod 2. q :- even(_). query(q).", {"q": 0.75}),
+    (
+        "cost(a, 3). cost(b, 5). 0.5::t(X) :- cost(X, C), C >= 4. 0.1::t(X) :- cost(X, C), C < 4. "
+        "query(t(X)).",
+        {"t(a)": 0.1, "t(b)": 0.5},
+    ),
+    # Rain follows rain by 0.8, sun by 0.3.
+    (
+        "0.6::w(0, s); 0.4::w(0, r). 0.7::w(T, s); 0.3::w(T, r) :- T > 0, S is T - 1, w(S, s). "
+        "0.2::w(T, s); 0.8::w(T, r) :- T > 0, S is T - 1, w(S, r). query(w(2, r)).",
+        {"w(2,r)": (0.6 * 0.3 + 0.4 * 0.8) * 0.8 + (0.6 * 0.7 + 0.4 * 0.2) * 0.3},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), COMPUTED)
+def test_numbers_that_goals_compute(text: str, expected: dict[str, float]) -> None:
+    theory = read_theory_text(text, "pl")
+    found = {row.atom: row.probability for row in hb.Model(theory).infer().rows()}
+    assert {_plain(atom): probability for atom, probability in found.items()} == pytest.approx(
+        expected, abs=1e-12
+    )
+    again = read_theory_text(write(theory, check(theory), "pl"), "pl")
+    written = {row.atom: row.probability for row in hb.Model(again).infer().rows()}
+    assert written == pytest.approx(found, abs=1e-12)
 
 
 def test_evidence_conditions() -> None:

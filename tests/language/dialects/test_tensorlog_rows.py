@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from herbrand.errors import LanguageError, Source
 from herbrand.language.dialects.tensorlog.facts import read_cfacts
+from tests.laws import tries
 
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 Weights = dict[tuple[str, tuple[str, ...]], float]
@@ -61,7 +62,7 @@ cells = st.sampled_from(["a", "b", "c d", "7", "0.5", "-2", "1e-3", "x1", "1."])
 lines = st.builds(lambda functor, row: [functor, *row], st.sampled_from("pq"), st.lists(cells, max_size=3))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(st.lists(lines, max_size=6), st.sampled_from([{}, {"p": 1}, {"p": 2}, {"p": 1, "q": 2}]))
 def test_rows_are_what_a_loop_finds(said: list[list[str]], declared: dict[str, int]) -> None:
     comments = [f"# :- {name}({','.join(['t'] * arity)})" for name, arity in declared.items()]
@@ -76,7 +77,7 @@ def test_rows_are_what_a_loop_finds(said: list[list[str]], declared: dict[str, i
         assert read(text) == pytest.approx(expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     st.lists(lines.filter(lambda line: "c d" not in line), max_size=6), st.sampled_from(["\t", " ", "   "])
 )

@@ -37,7 +37,6 @@ MLN = {
     "1 P(x++)": "1:5: arithmetic needs a predicate that is declared",
     "1 P(x + y)": "1:9: expected a whole number, found 'y'",
     "1 P(x) = Q(x)": "1:3: 'P' is used as a function",
-    "1 P(x) :- Q(x)": "1:8: ':-' is not supported: LoMRF completes such clauses, Tuffy runs them as queries",
     "P(x) := Q(x).": "1:6: Tuffy's scoping rules are not supported",
     "P(Q(x)) = 0.3": "1:1: probabilities of formulas are not supported in .mln files",
     "w: P(x, w)": "1:1: weights that are arguments are not supported",
@@ -79,7 +78,7 @@ MLN = {
     "1 P(x)\nP(a!)": "2:1: 'P' is used before it is declared",
     "P(a!)\n1 P": "2:3: 'P' is many-valued and has no value here",
     "P(a, b)\n1 P(x)": "2:3: `P` takes 2 arguments, not 1",
-    "1 x = y": "1:3: nothing tells what x ranges over: it occurs in no atom",
+    "1 x = y": "1:3: nothing says what x ranges over: it occurs in no atom",
     "1 P(x) : x = z": "1:14: z is not a free variable of the formula",
 }
 PPR = {

@@ -1,1 +1,1 @@
-"""Loopy belief propagation over classes of atoms that messages cannot tell apart."""
+"""Loopy belief propagation over classes of atoms that messages cannot distinguish."""

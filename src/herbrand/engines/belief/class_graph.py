@@ -1,7 +1,7 @@
 """The factor graph of a program made class by class: nothing is grounded, and nothing depends on how many
 constants a class has.
 
-Constants that nothing tells apart stand for one another, so one binding of each pattern is looked at, with
+Constants that nothing distinguishes stand for one another, so one binding of each pattern is looked at, with
 how many ground ones it stands for. The result is what :mod:`~herbrand.engines.belief.ground_graph` would
 build, atoms that symmetry makes equal put together; both make the same factors of the same pieces.
 """

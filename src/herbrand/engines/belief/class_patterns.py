@@ -34,7 +34,7 @@ Binding = Mapping[str, Point]
 
 @dataclass(frozen=True)
 class ClassOrigin:
-    """A template went into a factor, or axis; ``binding`` tells the points of its variables, ``table`` what
+    """A template went into a factor, or axis; ``binding``: the points of its variables, ``table`` what
     it adds to the axis's own weights."""
 
     template: int

@@ -1,4 +1,4 @@
-"""Constants that nothing said tells apart.
+"""Constants that no statement distinguishes.
 
 Two constants are interchangeable if swapping them changes no fact and no statement. Constants that statements
 name stand alone; the others are compared by all that facts say of them. Reads facts, not ground atoms.

@@ -41,7 +41,7 @@ GENTLER = (0.0, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class BeliefState:
     """Messages from factors to axes, and how far the last round moved them.
 
     ``order``: the factors of a forest, leaves first; ``rounds``: how many were taken in all.
@@ -78,14 +78,14 @@ class BeliefPropagation:
             return Support(False, error.mistakes[0].message)
         return self.support_of(state)
 
-    def support_of(self, state: State) -> Support:
+    def support_of(self, state: BeliefState) -> Support:
         """What running on from a first state would cost."""
         graph = state.compiled.graph
         detail = f"{state.compiled.class_count:,} classes of {state.compiled.atom_count:,} latent atoms"
         operations = graph.operations * ROUNDS_EXPECTED
         return Support(True, "", operations, graph.bytes, state, detail=detail)
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> BeliefState:
         refuse_what_is_no_marginal(question, self.name)
         memory = self.budget.bytes
         found = compiled(program, self.budget, self.lift)
@@ -97,11 +97,11 @@ class BeliefPropagation:
             )
         if possible_values(found.graph) is None:
             raise proved_contradiction(found.program, self.budget)
-        return State(
+        return BeliefState(
             question, found, forest_order(found.graph), no_messages(found.graph), Pace(self.damping or 0.0)
         )
 
-    def step(self, state: State) -> State:
+    def step(self, state: BeliefState) -> BeliefState:
         graph, before = state.compiled.graph, state.rounds
         if state.order is not None:
             inwards, _ = sweep(graph, state.messages, state.order, 0.0)
@@ -114,11 +114,11 @@ class BeliefPropagation:
             messages, moved = flood(graph, state.messages, state.pace.damping, before)
         return self._paced(state, messages, moved)
 
-    def _schedule(self, state: State) -> str:
+    def _schedule(self, state: BeliefState) -> str:
         """All at once until that has run away, unless the user has chosen."""
         return self.schedule or (Schedule.sequential if state.pace.restarts else Schedule.parallel)
 
-    def _paced(self, state: State, messages: Array, moved: float) -> State:
+    def _paced(self, state: BeliefState, messages: Array, moved: float) -> BeliefState:
         """From the beginning, and gentler, where messages run away."""
         pace, again = state.pace.after(moved, self.damping, self._gentler)
         first = no_messages(state.compiled.graph) if again else messages
@@ -131,10 +131,10 @@ class BeliefPropagation:
             return () if self.schedule else (self.damping,)
         return GENTLER[1:] if self.schedule == Schedule.sequential else GENTLER
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: BeliefState) -> float:
         return state.pace.moved
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: BeliefState, status: Status) -> Marginals:
         found = state.compiled
         beliefs = log_beliefs(found.graph, state.messages).probabilities(found.graph)
         log_partition = bethe(found.graph, state.messages)
@@ -154,14 +154,14 @@ class BeliefPropagation:
             PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
         )
 
-    def explain(self, state: State, status: Status) -> Explanation:
-        """The log-odds of the atom asked for, as what each factor around it tells it."""
+    def explain(self, state: BeliefState, status: Status) -> Explanation:
+        """The log-odds of the atom asked for, as what each factor around it sends it."""
         guarantee = Guarantee.EXACT if state.order is not None else Guarantee.APPROXIMATION
         return explained(state.compiled, state.question, state.messages, guarantee, self.name)
 
 
 def _with_note(advice: str, compiled: Compiled) -> str:
-    """The advice, and which statements messages tell less of than they say."""
+    """The advice, and which statements messages understate."""
     if not compiled.apart:
         return advice
     program = compiled.program

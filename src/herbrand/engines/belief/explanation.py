@@ -60,10 +60,10 @@ class _Around:
         return -math.log(max(1, int(self.others.sum())))
 
     def reasons(self) -> Iterator[Reason]:
-        told: dict[tuple[Said, ...], float] = defaultdict(float)
+        contributions: dict[tuple[Said, ...], float] = defaultdict(float)
         for said, log_values, times in (*self._own(), *self._incoming()):
-            told[said] += times * self._share(log_values)
-        for said, contribution in told.items():
+            contributions[said] += times * self._share(log_values)
+        for said, contribution in contributions.items():
             yield reason_of(said, contribution)
         opinion = self._opinion()
         if opinion.any():
@@ -73,8 +73,10 @@ class _Around:
         """The statements that leave out what the answer leaves out, each some of it: of a certain value any
         other one."""
         barred = self.others if self.value > 0 else ~self.others
-        told = (*self._own(), *self._incoming())
-        forcing = dict.fromkeys(said for said, log_values, _ in told if np.isneginf(log_values[barred]).any())
+        parts = (*self._own(), *self._incoming())
+        forcing = dict.fromkeys(
+            said for said, log_values, _ in parts if np.isneginf(log_values[barred]).any()
+        )
         return tuple(reason_of(said, self.value) for said in forcing) or (forced(self.value),)
 
     def _share(self, log_values: Array) -> float:

@@ -1,7 +1,7 @@
 """Whether the ground graph is a forest, found by taking leaves off, class by class.
 
 On a forest one sweep from the leaves inwards and one back give the exact messages. All parts of a class have
-as many neighbours, so they become leaves together, and a graph of classes tells it of the ground.
+as many neighbours, so they become leaves together, and a graph of classes has it as the ground graph has.
 """
 
 from __future__ import annotations

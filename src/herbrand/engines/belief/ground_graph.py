@@ -35,7 +35,7 @@ from herbrand.program.ground import Ground
 
 @dataclass(frozen=True, eq=False)
 class GroundGraph:
-    """``in_tables`` tells which rows each table came from, ``on_axes`` which went into an axis's own weights
+    """``in_tables``: which rows each table came from, ``on_axes`` which went into an axis's own weights
     or made it as a helper. ``apart``: templates that are several factors over the same atoms, which no table
     could hold."""
 

@@ -159,7 +159,7 @@ class Quantifiers:
     def _made(
         self, pieces: Sequence[Conjunction], ground: Sequence[GroundConjunction], row_of: Array, made: Array
     ) -> tuple[Array, Array]:
-        """Helpers for new quantifiers; ``row_of`` [row around it] tells the quantifier of each, or none."""
+        """Helpers for new quantifiers; ``row_of`` [row around it]: the quantifier of each, or none."""
         count = len(made)
         settled = np.zeros(count, bool)
         singles: list[tuple[Array, Array, Allowed]] = []

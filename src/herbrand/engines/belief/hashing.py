@@ -1,6 +1,6 @@
 """Hashes of 64 bits, mixed column by column.
 
-Values that differ get equal hashes with a chance of about one in 10¹⁹ a pair: a million colours are told
+Values that differ get equal hashes with a chance of about one in 10¹⁹ a pair: a million colours are kept
 apart but for one time in ten million.
 
 >>> int(mixed(np.zeros(1, np.uint64), 5)[0]) == int(mixed(np.zeros(1, np.uint64), 6)[0])

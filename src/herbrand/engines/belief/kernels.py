@@ -74,19 +74,19 @@ def _incoming(
     out: Array,
     place: int,
 ) -> None:
-    """What an axis tells a factor: all but one copy of the factor's own message, the largest value 0.
+    """What an axis sends a factor: all but one copy of the factor's own message, the largest value 0.
 
     Where no value is possible all stay minus infinity.
     """
     largest = NEVER
     for value in range(size):
         message = messages[start + value]
-        barred, told = impossible[at + value], total[at + value]
+        barred, outgoing = impossible[at + value], total[at + value]
         if message == NEVER:
             barred -= 1.0
         else:
-            told -= message
-        out[place + value] = NEVER if barred > 0.5 else told
+            outgoing -= message
+        out[place + value] = NEVER if barred > 0.5 else outgoing
         largest = max(largest, out[place + value])
     if largest > NEVER:
         for value in range(size):
@@ -166,8 +166,8 @@ def _from_table(
                     out[place + value] += shares[entry]
                     entry += 1
         for value in range(size):
-            told = incoming[place + value]
-            if told == NEVER:
+            received = incoming[place + value]
+            if received == NEVER:
                 incoming[place + value] = 0.0
                 _joint(sizes, first, stop, tables, base, incoming, places, shares)
                 out[place + value] = _log_sum_at(shares, count, value, stride, size)
@@ -175,9 +175,9 @@ def _from_table(
                 for entry in range(count):
                     shares[entry] = 0.0 if largest == NEVER else math.exp(joint[entry] - largest)
             elif out[place + value] >= LEAST_SUM:
-                out[place + value] = largest + math.log(out[place + value]) - told
+                out[place + value] = largest + math.log(out[place + value]) - received
             else:
-                out[place + value] = _log_sum_at(joint, count, value, stride, size) - told
+                out[place + value] = _log_sum_at(joint, count, value, stride, size) - received
 
 
 @loop
@@ -371,7 +371,7 @@ def rounds(
 ) -> tuple[Array, float]:
     """New messages of the factors in this order, and the largest change that damping did not yet take off.
 
-    ``at_once``: all from the messages before the first; else each factor is told what those before it said.
+    ``at_once``: all from the messages before the first; else each factor receives what those before it sent.
     The change is nan where some message leaves its axis no value.
     """
     factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables

@@ -61,7 +61,7 @@ def flood(graph: FactorGraph, messages: Array, damping: float, before: int = 0) 
 def sweep(
     graph: FactorGraph, messages: Array, order: Array, damping: float, before: int = 0
 ) -> tuple[Array, float]:
-    """One factor after another in this order, each told what those before it said; as :func:`flood`."""
+    """One factor after another in this order, each receiving what those before it sent; as :func:`flood`."""
     rounds = chosen(kernels.rounds, graph.operations * (before + 1))
     return rounds(graph, messages, order, damping, False)
 

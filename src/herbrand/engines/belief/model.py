@@ -38,7 +38,7 @@ MOST_PATTERNS = 100_000
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """``graph`` is what messages run on; ``axis_class`` and
-    ``edge_class`` tell where each axis and edge of ``built`` is in it."""
+    ``edge_class``: where each axis and edge of ``built`` is in it."""
 
     program: Program
     evidence: Evidence
@@ -60,7 +60,7 @@ class Compiled:
 
     @cached_property
     def class_count(self) -> int:
-        """Classes of latent atoms that messages cannot tell apart."""
+        """Classes of latent atoms that messages cannot distinguish."""
         return len(np.unique(self.axis_class[self.atom_axes]))
 
     @property

@@ -1,7 +1,7 @@
 """Which statements, about which constants, a factor or an axis of a graph was made of.
 
 Takes what a program was compiled to; gives texts in the printer's form with the constants of variables. In a
-graph of classes only the constants of the atom that is asked about are told: the others stand for many.
+graph of classes only the constants of the atom that is asked about are shown: the others stand for many.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Colour refinement: which axes and factors of a graph no messages can ever tell apart.
+"""Colour refinement: which axes and factors of a graph no messages can ever distinguish.
 
 Axes begin with the colour of their own weights. A factor's colour is made of its table and its axes' colours,
 an axis's of its own and those of the factors around it, with how often each is there; when no new colour
@@ -19,7 +19,7 @@ from herbrand.engines.belief.graph import SOME, Array, Assembly, FactorGraph, So
 from herbrand.engines.belief.hashing import mixed, number_bits
 
 WIDEST_SYMMETRY = 4
-"""Symmetries of wider tables are not looked for: their atoms are told apart by place, and less is lifted."""
+"""Symmetries of wider tables are not looked for: their atoms differ by place, and less is lifted."""
 
 LARGEST_SYMMETRY = 1 << 12
 """Nor of larger ones."""
@@ -31,7 +31,7 @@ WORTH_LIFTING = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
-    """A graph of classes; ``axis_class`` and ``edge_class`` tell where each part of the first one went."""
+    """A graph of classes; ``axis_class`` and ``edge_class``: where each part of the first one went."""
 
     graph: FactorGraph
     axis_class: Array
@@ -70,8 +70,8 @@ class _Refinement:
         for _ in range(MOST_ROUNDS):
             if count > worth * graph.axis_count:
                 return None
-            _, told = self._told(colours)
-            colours = self._heard(colours, told)
+            _, sent = self._sent(colours)
+            colours = self._received(colours, sent)
             before, count = count, len(np.unique(colours))
             if count == before:
                 return _Collapse(self, colours).lifted()
@@ -100,21 +100,21 @@ class _Refinement:
         marks[graph.factor_edges[self.somes]] = np.uint64(1)
         return marks
 
-    def _told(self, colours: Array) -> tuple[Array, Array]:
-        """Colours of factors, and what each edge tells its axis: the factor's colour and the place in it."""
+    def _sent(self, colours: Array) -> tuple[Array, Array]:
+        """Colours of factors, and what each edge sends its axis: the factor's colour and the place in it."""
         graph = self.graph
         factors = np.zeros(graph.factor_count, dtype=np.uint64)
-        told = np.zeros(graph.edge_count, dtype=np.uint64)
+        sent = np.zeros(graph.edge_count, dtype=np.uint64)
         for group in self.alike:
             seen = colours[graph.edge_axes[group.edges]]
             best, labels = _smallest_view(seen, group.symmetries)
             factors[group.factors] = mixed(best, group.kinds)
-            told[group.edges] = mixed(factors[group.factors][:, None], labels)
+            sent[group.edges] = mixed(factors[group.factors][:, None], labels)
         if len(self.somes):
-            self._told_by_somes(colours, factors, told)
-        return factors, told
+            self._sent_by_somes(colours, factors, sent)
+        return factors, sent
 
-    def _told_by_somes(self, colours: Array, factors: Array, told: Array) -> None:
+    def _sent_by_somes(self, colours: Array, factors: Array, sent: Array) -> None:
         graph = self.graph
         begins, ends = graph.factor_edges[self.somes], graph.factor_edges[self.somes + 1]
         edges = np.concatenate([np.arange(b, e) for b, e in zip(begins, ends, strict=True)])
@@ -124,14 +124,14 @@ class _Refinement:
             marks = marks * np.rint(graph.multiplicities[edges]).astype(np.uint64)
             sums = np.add.reduceat(marks, np.cumsum(ends - begins) - (ends - begins))
         factors[self.somes] = mixed(sums, 7)
-        told[edges] = mixed(factors[self.somes][owner], self.allowed[edges])
+        sent[edges] = mixed(factors[self.somes][owner], self.allowed[edges])
 
-    def _heard(self, colours: Array, told: Array) -> Array:
+    def _received(self, colours: Array, sent: Array) -> Array:
         """New colours of axes."""
         found = mixed(colours, 1)
-        if len(told):
+        if len(sent):
             with np.errstate(over="ignore"):
-                sums = np.add.reduceat((told * self.times)[self.by_axis], self.begins)
+                sums = np.add.reduceat((sent * self.times)[self.by_axis], self.begins)
             found[self.axes_with_edges] = mixed(colours[self.axes_with_edges], sums)
         return found
 
@@ -207,31 +207,31 @@ class _Collapse:
 
     def __init__(self, refinement: _Refinement, colours: Array) -> None:
         self.graph = graph = refinement.graph
-        factors, told = refinement._told(colours)
+        factors, sent = refinement._sent(colours)
         self.axis_example, self.axis_class = _numbered(colours)
         self.factor_example, self.factor_class = _numbered(factors)
         self.axis_counts = np.bincount(self.axis_class, graph.counts)
         self.factor_counts = np.bincount(self.factor_class, graph.factor_counts)
-        self.told = mixed(told, self.axis_class[graph.edge_axes])
+        self.sent = mixed(sent, self.axis_class[graph.edge_axes])
         self.allowed = refinement.allowed
         self._sum_exponents()
 
     def _sum_exponents(self) -> None:
-        """How often an axis of a class hears what an edge tells: counted at the class's example."""
+        """How often an axis of a class receives what an edge sends: counted at the class's example."""
         graph = self.graph
         example = np.zeros(graph.axis_count, bool)
         example[self.axis_example] = True
         edges = np.flatnonzero(example[graph.edge_axes])
-        self.heard, group = np.unique(self.told[edges], return_inverse=True)
-        self.often = np.bincount(group.reshape(-1), graph.exponents[edges], minlength=len(self.heard))
+        self.received, group = np.unique(self.sent[edges], return_inverse=True)
+        self.often = np.bincount(group.reshape(-1), graph.exponents[edges], minlength=len(self.received))
 
     def _exponents(self, edges: Array) -> Array:
-        """For edges of example factors; of several that tell the same, the first has it all."""
+        """For edges of example factors; of several that send the same, the first has it all."""
         shape = edges.shape
-        told = self.told[edges].reshape(shape)
-        found = self.often[np.searchsorted(self.heard, told)]
+        sent = self.sent[edges].reshape(shape)
+        found = self.often[np.searchsorted(self.received, sent)]
         for place in range(1, shape[1]):
-            repeated = (told[:, :place] == told[:, place, None]).any(axis=1)
+            repeated = (sent[:, :place] == sent[:, place, None]).any(axis=1)
             found[repeated, place] = 0.0
         return found
 
@@ -243,22 +243,22 @@ class _Collapse:
             assembly.unary[assembly.starts[there] + value] = graph.unary[
                 graph.starts[self.axis_example[there]] + value
             ]
-        told: list[Array] = []
+        sent: list[Array] = []
         for part, edges in self._tables():
             assembly.add_tables(part)
-            told.append(self.told[edges].reshape(-1))
+            sent.append(self.sent[edges].reshape(-1))
         somes = np.flatnonzero(graph.table_starts[self.factor_example] == SOME)
         if len(somes):
             part, of_edges = self._somes(somes)
             assembly.add_somes(part)
-            told.append(of_edges)
+            sent.append(of_edges)
         assembly.constant = graph.constant
-        return Lifted(assembly.build(), self.axis_class, self._edge_class(told))
+        return Lifted(assembly.build(), self.axis_class, self._edge_class(sent))
 
-    def _edge_class(self, told: list[Array]) -> Array:
-        """Where what each edge tells is told in the new graph, whose edges tell this."""
-        known, first = np.unique(np.concatenate(told or [self.told]), return_index=True)
-        return first[np.searchsorted(known, self.told)]
+    def _edge_class(self, sent: list[Array]) -> Array:
+        """The edge of the new graph that stands for each edge: one of those with the same label."""
+        known, first = np.unique(np.concatenate(sent or [self.sent]), return_index=True)
+        return first[np.searchsorted(known, self.sent)]
 
     def _tables(self) -> Iterator[tuple[Tables, Array]]:
         """Examples of table factors, shape by shape, and their edges in the first graph."""
@@ -290,17 +290,17 @@ class _Collapse:
 
     def _somes(self, classes: Array) -> tuple[Somes, Array]:
         """Members of one factor that are alike become one that
-        occurs as often as they; and what all edges tell."""
+        occurs as often as they; and what all edges send."""
         graph = self.graph
         sets: dict[tuple[int, ...], int] = {}
         members, patterns, times, exponents, pointers = [], [], [], [], [0]
-        targets, told = [], []
+        targets, sent = [], []
         for factor in self.factor_example[classes].tolist():
             first, stop = int(graph.factor_edges[factor]), int(graph.factor_edges[factor + 1])
             targets.append(self.axis_class[graph.edge_axes[first]])
-            told.append(self.told[first])
+            sent.append(self.sent[first])
             edges = np.arange(first + 1, stop)
-            _, example, group = np.unique(self.told[edges], return_index=True, return_inverse=True)
+            _, example, group = np.unique(self.sent[edges], return_index=True, return_inverse=True)
             often = np.bincount(group.reshape(-1), graph.multiplicities[edges])
             for edge, count in zip(edges[example], often, strict=True):
                 axis = graph.edge_axes[edge]
@@ -309,8 +309,8 @@ class _Collapse:
                 members.append(self.axis_class[axis])
                 patterns.append(sets.setdefault(tuple(values.tolist()), len(sets)))
                 times.append(count)
-                told.append(self.told[edge])
-                exponents.append(self.often[np.searchsorted(self.heard, self.told[edge])])
+                sent.append(self.sent[edge])
+                exponents.append(self.often[np.searchsorted(self.received, self.sent[edge])])
             pointers.append(len(members))
         somes = Somes(
             np.array(targets),
@@ -322,7 +322,7 @@ class _Collapse:
             np.array(times),
             np.array(exponents),
         )
-        return somes, np.array(told)
+        return somes, np.array(sent)
 
 
 def _numbered(colours: Array) -> tuple[Array, Array]:

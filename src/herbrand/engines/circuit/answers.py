@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
+from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.engines.proof.request import PROBABILITY, Request
 from herbrand.errors import UnsupportedError
@@ -62,5 +63,7 @@ def answers(atom: Atom, found: Marginals, request: Request) -> Bindings:
     rows.sort(key=lambda row: -row[0])
     columns = tuple(tuple(values[place] for _, values in rows) for place in range(len(names)))
     weights = np.array([probability for probability, _ in rows], np.float64)
-    answer = Bindings(found.engine, found.guarantee, found.status, names, columns, weights, False)
+    exact = found.guarantee == Guarantee.EXACT  # else a weight is the middle of bounds
+    guarantee = found.guarantee if exact else Guarantee.APPROXIMATION
+    answer = Bindings(found.engine, guarantee, found.status, names, columns, weights, False)
     return answer.normalized(request.normalize).top(request.top)

@@ -2,7 +2,7 @@
 
 >>> from herbrand.budget import UNLIMITED
 >>> made = ChoiceConstraints()
->>> red, blue = made.choice([0.2, 0.3])
+>>> red, blue = made.choice([0.2, 0.3]).outcomes
 >>> made.stipulate(made.net.either([red, blue]), "red or blue")
 >>> [round(share, 2) for share in made.shares([red, blue], UNLIMITED)]
 [0.4, 0.6]
@@ -21,6 +21,7 @@ from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.engines.circuit.network import WeightedConstraints
+from herbrand.engines.circuit.reduction import reduced, used
 from herbrand.errors import ContradictionError
 
 CERTAIN = 1e-12
@@ -37,68 +38,114 @@ class Stipulation:
     text: str
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """One choice: the probability and the literal of each outcome, and the variable that draws it, -1 where
+    none is needed."""
+
+    chances: tuple[float, ...]
+    variables: tuple[int, ...]
+    outcomes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Constraints to be compiled for their sum: ``told`` variables are written, ``normal`` ones weigh 1."""
+
+    net: Constraints
+    log_weights: np.ndarray
+    told: set[int]
+    normal: set[int]
+
+
 class ChoiceConstraints(WeightedConstraints):
     """``normal``: variables whose two weights add up to 1; ``evidence``: literals that were required.
 
     ``whole``: single worlds are looked at, so that what a choice does not come to has no weight in them; sums
-    over worlds need not care, and are cheaper without.
+    over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller, so
+    that every choice may come to nothing.
     """
 
-    def __init__(self, whole: bool = False) -> None:
+    def __init__(self, whole: bool = False, scaled: bool = False) -> None:
         super().__init__()
-        self.whole = whole
+        self.whole, self.scaled = whole, scaled
         self.normal: set[int] = set()
         self.evidence: list[Stipulation] = []
 
-    def choice(self, chances: Sequence[float]) -> list[int]:
-        """The literals of a choice's outcomes, of which at most one holds: the first or a later one, and so
-        on."""
+    def choice(self, chances: Sequence[float]) -> Drawn:
+        """Its outcomes, of which at most one holds: the first or a later one, and so on."""
         found: list[int] = []
+        variables: list[int] = []
         later = TRUE
         for place, chance in enumerate(chances):
             left = 1 - math.fsum(chances[:place])
             if chance <= 0.0:
                 found.append(FALSE)
+                variables.append(-1)
                 continue
-            taken = TRUE if left - chance <= CERTAIN else self._drawn_once(chance / left, later)
+            certain = left - chance <= CERTAIN
+            taken = TRUE if certain and not self.scaled else self._drawn_once(chance / left, later)
+            variables.append(-1 if taken == TRUE else taken >> 1)
             found.append(self.net.every([later, taken]))
             later = self.net.every([later, negated(taken)])
-        return found
+        return Drawn(tuple(chances), tuple(variables), tuple(found))
 
     def _drawn_once(self, chance: float, later: int) -> int:
         """A two-way choice, to be drawn where ``later`` holds."""
         variable = self.net.variable()
         yes, no = 2 * variable, 2 * variable + 1
-        if self.whole and later != TRUE:
+        alone = not self.whole or later == TRUE
+        if not alone:
             self.net.require([later, yes])
             yes, no = self.net.every([later, yes]), self.net.every([later, no])
-        else:
+        if not self.scaled:  # else the weights come with the scale
+            self.weigh(yes, math.log(chance))
+            self.weigh(no, math.log1p(-chance))
+        if alone:
             self.normal.add(variable)
-        self.weigh(yes, math.log(chance))
-        self.weigh(no, math.log1p(-chance))
         return 2 * variable
+
+    def weigh(self, literal: int, log_weight: float) -> None:
+        """A choice that a formula weighs as well has weights that no longer add up to 1."""
+        super().weigh(literal, log_weight)
+        self.normal.discard(literal >> 1)
 
     def stipulate(self, literal: int, text: str) -> None:
         """Keep only worlds in which the literal holds."""
         self.evidence.append(Stipulation(literal, text))
         self.net.require([literal])
 
+    def task(self, literals: Collection[int]) -> Task:
+        """What a circuit that tells of these literals is compiled from."""
+        told = self._told(literals)
+        found = reduced(used(self.net, told), self.log_weights(), self.normal, told)
+        return Task(found.net, found.log_weights, told, found.normal - told)
+
+    def _told(self, literals: Collection[int]) -> set[int]:
+        told = {literal >> 1 for literal in literals if literal >= 0}
+        return told | ({literal >> 1 for literal in self.weights} - self.normal)
+
     def circuit(
         self, literals: Collection[int], budget: Budget, sums: bool = True, maximized: bool = False
-    ) -> Circuit:
-        """The circuit that tells of these literals; without ``sums``, of every choice too. ``maximized``:
-        the best values of these are wanted, and the rest is summed out."""
+    ) -> tuple[Circuit, np.ndarray]:
+        """The circuit that tells of these literals, and the log-weights of its variables.
+
+        Without ``sums`` it tells of every choice too. ``maximized``: the best values of these literals are
+        wanted, and the rest is summed out.
+        """
         wanted = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
-        told = {literal >> 1 for literal in literals if literal >= 0}
-        told |= {literal >> 1 for literal in self.weights} - self.normal
-        return compiled(self.net, budget, told, self.normal - told if sums else (), wanted)
+        if not sums:
+            told = self._told(literals)
+            return compiled(used(self.net, told), budget, told, (), wanted), self.log_weights()
+        task = self.task(literals)
+        return compiled(task.net, budget, task.told, task.normal, wanted), task.log_weights
 
     def shares(self, literals: Sequence[int], budget: Budget) -> list[float]:
         """The probability of each literal, given the evidence.
 
         Raises ``ContradictionError`` where the evidence holds in no world.
         """
-        circuit, weights = self.circuit(literals, budget), self.log_weights()
+        circuit, weights = self.circuit(literals, budget)
         values = circuit.values(weights)
         if values[circuit.root] == -math.inf:
             raise impossible_evidence(self.smallest_evidence(budget))
@@ -144,7 +191,7 @@ def impossible_evidence(needed: Sequence[Stipulation]) -> ContradictionError:
 def _possible(net: Constraints, budget: Budget, dropped: set[int]) -> bool:
     """Whether some world is left when these literals need not hold."""
     smaller = Constraints()
-    smaller.gates, smaller.groups = list(net.gates), list(net.groups)
+    smaller.gates, smaller.groups, smaller.counters = list(net.gates), list(net.groups), net.counters
     for clause, owner in zip(net.clauses, net.owners, strict=True):
         if len(clause) == 1 and clause[0] in dropped:
             continue

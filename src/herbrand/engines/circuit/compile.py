@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from herbrand.engines.circuit.search import (
     DONE,
     FULL,
     GROW,
+    HIGH,
     KIDS,
+    LOW,
     NODES,
     NORMAL,
     PARTS,
@@ -35,9 +37,11 @@ from herbrand.engines.circuit.search import (
     ROOT,
     SILENT,
     STORE,
+    TRAIL_BASE,
     WORK,
     Problem,
-    State,
+    SearchState,
+    assign,
     begin,
     rehashed,
     search,
@@ -73,29 +77,72 @@ def compiled(
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
-    problem = _problem(net, told, normal, maximized)
-    state = _state(problem)
-    begin(problem, state)
-    run, limit = loops.ready(search), PLAIN_WORK
-    while (code := run(problem, state, limit)) != DONE:
+    compilation = Compilation(problem_of(net, told, normal, maximized), budget)
+    while (found := compilation.advanced(WORK_AT_ONCE)) is None:
         budget.check()
-        if code == GROW:
-            state = _grown(state, len(net), budget)
-        else:
-            run, limit = loops.compiled(search), int(state.at[WORK]) + WORK_AT_ONCE
-    nodes = int(state.at[NODES])
-    return Circuit(
-        len(net),
-        state.node_kind[:nodes].copy(),
-        state.node_start[: nodes + 1].copy(),
-        state.store[: int(state.at[STORE])].copy(),
-        int(state.at[ROOT]),
-        problem.told,
-        problem.maximized,
-    )
+    return found
 
 
-def _problem(
+class Compilation:
+    """One search for a circuit, in parts. ``assumed``: literals that hold from the beginning."""
+
+    def __init__(self, problem: Problem, budget: Budget, assumed: Iterable[int] = ()) -> None:
+        self._problem, self._budget = problem, budget
+        self._state = _state(problem)
+        begin(problem, self._state)
+        for literal in assumed:
+            assign(problem, self._state, literal)
+
+    @property
+    def work(self) -> int:
+        return int(self._state.at[WORK])
+
+    def advanced(self, work: int) -> Circuit | None:
+        """The circuit, or ``None`` if that takes more than so much work from here on."""
+        problem, limit = self._problem, self.work + work
+        run = loops.ready(search)
+        while (code := run(problem, self._state, min(limit, PLAIN_WORK))) != DONE:
+            if code == GROW:
+                self._state = _grown(self._state, len(problem.rank), self._budget)
+            elif self.work >= limit:
+                return None
+            else:
+                break
+        while code != DONE:
+            code = loops.compiled(search)(problem, self._state, limit)
+            if code == GROW:
+                self._state = _grown(self._state, len(problem.rank), self._budget)
+            elif code != DONE:
+                return None
+        return self._circuit()
+
+    def begun(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of an unfinished search: the variables of the part that it is at, those to be decided first in
+        front, and the literals that hold in all of it."""
+        first = self._state.frames[1]
+        part = self._state.pool[int(first[LOW]) : int(first[HIGH])]
+        order = np.argsort(self._problem.rank[part], kind="stable")
+        return part[order], self._state.trail[: int(first[TRAIL_BASE])].copy()
+
+    def forget(self) -> None:
+        """Give the memory back of a search that will not go on."""
+        self._state = _state(self._problem)
+
+    def _circuit(self) -> Circuit:
+        problem, state = self._problem, self._state
+        nodes = int(state.at[NODES])
+        return Circuit(
+            len(problem.rank),
+            state.node_kind[:nodes].copy(),
+            state.node_start[: nodes + 1].copy(),
+            state.store[: int(state.at[STORE])].copy(),
+            int(state.at[ROOT]),
+            problem.told,
+            problem.maximized,
+        )
+
+
+def problem_of(
     net: Constraints, told: Collection[int], normal: Collection[int], maximized: Collection[int]
 ) -> Problem:
     rows = [*net.clauses, *net.groups]
@@ -121,7 +168,7 @@ def _problem(
         np.array([*net.owners, *[-1] * len(net.groups)], np.int64),
         occurs_starts,
         constraint[by_literal],
-        np.where(first, 0, len(net)) + _ranks(len(net), rows),
+        np.where(first, 0, len(net)) + _ranks(net, rows),
         gate,
         shown,
         first,
@@ -130,16 +177,27 @@ def _problem(
     )
 
 
-def _ranks(variables: int, rows: Sequence[Sequence[int]]) -> np.ndarray:
+def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
     """Variables in reverse of an elimination order by least degree: the first cut the rest into parts.
 
     A wide constraint links its variables through a vertex of its own, as pairs of them are not independent
     only through it. Where every vertex has many neighbours no order by degree is better than another one, and
-    variables keep the order of the program, element by element.
+    variables keep the order of the program, element by element. The gates of a wide counter are one vertex,
+    which what it counts is around, and come last.
     """
-    around: list[set[int]] = [set() for _ in range(variables + len(rows))]
+    variables = len(net)
+    around: list[set[int]] = [set() for _ in range(variables + len(rows) + len(net.counters))]
+    hub = dict[int, int]()
+    for number, (_, gates) in enumerate(net.counters):
+        hub.update(dict.fromkeys(gates, variables + len(rows) + number))
+    for counted, gates in net.counters:
+        for v in {hub.get(literal >> 1, literal >> 1) for literal in counted}:
+            around[v].add(hub[gates[0]])
+            around[hub[gates[0]]].add(v)
     for number, row in enumerate(rows):
-        members = {literal >> 1 for literal in row}
+        if number < len(net.owners) and net.owners[number] in hub:
+            continue
+        members = {hub.get(literal >> 1, literal >> 1) for literal in row}
         if len(members) > WIDE:
             around[variables + number] |= members
             for v in members:
@@ -152,8 +210,9 @@ def _ranks(variables: int, rows: Sequence[Sequence[int]]) -> np.ndarray:
     height = [0] * len(around)
     heap = [(max(len(neighbours), THIN), 0, v) for v, neighbours in enumerate(around)]
     heapq.heapify(heap)
-    done = [False] * len(around)
-    ranks, left = np.arange(variables), variables
+    done = [v in hub for v in range(len(around))]
+    ranks, left = np.arange(variables), variables - len(hub)
+    ranks[list(hub)] = np.arange(left, variables)
     while heap:
         degree, level, v = heapq.heappop(heap)
         if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
@@ -174,9 +233,9 @@ def _ranks(variables: int, rows: Sequence[Sequence[int]]) -> np.ndarray:
     return ranks
 
 
-def _state(problem: Problem) -> State:
+def _state(problem: Problem) -> SearchState:
     variables, rows = len(problem.rank), len(problem.is_group)
-    return State(
+    return SearchState(
         np.zeros(11, np.int64),
         np.full(variables, -1, np.int8),
         np.zeros(rows, np.int32),
@@ -198,7 +257,7 @@ def _state(problem: Problem) -> State:
     )
 
 
-def _grown(state: State, variables: int, budget: Budget) -> State:
+def _grown(state: SearchState, variables: int, budget: Budget) -> SearchState:
     """The same state in arrays that have room again."""
     at = state.at
     budget.claim(2 * sum(array.nbytes for array in state), "the circuit")

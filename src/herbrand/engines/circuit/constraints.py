@@ -14,9 +14,12 @@ that nothing depends on any more. Gates are built bottom up and shared where the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate, pairwise
 
+from herbrand.budget import Budget
 from herbrand.language.syntax import Operator
 
 TRUE = -1
@@ -25,6 +28,11 @@ FALSE = -2
 """The literal that never does."""
 
 NO_OWNER = -1
+Number = float | Fraction
+BYTES_A_NEED = 1000
+WIDE_COUNTER = 4
+"""So many gates a literal. What such a counter counts is decided before its gates: each literal leaves as
+many states as it has gates, where deciding gates first may leave as many as they have subsets."""
 
 
 def negated(literal: int) -> int:
@@ -42,6 +50,9 @@ class Constraints:
         self.groups: list[tuple[int, ...]] = []
         self.consistent = True
         self._shared: dict[tuple[int, ...], int] = {}
+        self._counts: dict[int, tuple[tuple[int, ...], bool]] = {}
+        self.counters: list[tuple[tuple[int, ...], range]] = []
+        """What wide counters count, and their gates."""
 
     def __len__(self) -> int:
         """How many variables there are."""
@@ -60,7 +71,7 @@ class Constraints:
         kept = tuple(literal for literal in literals if literal != FALSE)
         if not kept:
             self.consistent = False
-        self._add(kept, NO_OWNER)
+        self.add(kept, NO_OWNER)
 
     def exactly_one(self, literals: Sequence[int]) -> None:
         """One of the literals holds, and no other."""
@@ -95,7 +106,7 @@ class Constraints:
             self._shared[key] = self._gate(key)
         return self._shared[key]
 
-    def counted(self, literals: Sequence[int], operator: Operator, number: float) -> int:
+    def counted(self, literals: Sequence[int], operator: Operator, number: Number) -> int:
         """The literal of the gate that holds where so many of the literals do.
 
         >>> net = Constraints()
@@ -103,17 +114,103 @@ class Constraints:
         >>> net.counted([one, other], ">", 1) == net.every([one, other])
         True
         """
+        found = self._counted(literals, operator, number)
+        above = {"=": number + 1, "<=": math.floor(number) + 1, "<": math.ceil(number)}.get(operator)
+        # A group holds each literal once: equal ones, which atoms of one cause have, would count as one.
+        distinct = TRUE not in literals and len(set(literals)) == len(literals)
+        if found >= 0 and above == 2 and distinct:
+            self._counts[found] = tuple(literals), operator == "="
+        return found
+
+    def exclude(self, literals: Iterable[int]) -> None:
+        """Not all of the literals hold. What comes to a count of one is a group, which decides much faster
+        than the gates that count."""
+        kept = [literal for literal in literals if literal != TRUE]
+        counted, exactly = self._counts.get(negated(kept[0]), ((), False)) if len(kept) == 1 else ((), False)
+        if not counted:
+            self.require(map(negated, kept))
+        elif exactly:
+            self.exactly_one(counted)
+        else:
+            self.at_most_one(counted)
+
+    def totalled(
+        self, weighted: Iterable[tuple[float, int]], operator: Operator, number: float, budget: Budget
+    ) -> int:
+        """The literal of the gate that holds where the weights of the literals that hold add up so.
+
+        >>> from herbrand.budget import UNLIMITED
+        >>> net = Constraints()
+        >>> one, other = 2 * net.variable(), 2 * net.variable()
+        >>> net.totalled([(1, one), (2.5, other)], ">=", 3, UNLIMITED) == net.every([one, other])
+        True
+        """
+        weights = dict[int, Fraction]()
+        left = Fraction(number)
+        for amount, literal in weighted:
+            weight = Fraction(amount)
+            if (
+                weight < 0
+            ):  # to take a weight off is to add it to what does not hold, and to compare with more
+                weight, literal, left = -weight, negated(literal), left - weight
+            if literal == TRUE:
+                left -= weight
+            elif literal != FALSE and weight:
+                weights[literal] = weights.get(literal, Fraction(0)) + weight
+        units = set(weights.values())
+        if len(units) <= 1:
+            unit = units.pop() if units else 1
+            return self.counted(list(weights), operator, left / unit)
+        whole = math.lcm(*(weight.denominator for weight in weights.values()))
+        entries = [(int(weights[literal] * whole), literal) for literal in sorted(weights)]
+        return self._compared(partial(self._reaching, entries, budget), operator, left * whole)
+
+    def _reaching(self, weighted: Sequence[tuple[int, int]], budget: Budget, number: int) -> int:
+        """The literal of the gate that holds where positive weights reach a number: for each weight, what is
+        still to be reached before it, as far as that depends on what follows."""
+        rest = list(accumulate(reversed([weight for weight, _ in weighted]), initial=0))[::-1]
+        levels, made = [{number}], 0
+        for (weight, _), most in zip(weighted, rest[1:], strict=True):
+            needs = {need for before in levels[-1] for need in (before, before - weight)}
+            levels.append({need for need in needs if 0 < need <= most})
+            made += len(levels[-1])
+            budget.check()
+            budget.claim(BYTES_A_NEED * made, "the totals of a sum of what is uncertain")
+        gates, before = dict[int, int](), len(self)
+        for level, (weight, literal), most in reversed([*zip(levels, weighted, rest[1:], strict=False)]):
+            gates = {
+                need: self.either(
+                    [
+                        _reached(need, most, gates),
+                        self.every([literal, _reached(need - weight, most, gates)]),
+                    ]
+                )
+                for need in sorted(level)
+            }
+        self._keep_counter([literal for _, literal in weighted], before, max(map(len, levels)))
+        return _reached(number, rest[0], gates)
+
+    def _counted(self, literals: Sequence[int], operator: Operator, number: Number) -> int:
+        if operator not in ("=", "!="):
+            return self._compared(partial(self.at_least, literals), operator, number)
+        kept = [literal for literal in literals if literal not in (TRUE, FALSE)]
+        number -= sum(literal == TRUE for literal in literals)
+        if 2 * number > len(kept):
+            kept, number = [negated(literal) for literal in kept], len(kept) - number
+        return self._compared(partial(self._reached, kept), operator, number)
+
+    def _compared(self, at_least: Callable[[int], int], operator: Operator, number: Number) -> int:
         least, above = math.ceil(number), math.floor(number) + 1
         match operator:
             case ">=":
-                return self.at_least(literals, least)
+                return at_least(least)
             case ">":
-                return self.at_least(literals, above)
+                return at_least(above)
             case "<":
-                return negated(self.at_least(literals, least))
+                return negated(at_least(least))
             case "<=":
-                return negated(self.at_least(literals, above))
-        equal = self.every([self.at_least(literals, least), negated(self.at_least(literals, above))])
+                return negated(at_least(above))
+        equal = self.every([at_least(least), negated(at_least(above))])
         return equal if operator == "=" else negated(equal)
 
     def at_least(self, literals: Sequence[int], number: int) -> int:
@@ -128,21 +225,41 @@ class Constraints:
     def _reached(self, literals: Sequence[int], number: int) -> int:
         if number <= 0:
             return TRUE
+        before = len(self)
         below = [TRUE] + [FALSE] * number
-        for literal in literals:
+        for literal in reversed(
+            literals
+        ):  # the compiler decides later ones first: each ends a level of gates
             below = [TRUE] + [
-                self.either([before, self.every([one_less, literal])]) for one_less, before in pairwise(below)
+                self.either([as_many, self.every([one_less, literal])])
+                for one_less, as_many in pairwise(below)
             ]
+        self._keep_counter(literals, before, number)
         return below[number]
+
+    def _keep_counter(self, literals: Sequence[int], first: int, width: int) -> None:
+        """Note a counter whose gates are those from ``first`` on, so many a literal."""
+        if width >= WIDE_COUNTER and len(self) > first:
+            self.counters.append((tuple(literals), range(first, len(self))))
 
     def _gate(self, literals: tuple[int, ...]) -> int:
         gate = self.variable()
         self.gates[gate] = True
-        for literal in literals:
-            self._add((2 * gate + 1, literal), gate)
-        self._add((2 * gate, *(negated(literal) for literal in literals)), gate)
+        self.define(gate, literals)
         return 2 * gate
 
-    def _add(self, clause: tuple[int, ...], owner: int) -> None:
+    def define(self, gate: int, literals: Sequence[int]) -> None:
+        """The gate holds where all of the literals do."""
+        for literal in literals:
+            self.add((2 * gate + 1, literal), gate)
+        self.add((2 * gate, *(negated(literal) for literal in literals)), gate)
+
+    def add(self, clause: tuple[int, ...], owner: int) -> None:
+        """A clause, of a gate's definition or of nobody's."""
         self.clauses.append(clause)
         self.owners.append(owner)
+
+
+def _reached(need: int, most: int, gates: Mapping[int, int]) -> int:
+    """The gate of what is still to be reached, of which at most so much can be."""
+    return TRUE if need <= 0 else FALSE if need > most else gates[need]

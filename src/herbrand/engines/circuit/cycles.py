@@ -16,15 +16,40 @@ True
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import TypeVar
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints
+from herbrand.graphs import strong_components
 
 Atom = TypeVar("Atom", bound=Hashable)
 Body = tuple[frozenset[Atom], int]
 """Atoms of the same set that must hold, and the literal of all else."""
+
+
+def least_model(
+    net: Constraints,
+    below: Mapping[Atom, Sequence[Atom]],
+    bodies: Callable[[Atom, Set[Atom]], Sequence[Body[Atom]]],
+    literals: dict[Atom, int],
+    budget: Budget = UNLIMITED,
+) -> None:
+    """Add to ``literals`` the truth of each atom, after all that it rests on (``below``).
+
+    ``bodies``: those of an atom, given the atoms that are solved together with it; the literals of all other
+    atoms that it rests on are there.
+    """
+    for component in strong_components(below):
+        budget.check()
+        if component[0] in literals:
+            continue
+        members = frozenset(component)
+        system = {atom: bodies(atom, members) for atom in component}
+        if len(component) == 1 and not any(needed for needed, _ in system[component[0]]):
+            literals[component[0]] = net.either(literal for _, literal in system[component[0]])
+        else:
+            literals.update(acyclic(net, system, budget))
 
 
 def acyclic(
@@ -108,40 +133,3 @@ def _eliminate(
         for other in needed:
             if other in users:
                 users[other].discard(atom)
-
-
-def components(below: Mapping[Atom, Sequence[Atom]]) -> Iterator[list[Atom]]:
-    """Atoms that rest on each other together, after all that they rest on.
-
-    Tarjan's algorithm without recursion, as chains of atoms may be long.
-    """
-    number: dict[Atom, int] = {}
-    lowest: dict[Atom, int] = {}
-    waiting: list[Atom] = []
-    done: set[Atom] = set()
-    for root in below:
-        if root in number:
-            continue
-        stack = [(root, iter(below[root]))]
-        number[root] = lowest[root] = len(number)
-        waiting.append(root)
-        while stack:
-            atom, others = stack[-1]
-            for other in others:
-                if other not in number:
-                    number[other] = lowest[other] = len(number)
-                    waiting.append(other)
-                    stack.append((other, iter(below[other])))
-                    break
-                if other not in done:
-                    lowest[atom] = min(lowest[atom], number[other])
-            else:
-                stack.pop()
-                if stack:
-                    lowest[stack[-1][0]] = min(lowest[stack[-1][0]], lowest[atom])
-                if lowest[atom] == number[atom]:
-                    component = [waiting.pop()]
-                    while component[-1] != atom:
-                        component.append(waiting.pop())
-                    done.update(component)
-                    yield component[::-1]

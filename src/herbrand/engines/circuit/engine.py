@@ -1,6 +1,7 @@
 """Engine ``circuit``: the ground program compiled once, then every marginal from one pass up and one down.
 
-Guarantee: ``exact``, up to rounding. It is the engine of theories with choices (``::``), and of weighted
+Guarantee: ``exact``, up to rounding; ``bound`` where the circuit is too large for the time or the memory, or
+Ctrl-C ends it. It is the engine of theories with choices (``::``), and of weighted
 theories whose hard statements leave few worlds: matchings, functions, orders. Its cost is the size of the
 circuit, which nothing tells beforehand; the memory and the time of the call bound it.
 """
@@ -16,18 +17,21 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
-from herbrand.answers.marginals import Marginals, Row
+from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.samples import Samples
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.sampling import drawn
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Settings, Support
+from herbrand.engines.explained_atom import Asked
 from herbrand.engines.ground_network import Network
 from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
@@ -39,10 +43,12 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 MOST_GROUNDINGS = 3_000_000
+PATIENCE, EARLY = 5.0, 0.25
+"""Seconds, or the share of all time if that is less, for which a circuit is compiled before bounds begin."""
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class CircuitState:
     """A ground program and what was asked of it; after the one step the circuit and what it gives.
 
     ``asked``: latent atoms; ``formulas``: texts and literals of the instances of formulas.
@@ -54,6 +60,14 @@ class State:
     formulas: tuple[tuple[str, int], ...]
     shares: np.ndarray | None = None
     total: float = -math.inf
+    unfinished: Unfinished | None = None
+    reach: np.ndarray | None = None
+    """How far the truth may lie from each share, where the circuit is not compiled yet."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether there are bounds, which hold whenever the engine is stopped."""
+        return self.reach is not None
 
 
 @dataclass(frozen=True)
@@ -73,12 +87,15 @@ class CircuitEngine:
         reason = "only compiling shows how large its circuit becomes; --engine circuit tries it"
         return Support(False, reason)
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> CircuitState:
         return self._started(program, question, question.most_probable and not question.summed_out)
 
-    def _started(self, program: Program, question: Question, whole: bool) -> State:
+    def _started(self, program: Program, question: Question, whole: bool) -> CircuitState:
         """``whole``: single worlds are wanted, not sums over them."""
-        made = ChoiceConstraints(whole)
+        return self._over(program, question, ChoiceConstraints(whole))
+
+    def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
+        """The program and what is asked, as constraints."""
         worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
         worlds.add_formulas()
         asked = _asked(worlds, question)
@@ -87,15 +104,16 @@ class CircuitEngine:
             for wanted in question.formulas
             for said, closed in instances(wanted, program)
         )
-        return State(worlds, question, asked, formulas)
+        return CircuitState(worlds, question, asked, formulas)
 
-    def step(self, state: State) -> State:
+    def step(self, state: CircuitState) -> CircuitState:
         worlds, likeliest = state.worlds, state.question.most_probable
         literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
         literals += [literal for _, literal in state.formulas]
+        if not likeliest and worlds.net.consistent:
+            return self._gone_on(state, literals)
         summed = not likeliest or state.question.summed_out
-        circuit = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
-        weights = worlds.made.log_weights()
+        circuit, weights = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
         if likeliest:
             chosen, total = circuit.best(weights)
             shares = np.maximum(chosen, 0).astype(float)
@@ -108,53 +126,108 @@ class CircuitEngine:
             state, shares=shares, total=total + worlds.made.constant + _left_out(state, not summed)
         )
 
+    def _gone_on(self, state: CircuitState, literals: list[int]) -> CircuitState:
+        """Compile for a while. What takes longer has bounds beside it, which narrow; what needs more memory
+        than there is goes on with these alone."""
+        worlds = state.worlds
+        left = state.unfinished or Unfinished.of(worlds.made.task(literals), worlds.budget)
+        seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
+        circuit, weights = left.compiled(seconds), left.task.log_weights
+        constant = worlds.made.constant + _left_out(state, False)
+        if circuit is not None:
+            values = circuit.values(weights)
+            total, shares = float(values[circuit.root]), circuit.shares(weights, values)
+            if total == -math.inf:
+                raise _contradiction(worlds)
+            return replace(state, shares=shares, total=total + constant, unfinished=None, reach=None)
+        cases = left.narrowed(seconds / 2)
+        lower, upper = cases.bounds()
+        return replace(
+            state,
+            shares=(lower + upper) / 2,
+            total=cases.log_total + constant,
+            unfinished=left,
+            reach=(upper - lower) / 2,
+        )
+
     def sample(self, program: Program, question: Question, count: int, seed: int) -> Samples:
         """Worlds drawn from the distribution that the marginals describe."""
         began = time.perf_counter()
         state = self._started(program, question, whole=True)
         worlds = state.worlds
         literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
-        circuit = worlds.made.circuit(literals, worlds.budget, sums=False)
-        if circuit.total(worlds.made.log_weights()) == -math.inf:
+        circuit, weights = worlds.made.circuit(literals, worlds.budget, sums=False)
+        if circuit.total(weights) == -math.inf:
             raise _contradiction(worlds)
         found = tuple(drawn(worlds, state.asked, circuit, count, seed))
         return Samples(self.name, Guarantee.EXACT, Status(True, 1, time.perf_counter() - began), found)
 
-    def residual(self, state: State) -> float:
-        return 0.0
+    def residual(self, state: CircuitState) -> float:
+        """How far apart the bounds of some answer are; 0 once the circuit is compiled."""
+        if state.reach is None:
+            return 0.0
+        literals = [literal for axis in state.asked for literal in state.worlds.axis(axis)]
+        literals += [literal for _, literal in state.formulas]
+        return 2 * max((_reach_of(state.reach, literal) for literal in literals), default=math.inf)
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: CircuitState, status: Status) -> Marginals:
         assert state.shares is not None
-        ground, likeliest = state.worlds.ground, state.question.most_probable
-        places, shares = np.unique(np.array(state.asked, np.int64)), state.shares
-
-        def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
-            return probabilities[np.searchsorted(places, ground.atoms.numbers(predicate, codes))][
-                :, : ground.program.value_count(predicate)
-            ]
-
-        probabilities = np.zeros(
-            (len(places), max((len(state.worlds.axis(a)) for a in state.asked), default=1))
+        likeliest, shares, reach = state.question.most_probable, state.shares, state.reach
+        tables = self._tables(state, lambda literal: share_of(shares, literal))
+        exact = reach is None
+        if reach is not None:
+            apart = self._tables(state, lambda literal: _reach_of(reach, literal))
+            tables = [replace(t, reach=a.probabilities) for t, a in zip(tables, apart, strict=True)]
+        rows = (
+            Row(text, None, (), share_of(shares, one), None, None if reach is None else _reach_of(reach, one))
+            for text, one in state.formulas
         )
-        for place, axis in enumerate(places.tolist()):
-            for value, literal in enumerate(state.worlds.axis(axis)):
-                probabilities[place, value] = share_of(shares, literal)
         return Marginals(
             self.name,
-            Guarantee.EXACT,
+            Guarantee.EXACT if exact else Guarantee.BOUND,
             status,
-            tuple(looked_up(ground.evidence, look_up, state.question)),
-            tuple(Row(text, None, (), share_of(shares, literal)) for text, literal in state.formulas),
-            None if likeliest else state.total,
-            None if likeliest else PartitionGuarantee.EXACT,
+            tuple(tables),
+            tuple(rows),
+            None if likeliest or state.total == -math.inf else state.total,
+            None if likeliest else PartitionGuarantee.EXACT if exact else PartitionGuarantee.LOWER,
             likeliest,
             state.total if likeliest else None,
         )
 
-    def explain(self, state: State, status: Status) -> Explanation:
-        raise UnsupportedError(
-            "the engine circuit does not explain yet", hint="explain runs with --engine exact or gibbs"
-        )
+    def _tables(self, state: CircuitState, number_of: Callable[[int], float]) -> list[AtomTable]:
+        """The tables asked for, with a number for each literal; what is known is 1 or 0."""
+        ground, places = state.worlds.ground, np.unique(np.array(state.asked, np.int64))
+        numbers = np.zeros((len(places), max((len(state.worlds.axis(a)) for a in state.asked), default=1)))
+        for place, axis in enumerate(places.tolist()):
+            for value, literal in enumerate(state.worlds.axis(axis)):
+                numbers[place, value] = number_of(literal)
+
+        def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
+            return numbers[np.searchsorted(places, ground.atoms.numbers(predicate, codes))][
+                :, : ground.program.value_count(predicate)
+            ]
+
+        return list(looked_up(ground.evidence, look_up, state.question))
+
+    def explain(self, state: CircuitState, status: Status) -> Explanation:
+        """The probability of the atom asked for, shared out among the choices that it rests on."""
+        ground = state.worlds.ground
+        if not ground.program.uncertain:
+            raise UnsupportedError(
+                "the engine circuit explains by choices (::), and this theory has none",
+                hint="explain runs with --engine exact or gibbs",
+            )
+        scaled = self._over(ground.program, state.question, ChoiceConstraints(scaled=True))
+        asked = Asked.of(state.question, ground.evidence)
+        axis = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
+        found = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
+        numbers = found.reasons, found.base, found.remainder
+        return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
+
+
+def _reach_of(reach: np.ndarray, literal: int) -> float:
+    """How far the truth may lie from a literal's share; certain ones have no variable."""
+    return float(reach[literal >> 1]) if literal >= 0 else 0.0
 
 
 def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
@@ -189,7 +262,7 @@ def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _left_out(state: State, likeliest: bool) -> float:
+def _left_out(state: CircuitState, likeliest: bool) -> float:
     """What latent atoms that nothing names add to the logarithm of the total: each its number of values."""
     if likeliest:
         return 0.0

@@ -19,7 +19,7 @@ from herbrand.engines.circuit.statements import (
     Any,
     Binding,
     Check,
-    Count,
+    Counted,
     Find,
     Lowered,
     Plan,
@@ -27,8 +27,11 @@ from herbrand.engines.circuit.statements import (
     lowered,
 )
 from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
 from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.program import Program
 
 Row = tuple[int, ...]
 Atom = tuple[str, Row]
@@ -42,7 +45,7 @@ ANY = -1
 @dataclass(frozen=True)
 class Instance:
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
-    ``absent``: uncertain atoms of its body; ``counted``: those that each count is of."""
+    ``absent``: uncertain atoms of its body; ``counted``: those that each part of a count is of."""
 
     plan: Plan
     binding: Binding
@@ -73,6 +76,16 @@ class _Waiting:
     table: _Table
     """Of the call that the statement's head answers."""
     head: int
+
+
+def atom_text(program: Program, atom: Atom) -> str:
+    """The atom as printed, with its value where it has one."""
+    name, row = atom
+    predicate, domains = program.signature.predicates[name], program.facts.domains
+    values = tuple(domains[t].value(i) for t, i in zip(predicate.column_types, row, strict=True))
+    if predicate.value_type is None:
+        return show_atom(name, values)
+    return f"{show_atom(name, values[:-1])} = {shown_constant(values[-1])}"
 
 
 class Stated:
@@ -201,7 +214,8 @@ class Grounding:
                 done += 1
                 absent = self._absent(plan, binding)
                 if absent is not None:
-                    counted = tuple(self._counted(count, binding) for count in plan.counts)
+                    parts = (part for total in plan.totals for part in total.parts)
+                    counted = tuple(self._counted(part, binding) for part in parts)
                     made.append(Instance(plan, binding, held, absent, counted))
         return made
 
@@ -222,12 +236,12 @@ class Grounding:
                 found.append((part.predicate, row))
         return tuple(found)
 
-    def _counted(self, count: Count, binding: Binding) -> tuple[Atom, ...]:
+    def _counted(self, part: Counted, binding: Binding) -> tuple[Atom, ...]:
         """The atoms that may hold of those that are counted; a rule of their own derives them."""
-        if count.predicate not in self._by_head:
+        if part.predicate not in self._by_head:
             return ()
-        pattern = tuple([ANY if slot < 0 else binding[slot] for slot in count.slots])
-        return tuple((count.predicate, row) for row in self.ask(count.predicate, pattern))
+        pattern = tuple([ANY if slot < 0 else binding[slot] for slot in part.slots])
+        return tuple((part.predicate, row) for row in self.ask(part.predicate, pattern))
 
     def _called(self, predicate: str, pattern: Pattern) -> _Table:
         if predicate in self._whole:

@@ -75,7 +75,7 @@ class WeightedConstraints:
             for box in _boxes(table == value):
                 literals = [self.among(axis, places) for axis, places in zip(axes, box, strict=True)]
                 if value == -math.inf:
-                    self.net.require(map(negated, literals))
+                    self.net.exclude(literals)
                 else:
                     self.weigh(self.net.every(literals), value - usual)
 

@@ -33,9 +33,9 @@ PRODUCT, SUM, MAXIMUM = 0, 1, 2
 """Of a node; a maximum decides a variable too, of those whose best values are wanted."""
 
 DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
-"""Places in :attr:`State.at`."""
+"""Places in :attr:`SearchState.at`."""
 LOW, HIGH, VARIABLE, PHASE, TRAIL_BASE, KIDS_BASE, PARTS_BASE, NEXT, FIRST, POOL_BASE, FAILED = range(11)
-"""Columns of :attr:`State.frames`."""
+"""Columns of :attr:`SearchState.frames`."""
 
 
 class Problem(NamedTuple):
@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     constraint_keys: Array
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """Everything that changes; arrays may be replaced by longer ones between two calls."""
 
     at: Array
@@ -79,7 +79,7 @@ class State(NamedTuple):
 
 
 @loop
-def _assign(p: Problem, s: State, literal: Any) -> None:
+def assign(p: Problem, s: SearchState, literal: Any) -> None:
     s.value[literal >> 1] = 1 - (literal & 1)
     s.trail[s.at[TRAIL]] = literal
     s.at[TRAIL] += 1
@@ -91,7 +91,7 @@ def _assign(p: Problem, s: State, literal: Any) -> None:
 
 
 @loop
-def _undo(p: Problem, s: State, to: Any) -> None:
+def _undo(p: Problem, s: SearchState, to: Any) -> None:
     while s.at[TRAIL] > to:
         s.at[TRAIL] -= 1
         literal = s.trail[s.at[TRAIL]]
@@ -104,7 +104,7 @@ def _undo(p: Problem, s: State, to: Any) -> None:
 
 
 @loop
-def _propagate(p: Problem, s: State, head: Any) -> bool:
+def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
     """Assign what follows from the trail from ``head`` on; whether no constraint is broken."""
     while head < s.at[TRAIL]:
         literal = s.trail[head]
@@ -120,7 +120,7 @@ def _propagate(p: Problem, s: State, head: Any) -> bool:
             if left == 1:
                 for i in range(p.starts[c], p.starts[c + 1]):
                     if s.value[p.literals[i] >> 1] < 0:
-                        _assign(p, s, p.literals[i])
+                        assign(p, s, p.literals[i])
                         break
         for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
             c = p.occurs[k]
@@ -130,12 +130,12 @@ def _propagate(p: Problem, s: State, head: Any) -> bool:
                 return False
             for i in range(p.starts[c], p.starts[c + 1]):
                 if s.value[p.literals[i] >> 1] < 0:
-                    _assign(p, s, p.literals[i] ^ 1)
+                    assign(p, s, p.literals[i] ^ 1)
     return True
 
 
 @loop
-def _active(p: Problem, s: State, c: Any) -> Any:
+def _active(p: Problem, s: SearchState, c: Any) -> Any:
     """Whether a constraint still restricts something."""
     if s.true_count[c] > 0:
         return False
@@ -143,7 +143,7 @@ def _active(p: Problem, s: State, c: Any) -> Any:
 
 
 @loop
-def _look_up(s: State, one: Any, two: Any) -> Any:
+def _look_up(s: SearchState, one: Any, two: Any) -> Any:
     """The node of a component, or -1."""
     size = len(s.cache_values)
     place = one & np.uint64(size - 1)
@@ -174,7 +174,7 @@ def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> 
 
 
 @loop
-def _split(p: Problem, s: State, frame: Any) -> bool:
+def _split(p: Problem, s: SearchState, frame: Any) -> bool:
     """Write the nodes of what is already known below a frame's branch, and list its open components.
 
     False where one of them is known to hold in no way.
@@ -240,7 +240,7 @@ def _split(p: Problem, s: State, frame: Any) -> bool:
 
 
 @loop
-def _write(s: State, kind: Any, first: Any, last: Any) -> Any:
+def _write(s: SearchState, kind: Any, first: Any, last: Any) -> Any:
     """A new node over the kids between two places; its number."""
     node = s.at[NODES]
     s.node_kind[node] = kind
@@ -254,7 +254,7 @@ def _write(s: State, kind: Any, first: Any, last: Any) -> Any:
 
 
 @loop
-def _push(p: Problem, s: State, low: Any, high: Any, one: Any, two: Any, decide: bool) -> None:
+def _push(p: Problem, s: SearchState, low: Any, high: Any, one: Any, two: Any, decide: bool) -> None:
     """A frame for a component; it decides the variable of the lowest rank."""
     frame = s.at[DEPTH]
     best = np.int64(-1)
@@ -278,7 +278,7 @@ def _push(p: Problem, s: State, low: Any, high: Any, one: Any, two: Any, decide:
 
 
 @loop
-def _begin_branch(p: Problem, s: State, frame: Any) -> bool:
+def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
     """Decide, propagate and split; whether the branch may hold."""
     variable = s.frames[frame, VARIABLE]
     if variable < 0:
@@ -286,11 +286,11 @@ def _begin_branch(p: Problem, s: State, frame: Any) -> bool:
             if not p.is_group[c] and p.starts[c + 1] - p.starts[c] == 1:
                 literal = p.literals[p.starts[c]]
                 if s.value[literal >> 1] < 0:
-                    _assign(p, s, literal)
+                    assign(p, s, literal)
                 elif s.value[literal >> 1] == (literal & 1):
                     return False
     else:
-        _assign(p, s, 2 * variable + (1 if s.frames[frame, PHASE] > 0 else 0))
+        assign(p, s, 2 * variable + (1 if s.frames[frame, PHASE] > 0 else 0))
     if not _propagate(p, s, s.frames[frame, TRAIL_BASE]):
         return False
     for place in range(s.frames[frame, TRAIL_BASE], s.at[TRAIL]):
@@ -302,7 +302,7 @@ def _begin_branch(p: Problem, s: State, frame: Any) -> bool:
 
 
 @loop
-def _end_branch(p: Problem, s: State, frame: Any, holds: bool) -> None:
+def _end_branch(p: Problem, s: SearchState, frame: Any, holds: bool) -> None:
     """Write the branch's product; after the second one the frame's sum, handed to the frame above."""
     base = s.frames[frame, KIDS_BASE]
     node = np.int64(FALSE_NODE)
@@ -344,7 +344,7 @@ def _end_branch(p: Problem, s: State, frame: Any, holds: bool) -> None:
 
 
 @loop
-def search(p: Problem, s: State, work: Any) -> Any:
+def search(p: Problem, s: SearchState, work: Any) -> Any:
     """Go on until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``) or something ends.
 
     ``work``: pairs of a variable and a constraint to visit before the next pause.
@@ -389,7 +389,7 @@ def search(p: Problem, s: State, work: Any) -> Any:
 
 
 @loop
-def begin(p: Problem, s: State) -> None:
+def begin(p: Problem, s: SearchState) -> None:
     """The first frame: all variables, nothing decided."""
     variables = len(p.rank)
     for v in range(variables):

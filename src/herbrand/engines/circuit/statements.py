@@ -23,13 +23,16 @@ from herbrand.language.syntax import (
     Computed,
     Constant,
     Learned,
+    Not,
     Operator,
     Rule,
     Term,
+    Value,
     ValueIs,
     Variable,
     leaf_terms,
 )
+from herbrand.language.totals import compared_totals
 from herbrand.program.clauses import (
     ORDERS,
     Absence,
@@ -84,11 +87,20 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Count:
-    """A comparison of how many atoms hold; ``slots`` of their arguments, -1 for those that are counted."""
+class Counted:
+    """Atoms that are counted or whose amounts are added up; ``slots`` of their arguments, -1 for any."""
 
     predicate: str
     slots: tuple[int, ...]
+    amount: Callable[[tuple[int, ...]], float]
+    """What an atom of such arguments adds where it holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """A comparison of counts and sums of atoms that hold, the ``parts`` added up."""
+
+    parts: tuple[Counted, ...]
     operator: Operator
     number: Callable[[Binding], float]
 
@@ -98,7 +110,8 @@ Step = Find | Any | Check
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """``start`` holds the constants, -1 for variables; ``absent``: what no row may match (-1: any)."""
+    """``start`` holds the constants, -1 for variables; ``absent``: what no row may match (-1: any);
+    ``columns``: name, slot and type of each variable outside ``not``; equations give two of them one slot."""
 
     number: int
     statement: Uncertain
@@ -106,8 +119,9 @@ class Plan:
     start: Binding
     steps: tuple[Step, ...]
     absent: tuple[Find, ...]
-    counts: tuple[Count, ...]
+    totals: tuple[Total, ...]
     variables: tuple[int, ...]
+    columns: tuple[tuple[str, int, str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +135,12 @@ class Lowered:
     finds: tuple[Find, ...]
     checks: tuple[Check, ...]
     absent: tuple[Find, ...]
-    counts: tuple[Count, ...]
+    totals: tuple[Total, ...]
     sizes: tuple[int, ...]
     """How many constants each slot has."""
     own: frozenset[int]
     """Slots that stand only in absent atoms: whatever their constants."""
+    columns: tuple[tuple[str, int, str], ...]
 
     def plan(self, bound: Collection[int]) -> Plan:
         """The body in an order that begins with these slots known."""
@@ -148,8 +163,8 @@ class Lowered:
             steps.append(Any(free[0], self.sizes[free[0]]))
             known.add(free[0])
         slots = tuple(slot for slot in range(len(self.start)) if slot not in self.own)
-        parts = tuple(steps), self.absent, self.counts
-        return Plan(self.number, self.statement, self.heads, self.start, *parts, slots)
+        parts = tuple(steps), self.absent, self.totals
+        return Plan(self.number, self.statement, self.heads, self.start, *parts, slots, self.columns)
 
 
 def _known(find: Find, known: Collection[int]) -> int:
@@ -163,9 +178,10 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
     parts = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
     body = tuple(part for part in parts if not isinstance(part, Computed))
     types = variable_types([*(head for head, _ in heads), *body], signature)
-    named = [term for head, chance in heads for term in (*leaf_terms(head), chance)]
+    named: list[object] = [term for head, chance in heads for term in (*leaf_terms(head), chance)]
+    named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
     variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
-    clause = goal_clause(Rule(Atom("", variables), body), signature, facts)
+    clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types)
     if any(isinstance(part, Never) for part in clause.body):
         return None
     types.update(clause.types)
@@ -191,11 +207,17 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
         for part in clause.body
         if isinstance(part, Absence)
     )
-    counts = tuple(_count(p, slots, types, signature, facts) for p in parts if isinstance(p, Computed))
+    totals = tuple(_total(p, slots, types, signature, facts) for p in parts if isinstance(p, Computed))
     own = frozenset(slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0)
     kinds = {slot: types.get(name) for name, slot in slots.numbers.items()}
     sizes = tuple(len(facts.domains[kind]) if (kind := kinds[s]) else 1 for s in range(len(slots.start)))
-    return Lowered(number, statement, made, tuple(slots.start), finds, checks, absent, counts, sizes, own)
+    columns = tuple(
+        (variable.name, slots.numbers[root], types[variable.name])
+        for variable, root in zip(variables, clause.head, strict=True)
+        if root in slots.numbers
+    )
+    body_parts = finds, checks, absent, totals
+    return Lowered(number, statement, made, tuple(slots.start), *body_parts, sizes, own, columns)
 
 
 class _Slots:
@@ -276,30 +298,43 @@ def _chance(
     return at
 
 
-def _count(
+def _total(
     part: Computed, slots: _Slots, types: Mapping[str, str], signature: Signature, facts: Facts
-) -> Count:
-    """The comparison of a count of one atom, which is all that made rules hold."""
-    one, number = part.left, part.right
-    assert isinstance(one, Aggregate) and isinstance(one.body[0], Atom), "rules count atoms"
-    atom, counted = one.body[0], one.terms
-    columns = zip(atom.arguments, signature.predicates[atom.predicate].types, strict=True)
-    places = tuple(-1 if term in counted else slots.of_terms([term], [kind])[0] for term, kind in columns)
+) -> Total:
+    """The comparison of counts and sums over one atom each, which is all that made rules hold."""
+    found = compared_totals(part, types)
+    assert found is not None, "rules compare totals with a number or a variable that their head has"
+    parts = tuple(_counted(times, one, slots, signature, facts) for times, one in found.totals)
+    number = found.number
     if isinstance(number, Constant):
-        value = float(number.value)
-        return Count(atom.predicate, places, part.operator, lambda binding: value)
-    assert isinstance(number, Variable)
+        value = _number(number.value, part)
+        return Total(parts, found.operator, lambda binding: value)
     slot, domain = slots.of_variable(number), facts.domains[types[number.name]]
+    return Total(parts, found.operator, lambda binding: _number(domain.value(binding[slot]), part))
 
-    def at(binding: Binding) -> float:
-        found = domain.value(binding[slot])
-        if isinstance(found, str):
-            raise UnsupportedError(
-                f"a count is compared with {shown_constant(found)}, which is text", span=part.span
-            )
-        return float(found)
 
-    return Count(atom.predicate, places, part.operator, at)
+def _counted(times: float, one: Aggregate, slots: _Slots, signature: Signature, facts: Facts) -> Counted:
+    atom = one.body[0]
+    assert isinstance(atom, Atom), "rules count atoms"
+    types = signature.predicates[atom.predicate].types
+    free = one.terms[one.function == "sum" :]
+    columns = zip(atom.arguments, types, strict=True)
+    places = tuple(-1 if term in free else slots.of_terms([term], [kind])[0] for term, kind in columns)
+    first = one.terms[0] if one.function == "sum" else Constant(1)
+    if isinstance(first, Constant):
+        value = times * _number(first.value, one)
+        return Counted(atom.predicate, places, lambda row: value)
+    assert isinstance(first, Variable), "what is computed has a variable"
+    place = atom.arguments.index(first)
+    domain = facts.domains[types[place]]
+    return Counted(atom.predicate, places, lambda row: times * _number(domain.value(row[place]), one))
+
+
+def _number(value: Value, part: Computed | Aggregate) -> float:
+    if isinstance(value, str):
+        what = "a total is compared with" if isinstance(part, Computed) else "a sum adds up"
+        raise UnsupportedError(f"{what} {shown_constant(value)}, which is text", span=part.span)
+    return value
 
 
 def _check(part: Literal, slots: tuple[int, ...], clause: Clause, facts: Facts) -> Check:

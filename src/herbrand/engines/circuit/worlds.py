@@ -8,20 +8,29 @@ of them. Atoms get literals only when something names them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints
+from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
-from herbrand.engines.circuit.cycles import acyclic, components
-from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Row, Stated, lowered_all
-from herbrand.engines.circuit.statements import Lowered
+from herbrand.engines.circuit.cycles import Body, least_model
+from herbrand.engines.circuit.grounding import (
+    ANY,
+    Atom,
+    Grounding,
+    Instance,
+    Row,
+    Stated,
+    atom_text,
+    lowered_all,
+)
+from herbrand.engines.circuit.statements import Binding, Lowered, Total
 from herbrand.engines.ground_network import Network, Piece, add_template, add_unary, ground_rows
-from herbrand.errors import UnsupportedError
+from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Formula
 from herbrand.program.choices import heads_of
@@ -46,7 +55,8 @@ class Worlds:
         self._grounding = Grounding(statements, self._stated, self.budget)
         self.derived = {name for statement in program.uncertain for name in heads_of(statement)}
         self._literals: dict[Atom, int] = {}
-        self._choices: dict[tuple[int, Row], list[int]] = {}
+        self._choices: dict[tuple[int, Row], Drawn] = {}
+        self.drawn: list[tuple[Instance, Drawn]] = []
         self._exhaustive: set[frozenset[int]] = set()
         self._axes: dict[int, list[int]] = {}
         self._solve_valued(statements)
@@ -79,9 +89,11 @@ class Worlds:
             ]
             for atom, own in rules.items()
         }
-        for component in components(below):
-            self.budget.check()
-            self._solve(component, rules)
+
+        def bodies(atom: Atom, members: Set[Atom]) -> list[Body[Atom]]:
+            return [self._body(instance, atom, members) for instance in rules[atom]]
+
+        least_model(self.net, below, bodies, self._literals, self.budget)
 
     def _solve_valued(self, statements: Sequence[Lowered]) -> None:
         """No world gives an atom two values. One instance's alternatives exclude each other anyway; where
@@ -160,42 +172,40 @@ class Worlds:
         columns = arguments_of(np.array([code]), self.ground.evidence.sizes(name))
         return name, tuple(int(column[0]) for column in columns)
 
-    def _solve(self, component: list[Atom], rules: dict[Atom, list[Instance]]) -> None:
-        if component[0] in self._literals:
-            return
-        members = set(component)
-        bodies = {
-            atom: [
-                (
-                    frozenset(part for part in instance.held if part in members),
-                    self._alternative(instance, atom, members),
-                )
-                for instance in rules[atom]
-            ]
-            for atom in component
-        }
-        if len(component) == 1 and not any(needed for needed, _ in bodies[component[0]]):
-            self._literals[component[0]] = self.net.either(literal for _, literal in bodies[component[0]])
-            return
-        self._literals.update(acyclic(self.net, bodies, self.budget))
+    def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
+        """What one instance needs for an atom: those solved together with it, and the literal of all else."""
+        if not members.isdisjoint(chain(instance.absent, *instance.counted)):
+            self._refuse_own_negation(instance, atom)
+        needed = frozenset(part for part in instance.held if part in members)
+        return needed, self._alternative(instance, atom, members)
 
-    def _alternative(self, instance: Instance, atom: Atom, members: set[Atom]) -> int:
+    def _refuse_own_negation(self, instance: Instance, atom: Atom) -> None:
+        raise LanguageError(
+            f"{atom_text(self.program, atom)} depends on its own negation",
+            span=instance.plan.statement.span,
+            hint="'not' stands before atoms that are complete without this instance of the statement",
+        )
+
+    def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
         """The literal of all that one instance needs for an atom, but for atoms of the same component."""
         parts = [self.literal(*part) for part in instance.held if part not in members]
         parts += [negated(self.literal(*part)) for part in instance.absent]
-        parts += [
-            self.net.counted(
-                [self.literal(*part) for part in counted], c.operator, c.number(instance.binding)
-            )
-            for c, counted in zip(instance.plan.counts, instance.counted, strict=True)
-        ]
+        counted = iter(instance.counted)
+        parts += [self._compared(total, instance.binding, counted) for total in instance.plan.totals]
         outcomes = self._outcomes(instance)
         chosen = self.net.either(
             outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
         )
         return self.net.every([*parts, chosen])
 
-    def _outcomes(self, instance: Instance) -> list[int]:
+    def _compared(self, total: Total, binding: Binding, counted: Iterator[Sequence[Atom]]) -> int:
+        """The literal of a comparison of counts and sums."""
+        weighted = [
+            (part.amount(row), self.literal(name, row)) for part in total.parts for name, row in next(counted)
+        ]
+        return self.net.totalled(weighted, total.operator, total.number(binding), self.budget)
+
+    def _outcomes(self, instance: Instance) -> Sequence[int]:
         """The literals of an instance's alternatives, of which at most one holds."""
         heads = instance.plan.heads
         if heads[0].chance is None:
@@ -209,10 +219,11 @@ class Worlds:
                     span=instance.plan.statement.span,
                     hint="at most one of the heads holds, so they add up to at most 1",
                 )
-            self._choices[key] = outcomes = self.made.choice(chances)
+            self._choices[key] = drawn = self.made.choice(chances)
+            self.drawn.append((instance, drawn))
             if 1 - math.fsum(chances) <= CERTAIN:
-                self._exhaustive.add(frozenset(outcomes) - {FALSE})
-        return self._choices[key]
+                self._exhaustive.add(frozenset(drawn.outcomes) - {FALSE})
+        return self._choices[key].outcomes
 
     # Formulas and evidence
 
@@ -258,16 +269,8 @@ class Worlds:
         self.solve((name, row) for name, row, _ in stated)
         for name, row, holds in stated:
             literal = self.literal(name, row)
-            self.made.stipulate(literal if holds else negated(literal), self._shown(name, row, holds))
-
-    def _shown(self, name: str, row: Row, holds: bool) -> str:
-        predicate, domains = self.program.signature.predicates[name], self.program.facts.domains
-        values = tuple(domains[t].value(i) for t, i in zip(predicate.column_types, row, strict=True))
-        if predicate.value_type is None:
-            text = show_atom(name, values)
-        else:
-            text = f"{show_atom(name, values[:-1])} = {values[-1]!r}"
-        return text if holds else f"not {text}"
+            text = atom_text(self.program, (name, row))
+            self.made.stipulate(literal if holds else negated(literal), text if holds else f"not {text}")
 
     def formula(self, formula: Formula) -> int:
         """The literal of a closed formula's truth."""

@@ -83,18 +83,18 @@ def _without_independences(network: Network, sources: Sequence[Source], atoms: S
 
 def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:
     """What the Markov condition says of these atoms, as far as they are not each other's consequence."""
-    graph, told = graph_of(network), set[frozenset[int]]()
+    graph, named = graph_of(network), set[frozenset[int]]()
     text = network.atoms.text
     for atom in reversed(atoms):
         statement = graph.statement(atom)
         others = [other for other in statement.others if other in atoms]
-        fresh = {frozenset((atom, other)) for other in others} - told
-        if not fresh or len(told) >= MOST_NAMED:
+        fresh = {frozenset((atom, other)) for other in others} - named
+        if not fresh or len(named) >= MOST_NAMED:
             continue
-        told |= fresh
+        named |= fresh
         given = f" given {_joined(list(map(text, statement.parents)))}" if statement.parents else ""
-        named = _joined(list(map(text, others)))
-        yield f"it takes {text(atom)} to be independent of {named}{given}: no condition leads there from it"
+        apart = _joined(list(map(text, others)))
+        yield f"it takes {text(atom)} to be independent of {apart}{given}: no condition leads there from it"
 
 
 def _ways_out(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> Iterator[str]:

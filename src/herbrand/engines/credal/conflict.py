@@ -36,7 +36,7 @@ def contradiction(network: Network, part: Part, clock: Clock) -> ContradictionEr
         )
 
     needed = smallest(sorted(by_statement), inconsistent)
-    return told(network, [by_statement[number] for number in needed], part.markov)
+    return contradiction_of(network, [by_statement[number] for number in needed], part.markov)
 
 
 def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], bool]) -> list[int]:
@@ -60,7 +60,9 @@ def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], 
             block, start = max(1, min(block, len(kept)) // 2), 0
 
 
-def told(network: Network, sources: Sequence[Sequence[Source]], markov: bool) -> ContradictionError:
+def contradiction_of(
+    network: Network, sources: Sequence[Sequence[Source]], markov: bool
+) -> ContradictionError:
     """The error for statements that cannot hold together, each given by its ground sentences.
 
     ``markov``: with the independences of the network, which may be part of the reason.

@@ -20,12 +20,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
-from herbrand.engines.credal.linear_program import LinearProgram, power
 from herbrand.engines.credal.rational import proved_exactly
 from herbrand.engines.credal.rounding import UNIT
+from herbrand.engines.highs import optimum
+from herbrand.engines.linear_program import LinearProgram, power
 
 EXACTNESS = 1e-10
 """HiGHS's tolerances, in units of the ranges."""
@@ -40,15 +40,15 @@ def least(cost: np.ndarray, program: LinearProgram) -> tuple[float, np.ndarray |
     scaled, unit = program.scaled()
     costs = cost * unit
     size = float(power(np.abs(costs).max(initial=0.0)))
-    status, multipliers, point = _solved(costs / size, scaled)
-    if status == 2:
+    found = optimum(costs / size, scaled, exactness=EXACTNESS)
+    if found.infeasible:
         return (math.inf if _infeasible(scaled) else -math.inf), None
-    if multipliers is None or point is None:
+    if found.multipliers is None or found.point is None:
         return -math.inf, None
-    bound = proved(costs / size, scaled, multipliers)
+    bound = proved(costs / size, scaled, found.multipliers)
     if bound == -math.inf:
-        bound = proved_exactly(costs / size, scaled, multipliers)
-    return bound * size, point * unit
+        bound = proved_exactly(costs / size, scaled, found.multipliers)
+    return bound * size, found.point * unit
 
 
 def proved(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> float:
@@ -95,32 +95,8 @@ def _infeasible(program: LinearProgram) -> bool:
         np.concatenate([program.upper, elastic]),
     )
     cost = np.concatenate([np.zeros(width), np.ones(2)])
-    _, multipliers, _ = _solved(cost, grown)
+    multipliers = optimum(cost, grown, exactness=EXACTNESS).multipliers
     return multipliers is not None and proved(cost, grown, multipliers) > 0
-
-
-def _solved(cost: np.ndarray, program: LinearProgram) -> tuple[int, np.ndarray | None, np.ndarray | None]:
-    """HiGHS's verdict, and what it holds for multipliers and the optimal point."""
-    rows, row_lower, row_upper = program.rows, program.row_lower, program.row_upper
-    equal = row_lower == row_upper
-    above, below = ~equal & np.isfinite(row_lower), ~equal & np.isfinite(row_upper)
-    found = linprog(
-        cost,
-        A_ub=vstack([-rows[above], rows[below]], format="csr"),
-        b_ub=np.concatenate([-row_lower[above], row_upper[below]]),
-        A_eq=rows[equal],
-        b_eq=row_lower[equal],
-        bounds=np.stack([program.lower, program.upper], axis=1),
-        method="highs",
-        options={"primal_feasibility_tolerance": EXACTNESS, "dual_feasibility_tolerance": EXACTNESS},
-    )
-    if found.status != 0:
-        return found.status, None, None
-    multipliers = np.zeros(len(row_lower))
-    multipliers[equal] = found.eqlin.marginals
-    multipliers[above] -= found.ineqlin.marginals[: above.sum()]
-    multipliers[below] += found.ineqlin.marginals[above.sum() :]
-    return 0, multipliers, found.x
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:

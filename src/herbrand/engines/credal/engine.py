@@ -1,7 +1,7 @@
 """What an engine of ``bound`` is: frozen settings that run on a network and never print.
 
-``supports`` tells, before any work, whether a question can be answered and at what estimated cost; ``run``
-answers it; ``explain`` tells which sentences an end of one interval rests on. All are given the same network
+``supports`` says, before any work, whether a question can be answered and at what estimated cost; ``run``
+answers it; ``explain`` names the sentences that an end of one interval rests on. All get the same network
 and question; the engine takes the facts in ``network.facts`` as given in every query.
 """
 
@@ -20,12 +20,12 @@ from herbrand.engines.described import check_settings
 from herbrand.engines.engine import Support
 
 Progress = Callable[[str, float], None]
-"""Told what is being done and which share of all is done, from 0 to 1."""
+"""Called with what is being done and the share of all that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class BoundSettings:
-    """What every engine of ``bound`` is told. ``None`` leaves the choice to the engine.
+    """The settings of every engine of ``bound``. ``None`` leaves the choice to the engine.
 
     ``independence``: the Markov condition of the network, or no independence but what is stated. ``mode``:
     which independences messages use; ``paper`` repeats the published method, whose intervals may be too

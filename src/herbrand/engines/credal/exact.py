@@ -117,7 +117,7 @@ class Exact:
         )
 
     def _hopeless(self, asked: Asked) -> str | None:
-        """Why not every atom of a large network can be asked for, as far as arrays alone tell."""
+        """Why not every atom of a large network can be asked for, as far as arrays alone show."""
         network = asked.network
         settled = 0 if len(network.facts) else int(asked.forward.settled.sum())
         if (len(network.atoms) - settled) * LEAST_SECONDS > MOST_SECONDS:
@@ -129,7 +129,7 @@ class Exact:
         return None if core <= MOST_CORE else f"up to {core:,} atoms lie on or above cycles, {MOST_CORE} can"
 
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
-        """An interval for each query; one not proved in time is as tight as proved, and tells its gap."""
+        """An interval for each query; one not proved in time is as tight as proved, with its gap."""
         began = time.monotonic()
         asked = Asked(network, question, self.markov)
         queries = list(asked.queries())
@@ -137,11 +137,14 @@ class Exact:
         seeds = self._seeds(network)
 
         def answer(number: int, query: Query) -> Ends:
-            told = _told(progress, query.text, number, len(queries))
+            watch = _watching(progress, query.text, number, len(queries))
             ends_left = 2 * (len(queries) - number)
-            return self._ends(asked, seeds, query, replace(clock, watch=told), ends_left)
+            return self._ends(asked, seeds, query, replace(clock, watch=watch), ends_left)
 
-        found, refusals = each_answered(queries, answer, UNKNOWN, self.budget.for_answering())
+        def unsearched(query: Query) -> Ends:
+            return UNKNOWN.within(*self._near(asked, seeds, query)) if seeds.known else UNKNOWN
+
+        found, refusals = each_answered(queries, answer, unsearched, self.budget.for_answering())
         self._search_on(asked, queries, found, clock)
         if not question.everything:
             self._check_others(asked, queries, clock)
@@ -187,7 +190,7 @@ class Exact:
                 part, _ = asked.part_of(queries[number])
                 ends = found[number]
                 assert ends is not None
-                with _told_why(asked, queries[number], part, clock):
+                with _naming_statements(asked, queries[number], part, clock):
                     found[number] = ends.searched_on(least, seconds)
 
     def _clock(self) -> Clock:
@@ -203,23 +206,27 @@ class Exact:
         if known is not None:
             return Ends(*known)
         part, local = asked.part_of(query)
-        with _told_why(asked, query, part, clock):
+        with _naming_statements(asked, query, part, clock):
             size = size_of(part, local)
             rows = separate_masses(part, local.atoms, local.event, local.given) is not None
             if not rows:
                 size.check(self.budget.memory, query.text)
-            again = (size.products > 0 or rows) and size.fits(self.budget.memory)
+            again = not rows and size.products > 0 and size.fits(self.budget.memory)
             soon = replace(clock, most=min(clock.most, AT_FIRST)) if again else clock
             ends = ends_of(part, local, soon, ends_left)
             if ends.proved:
                 return ends
-            atom = asked.atom_of(query)
-            near = seeds.interval_of(query) if atom is None else seeds.interval(atom)
+            near = self._near(asked, seeds, query)
             if again:
                 said = seeds.added_to(part), replace(local, within=near)
                 confined = ends_of(*said, clock, ends_left, at_vertices=False)
                 ends = confined.within(ends.lower.bound, ends.upper.bound)
             return ends.within(*near)
+
+    def _near(self, asked: Asked, seeds: Seeds, query: Query) -> tuple[float, float]:
+        """What messages prove of a query."""
+        atom = asked.atom_of(query)
+        return seeds.interval_of(query) if atom is None else seeds.interval(atom)
 
     def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""
@@ -265,7 +272,7 @@ def _all_of(asked: Asked) -> Iterator[Query]:
 
 
 @contextmanager
-def _told_why(asked: Asked, query: Query, part: Part, clock: Clock) -> Iterator[None]:
+def _naming_statements(asked: Asked, query: Query, part: Part, clock: Clock) -> Iterator[None]:
     """What a search finds impossible, as an error that names statements."""
     try:
         yield
@@ -282,8 +289,8 @@ def _advice(open_ones: int, all_of_them: int, gap: float) -> str:
     )
 
 
-def _told(progress: Progress | None, text: str, number: int, count: int) -> Watch | None:
-    """Tells which query is worked on, and later its gap."""
+def _watching(progress: Progress | None, text: str, number: int, count: int) -> Watch | None:
+    """Reports which query is worked on, and later its gap."""
     if progress is None:
         return None
     progress(text, number / count)

@@ -184,7 +184,7 @@ class Lowering:
         return {}
 
     def _unsaid_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
-        """The links of a renamed bound as written, in columns, if its sentence does not tell all of them."""
+        """The links of a renamed bound as written, in columns, if its sentence does not show all of them."""
         parts = [bound.event] if bound.given is None else [bound.event, bound.given]
         types = variable_types(parts, self.program.signature)
 

@@ -32,10 +32,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 
 from herbrand.engines.credal.network import Network
-from herbrand.graphs import component_of, reached
+from herbrand.graphs import component_of, reached, strong_component_of
 
 
 class Statement(NamedTuple):
@@ -128,9 +128,7 @@ def cyclic_atoms(network: Network) -> np.ndarray:
     links = graph_of(network).links
     count = len(network.atoms)
     shape = (count + 1, count + 1)
-    strong = connected_components(
-        coo_array((np.ones(len(links), bool), (links[:, 0], links[:, 1])), shape=shape), connection="strong"
-    )[1]
+    strong = strong_component_of(count + 1, links)
     on_cycle = np.flatnonzero(np.bincount(strong)[strong[:count]] > 1)
     upwards = np.concatenate([links[:, [1, 0]], np.stack([np.full(len(on_cycle), count), on_cycle], axis=1)])
     graph = coo_array((np.ones(len(upwards), bool), (upwards[:, 0], upwards[:, 1])), shape=shape).tocsr()

@@ -13,10 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, chances, directions
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.rounding import Enclosure
 from herbrand.engines.credal.separate import RowTable, separate_tables
 
+FREE = -1
+"""A row that is at neither end."""
 MOST_WIDTH = 18
 """Atoms in one table of the elimination."""
 MOST_ROWS = 2000
@@ -66,36 +69,78 @@ class Masses:
     @cached_property
     def possible(self) -> bool:
         """Whether what is given has a positive probability for some rows."""
-        of_event, of_rest = self.of(np.where(self.fixed, 0, -1))
+        of_event, of_rest = self.of(np.where(self.fixed, 0, FREE))
         return bool(of_event.high[0] > 0 or of_rest.high[0] > 0)
+
+    @cached_property
+    def moves(self) -> tuple[np.ndarray, np.ndarray]:
+        """[rows] the direction of each of the two masses with each row."""
+        return self._moves(chances(self.true))
+
+    @cached_property
+    def _moves_beyond(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same where one row is 0 or 1, which may be outside its bounds and so change how parents act."""
+        return self._moves(chances(self.true, ~self.fixed))
+
+    def _moves(self, chance: Chances) -> tuple[np.ndarray, np.ndarray]:
+        one, other = (directions(self.cuts, self.scope, m, chance) for m in (self.event, self.rest))
+        return one, other
 
     def width_of(self, rows: np.ndarray) -> np.ndarray:
         return self.true.high[1, rows] - self.true.low[0, rows]
 
     def of(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """The two masses of a box: ``rows[r]`` is the end at which row r is, or -1 where it is free."""
-        return self._summed(*self._box(rows))
+        """The two masses of a box: ``rows[r]`` is the end at which row r is, or ``FREE``."""
+        one, other = (
+            self._summed(*self._corners(rows, moves), marked)
+            for moves, marked in zip(self.moves, (self.event, self.rest), strict=True)
+        )
+        return tuple(Enclosure(mass.low[:1], mass.high[-1:]) for mass in (one, other))  # type: ignore[return-value]
 
     def with_rows(
         self, rows: np.ndarray, varied: np.ndarray
     ) -> tuple[tuple[Enclosure, Enclosure], tuple[Enclosure, Enclosure]]:
         """The two masses [varied] with each of some rows at 1, and with it at 0, the others in the box."""
-        at_once = max(1, MOST_ENTRIES >> (self.width + 1))
+        at_once = max(1, MOST_ENTRIES >> (self.width + 2))
         found = [self._varied(rows, varied[i : i + at_once]) for i in range(0, len(varied), at_once)]
         one, zero = (
-            tuple(_joined([block[value][side] for block in found]) for side in range(2)) for value in range(2)
+            tuple(_joined([block[side][value] for block in found]) for side in range(2)) for value in range(2)
         )
         return (one[0], one[1]), (zero[0], zero[1])
 
     def _varied(self, rows: np.ndarray, varied: np.ndarray) -> list[list[Enclosure]]:
-        true, false = self._box(rows)
-        count = len(varied)
-        chance = [np.repeat(part, 2 * count, axis=0) for part in (*true, *false)]
+        """[mass][at 1, at 0] an enclosure of [varied]."""
+        return [
+            self._varied_mass(*self._corners(rows, moves), marked, varied)
+            for moves, marked in zip(self._moves_beyond, (self.event, self.rest), strict=True)
+        ]
+
+    def _varied_mass(
+        self, true: Enclosure, false: Enclosure, marked: np.ndarray, varied: np.ndarray
+    ) -> list[Enclosure]:
+        corners, count = len(true.low), len(varied)
+        chance = [np.repeat(part[:, None], 2 * count, axis=1) for part in (*true, *false)]
         variants = np.arange(count)
         for part, at_one in zip(chance, (1.0, 1.0, 0.0, 0.0), strict=True):
-            part[variants, varied], part[count + variants, varied] = at_one, 1.0 - at_one
-        both = self._summed(Enclosure(*chance[:2]), Enclosure(*chance[2:]))
-        return [[m.part((slice(0, count),)) for m in both], [m.part((slice(count, None),)) for m in both]]
+            part[:, variants, varied], part[:, count + variants, varied] = at_one, 1.0 - at_one
+        low, high, other_low, other_high = (part.reshape(-1, part.shape[-1]) for part in chance)
+        mass = self._summed(Enclosure(low, high), Enclosure(other_low, other_high), marked)
+        least, most = (end.reshape(corners, 2, count) for end in mass)
+        return [Enclosure(least[0, value], most[-1, value]) for value in range(2)]
+
+    def _corners(self, rows: np.ndarray, moves: np.ndarray) -> tuple[Enclosure, Enclosure]:
+        """[1 or 2, rows] a box, free rows of known direction at their ends for the least and the most."""
+        free = (rows == FREE) & (moves != UNKNOWN)
+        if not free.any():
+            return self._box(rows)
+        least, most = (
+            self._box(np.where(free, (moves == RISES) if up else (moves == FALLS), rows)) for up in (0, 1)
+        )
+        true, false = (
+            Enclosure(*(np.concatenate(ends) for ends in zip(a, b, strict=True)))
+            for a, b in zip(least, most, strict=True)
+        )
+        return true, false
 
     def _box(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
         """[1, rows] what a box allows each row and its complement to be."""
@@ -103,14 +148,12 @@ class Masses:
         true = Enclosure(self.true.low[low, every][None], self.true.high[high, every][None])
         return true, Enclosure(self.false.low[high, every][None], self.false.high[low, every][None])
 
-    def _summed(self, true: Enclosure, false: Enclosure) -> tuple[Enclosure, Enclosure]:
+    def _summed(self, true: Enclosure, false: Enclosure, marked: np.ndarray) -> Enclosure:
+        """[variants] the sum over the cases marked of products of rows."""
         factors = [_factor(cut, true, false) for cut in self.cuts]
-        found = []
-        for indicator in (self.event, self.rest):
-            marked = Factor(self.scope, Enclosure.of(indicator[None].astype(float)))
-            found.append(eliminated([*factors, marked], self.order))
-        count = len(true.low)
-        return tuple(Enclosure(*(np.broadcast_to(end, (count,)) for end in m)) for m in found)  # type: ignore[return-value]
+        indicator = Factor(self.scope, Enclosure.of(marked[None].astype(float)))
+        found = eliminated([*factors, indicator], self.order)
+        return Enclosure(*(np.broadcast_to(end, (len(true.low),)) for end in found))
 
 
 def separate_masses(part: Part, atoms: Scope, event: np.ndarray, given: np.ndarray | None) -> Masses | None:

@@ -3,7 +3,7 @@
 Made by :func:`herbrand.engines.credal.lowering.credal_network`; immutable; made for a million sentences. A
 network is a set of :class:`Group` s. A group holds all ground sentences of one shape, ``P(event | given)`` in
 [lower, upper]: row i speaks of the atoms ``atoms[i]``, one a column, all different, those of the event first.
-``event_table`` and ``given_table`` tell in which of the 2^k cases of a row's atoms the two hold; column 0 is
+``event_table`` and ``given_table``: in which of the 2^k cases of a row's atoms the two hold; column 0 is
 the highest bit of a case's number, so ``group.event_table.reshape((2,) * k)`` has one axis a column.
 
 What a row means, for distributions P over all atoms:
@@ -124,7 +124,7 @@ class Network:
     """All ground sentences over numbered atoms; ``statements`` are the theory's, for messages.
 
     ``bindings[s][v]`` is a domain and, for every grounding of statement s, the index in it of variable v.
-    ``links``: those that sentences make as they are written, where their rows no longer tell them.
+    ``links``: those that sentences make as they are written, where their rows no longer show them.
     """
 
     atoms: Atoms

@@ -173,10 +173,10 @@ class Asked:
 
     def impossible(self, query: Query) -> ImpossibleGivenError:
         """The error that what is given has probability 0 whatever is chosen."""
-        told = [] if query.given is None else ["what is given"]
+        evidence = [] if query.given is None else ["what is given"]
         if self._facts_about(query):
-            told.append("the facts")
-        return cannot_be_given(query, " and ".join(told))
+            evidence.append("the facts")
+        return cannot_be_given(query, " and ".join(evidence))
 
     def _facts_about(self, query: Query) -> bool:
         return bool(self.truths and self._telling(self._pieces_of(query)))
@@ -188,7 +188,7 @@ class Asked:
         }
 
     def _telling(self, pieces: set[int]) -> list[int]:
-        """The pieces with facts that may tell something of these."""
+        """The pieces with facts that may bear on these."""
         if not self.markov:
             return sorted(self._facts_of)
         near = pieces | self._cyclic_with_facts if self._cyclic(pieces) else pieces

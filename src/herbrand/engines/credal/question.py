@@ -71,21 +71,21 @@ def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGive
 def each_answered(
     queries: Sequence[Query],
     answer: Callable[[int, Query], Answer],
-    unknown: Answer,
+    unknown: Callable[[Query], Answer],
     budget: Budget = UNLIMITED,
 ) -> tuple[list[Answer | None], list[ImpossibleGivenError]]:
     """The answer to each query, ``None`` where what is given is impossible; and these refusals.
 
-    ``unknown`` is the answer for queries that the budget leaves no time for. Raises the first refusal where
+    ``unknown`` answers queries that the budget leaves no time for. Raises the first refusal where
     every query is refused.
     """
     found: list[Answer | None] = []
     refusals: list[ImpossibleGivenError] = []
     for number, query in enumerate(queries):
         try:
-            found.append(unknown if budget.ended else answer(number, query))
+            found.append(unknown(query) if budget.ended else answer(number, query))
         except OutOfTimeError:
-            found.append(unknown)
+            found.append(unknown(query))
         except ImpossibleGivenError as refusal:
             found.append(None)
             refusals.append(refusal)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from herbrand.engines.credal.linear_program import LinearProgram
+from herbrand.engines.linear_program import LinearProgram
 
 SEEN = 1e-9
 """Multipliers and differences smaller than this are taken for zeros that rounding has moved."""

@@ -1,6 +1,6 @@
 """Why an end of an interval is where it is: what moves when a statement is relaxed or left out.
 
-Every statement that an end depends on is relaxed, and the end is found again: a dual value would tell the
+Every statement that an end depends on is relaxed, and the end is found again: a dual value would give the
 same of a linear program only, and only nearby.
 """
 

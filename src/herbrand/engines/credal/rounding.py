@@ -2,7 +2,7 @@
 
 Every operation gives an interval that holds the exact result, whatever the operands' exact values are within
 theirs. Relative errors stay near 1e-16 for each operation at any scale, and zeros stay exact zeros: a number
-that is proved to be 0 is told apart from one that is merely small.
+that is proved to be 0 is kept apart from one that is merely small.
 
 >>> third = Enclosure.of(1.0).over(Enclosure.of(3.0))
 >>> bool(third.low < third.high), third.times(Enclosure.of(0.0)).high.item()

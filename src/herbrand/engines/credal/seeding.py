@@ -48,6 +48,11 @@ class Seeds:
     def _run(self) -> Run:
         return outer_run(self.network, self.markov, self.budget)
 
+    @property
+    def known(self) -> bool:
+        """Whether messages have run."""
+        return "_intervals" in vars(self)
+
     def interval(self, atom: int) -> tuple[float, float]:
         """Between these lies the probability of an atom of the network."""
         if self._intervals is None:

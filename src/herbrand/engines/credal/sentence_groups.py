@@ -21,7 +21,7 @@ MOST_ATOMS_A_SENTENCE = 20
 class Gathered:
     """Rows by the shape of their sentence; they become groups at the end.
 
-    And the links of sentences as written that their rows, shortened by observed facts, no longer tell.
+    And the links of sentences as written that their rows, shortened by observed facts, no longer show.
     """
 
     def __init__(self) -> None:

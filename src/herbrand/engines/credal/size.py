@@ -1,4 +1,4 @@
-"""How large the program of a query is, told before it is made.
+"""How large the program of a query is, estimated before it is made.
 
 >>> Size(entries=28, products=2, core=0, width=3).seconds < 1
 True

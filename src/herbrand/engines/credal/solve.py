@@ -33,7 +33,7 @@ SOON = 0.5
 SHARE = 0.3
 """How much of the time that is left SCIP may take to suggest one."""
 Watch = Callable[[float], None]
-"""Told the gap that is left, while a search goes on."""
+"""Called with the gap that is left, while a search goes on."""
 SCIP = SearchProcess()
 
 

@@ -7,7 +7,8 @@ vertices of a separately specified credal network). The search is over these:
 - the odds ``P(event and given) : P(not event and given)`` of a *box*, some rows at an end and the others
   anywhere between theirs, are enclosed by eliminating the atoms with enclosures of all rows;
 - with A : A' the odds' two masses where a row is 1 and B : B' where it is 0, the odds rise with the row where
-  A B' > B A'. Where enclosures decide that, the row goes to its end at once; else the box is split.
+  A B' > B A'. Where enclosures decide that, or one mass never falls with the row and the other never rises
+  (:mod:`.directions`), the row goes to its end at once; else the box is split.
 
 All arithmetic is rounded outward (:mod:`.rounding`), so a bound is a proof, at any scale. A row at whose end
 nothing given is possible leaves the odds as they are, and goes to its other end.
@@ -23,10 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.credal.masses import Masses
+from herbrand.engines.credal.directions import FALLS, RISES
+from herbrand.engines.credal.masses import FREE, Masses
 from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
 
-FREE = -1
 ROUNDING = 1e-12
 """A smaller relative tolerance would ask for more digits than there are."""
 Pair = tuple[Enclosure, Enclosure]
@@ -62,16 +63,18 @@ class _Search:
         self.any_reached = False
         self.boxes = 0
         self.order = itertools.count()
-        self.waiting: list[tuple[float, int, float, np.ndarray]] = []
+        self.waiting: list[tuple[float, int, float, np.ndarray, int]] = []
+        wanted, other = masses.moves if least else masses.moves[::-1]
+        self.rising = ((wanted & FALLS) == 0) & ((other & RISES) == 0)
+        self.falling = ((wanted & RISES) == 0) & ((other & FALLS) == 0)
 
     def bound(self) -> float:
         """What no vertex goes beyond."""
         self._look_at(np.where(self.masses.fixed, 0, FREE))
         while self.waiting:
-            _, _, end, rows = heapq.heappop(self.waiting)
+            _, _, end, rows, row = heapq.heappop(self.waiting)
             if (rows != FREE).all() or self.near(end) or time.monotonic() > self.until:
                 return end
-            row = self._widest(rows)
             for choice in (0, 1):
                 child = rows.copy()
                 child[row] = choice
@@ -85,13 +88,18 @@ class _Search:
     def _look_at(self, rows: np.ndarray) -> None:
         """Send rows to their ends where that is decided, and keep the box by its bound."""
         self.boxes += 1
-        rows = self._settled(rows)
+        rows, slope = self._settled(rows)
         one, other = self._odds(rows)
         if float(one.high[0]) == 0 and float(other.high[0]) == 0:
             return  # nothing given is possible in this box
         odds = math.inf if other.high[0] == 0 else float(one.low[0]) / float(other.high[0])
-        heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows))
-        self._reach(self._guess(rows))
+        free = np.flatnonzero(rows == FREE)
+        guess, split = rows.copy(), FREE
+        if len(free):
+            guess[free] = slope < 0
+            split = int(free[np.argmax(np.abs(slope) * self.masses.width_of(free))])
+        heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows, split))
+        self._reach(guess)
 
     def _odds(self, rows: np.ndarray) -> Pair:
         """The two masses of a box; first that of which little is wanted."""
@@ -125,13 +133,14 @@ class _Search:
             return free, at_one, at_zero
         return free, (at_one[1], at_one[0]), (at_zero[1], at_zero[0])
 
-    def _settled(self, rows: np.ndarray) -> np.ndarray:
-        """Rows with every free one at an end whose direction is decided all over the box."""
+    def _settled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows, each at an end whose direction is decided in all of a box; slopes of those still free."""
         several = True
         while (rows == FREE).any():
             free, (a, a_rest), (b, b_rest) = self._slopes(rows)
             up, down = a.times(b_rest), b.times(a_rest)
-            rising, falling = up.low >= down.high, up.high <= down.low
+            rising = (up.low >= down.high) | self.rising[free]
+            falling = (up.high <= down.low) | self.falling[free]
             strict = np.flatnonzero(rising != falling)
             tried = rows.copy()
             if len(strict):
@@ -140,7 +149,7 @@ class _Search:
             else:
                 constant = np.flatnonzero(rising & falling)[:1]
                 if not len(constant):
-                    return rows
+                    return rows, _middle_slopes(a, a_rest, b, b_rest)
                 more_at_one = (a.high + a_rest.high) >= (b.high + b_rest.high)
                 tried[free[constant]] = more_at_one[constant]
             one, other = self._odds(tried)
@@ -148,25 +157,12 @@ class _Search:
                 several = False  # together they leave nothing that is possible: one by one
                 continue
             rows, several = tried, True
-        return rows
+        return rows, np.empty(0)
 
-    def _guess(self, rows: np.ndarray) -> np.ndarray:
-        """A vertex of the box that looks best from its middle."""
-        if (rows != FREE).all():
-            return rows
-        free, slope = self._middle_slopes(rows)
-        guess = rows.copy()
-        guess[free] = slope < 0
-        return guess
 
-    def _widest(self, rows: np.ndarray) -> int:
-        """The free row that seems to move the odds most."""
-        free, slope = self._middle_slopes(rows)
-        return int(free[np.argmax(np.abs(slope) * self.masses.width_of(free))])
-
-    def _middle_slopes(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        free, (a, a_rest), (b, b_rest) = self._slopes(rows)
-        mid = [(found.low + found.high) / 2 for found in (a, a_rest, b, b_rest)]
-        scale = max(float(found.max()) for found in mid) or 1.0
-        a_mid, a_rest_mid, b_mid, b_rest_mid = (found / scale for found in mid)
-        return free, a_mid * b_rest_mid - b_mid * a_rest_mid
+def _middle_slopes(a: Enclosure, a_rest: Enclosure, b: Enclosure, b_rest: Enclosure) -> np.ndarray:
+    """How the odds move with each row in the middle of a box, up to a scale."""
+    mid = [(found.low + found.high) / 2 for found in (a, a_rest, b, b_rest)]
+    scale = max(float(found.max()) for found in mid) or 1.0
+    a_mid, a_rest_mid, b_mid, b_rest_mid = (found / scale for found in mid)
+    return a_mid * b_rest_mid - b_mid * a_rest_mid

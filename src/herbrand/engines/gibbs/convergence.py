@@ -1,4 +1,4 @@
-"""What several chains tell of how far their averages can be trusted.
+"""How far the averages of several chains can be trusted.
 
 Chains are cut into batches; ``counts`` [chain, batch, value] says in how many draws of each batch an atom had
 a value. Split R-hat compares the halves of all chains with each other: 1 where they agree, above where some

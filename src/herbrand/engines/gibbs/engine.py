@@ -30,10 +30,11 @@ from herbrand.engines.explained_atom import Asked
 from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import Chains, explained
-from herbrand.engines.gibbs.kernels import Network, begin, network, sweeps
+from herbrand.engines.gibbs.kernels import Network, begin, network, operations, sweeps
 from herbrand.engines.reading import looked_up
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
+from herbrand.loops import chosen
 from herbrand.memory import readable
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -49,7 +50,7 @@ WARM_BATCHES = BATCHES // 2
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class GibbsState:
     """``values`` [chain, axis] and ``holding`` [chain, factor] are where the chains are; ``counts``
     [chain, batch, value of an axis] what they have seen, ``batch`` the next one (negative: warming up).
 
@@ -93,7 +94,8 @@ class Gibbs:
             )
         if self.samples < BATCHES:
             raise UnsupportedError(
-                f"{self.samples} samples are too few to tell an error", hint=f"at least {BATCHES} --samples"
+                f"{self.samples} samples are too few to estimate an error",
+                hint=f"at least {BATCHES} --samples",
             )
 
     @classmethod
@@ -107,17 +109,21 @@ class Gibbs:
         """Sweeps of a batch; the draws are rounded up to whole ones."""
         return math.ceil(self.samples / BATCHES)
 
+    @property
+    def draws(self) -> int:
+        """Sweeps of all chains, with those before the first that counts."""
+        return self.chains * self.batch_size * (BATCHES + WARM_BATCHES)
+
     def supports(self, program: Program, question: Question) -> Support:
         try:
             state = self.start(program, question)
         except (BudgetError, UnsupportedError) as error:
             return Support(False, error.mistakes[0].message)
         graph = state.compiled.graph
-        drawn = self.chains * self.batch_size * (BATCHES + WARM_BATCHES)
         bytes_ = graph.bytes + state.counts.nbytes
-        return Support(True, "", 2.0 * graph.edge_count * drawn, bytes_, state)
+        return Support(True, "", 2.0 * graph.edge_count * self.draws, bytes_, state)
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> GibbsState:
         _refuse_what_no_sample_tells(question)
         memory = self.budget.bytes
         found = compiled(program, self.budget, lift=False)
@@ -141,15 +147,17 @@ class Gibbs:
         made = network(graph, blocks)
         values = np.zeros((self.chains, graph.axis_count), np.int64)
         holding = np.zeros((self.chains, graph.factor_count), np.int64)
+        start = chosen(begin, self.chains * operations(made))
         for chain in range(self.chains):
             uniforms = self._random(chain, 0).random(len(blocks))
-            begin(made, values[chain], holding[chain], uniforms)
+            start(made, values[chain], holding[chain], uniforms)
         counts = np.zeros((self.chains, BATCHES, len(graph.unary)), np.uint32)
-        return State(question, found, made, values, holding, counts, -WARM_BATCHES)
+        return GibbsState(question, found, made, values, holding, counts, -WARM_BATCHES)
 
-    def step(self, state: State) -> State:
+    def step(self, state: GibbsState) -> GibbsState:
         """One batch of sweeps by every chain, each in a thread of its own."""
         values, holding, counts = state.values.copy(), state.holding.copy(), state.counts.copy()
+        swept = chosen(sweeps, self.draws * operations(state.network))
 
         def drawn(chain: int) -> Array:
             random = self._random(chain, state.batch + BATCHES)
@@ -157,7 +165,7 @@ class Gibbs:
             blocks, left = len(state.network.state_counts), self.batch_size
             while left:
                 rows = max(1, min(left, NUMBERS_AT_ONCE // max(1, blocks)))
-                sweeps(state.network, values[chain], holding[chain], random.random((rows, blocks)), seen)
+                swept(state.network, values[chain], holding[chain], random.random((rows, blocks)), seen)
                 left -= rows
             return seen
 
@@ -166,14 +174,14 @@ class Gibbs:
                 counts[chain, state.batch] = seen
         return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: GibbsState) -> float:
         """The share of the draws that is still to be made."""
         return (BATCHES - state.batch) / BATCHES
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: GibbsState, status: Status) -> Marginals:
         found = state.compiled
         counts = state.seen
-        told = convergence(_of_atoms(found, counts), self.batch_size)
+        measured = convergence(_of_atoms(found, counts), self.batch_size)
         totals = counts.sum(axis=(0, 1))
         drawn = self.chains * counts.shape[1] * self.batch_size
 
@@ -185,18 +193,18 @@ class Gibbs:
         return Marginals(
             self.name,
             Guarantee.APPROXIMATION,
-            self._judged(status, told.r_hat),
+            self._judged(status, measured.r_hat),
             tuple(looked_up(found.evidence, look_up, state.question)),
             diagnostics={
                 "chains": self.chains,
                 "samples": drawn,
-                "r_hat": told.r_hat,
-                "effective_samples": told.effective_samples,
-                "standard_error": told.standard_error,
+                "r_hat": measured.r_hat,
+                "effective_samples": measured.effective_samples,
+                "standard_error": measured.standard_error,
             },
         )
 
-    def explain(self, state: State, status: Status) -> Explanation:
+    def explain(self, state: GibbsState, status: Status) -> Explanation:
         """The log-odds of the atom asked for: what each factor says of it, averaged over worlds drawn."""
         found = state.compiled
         asked = Asked.of(state.question, found.evidence)

@@ -19,7 +19,8 @@ from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.model import Compiled
 from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
 from herbrand.engines.explained_atom import Asked
-from herbrand.engines.gibbs.kernels import Network, sweeps, weights_by_state
+from herbrand.engines.gibbs.kernels import Network, operations, sweeps, weights_by_state
+from herbrand.loops import chosen
 
 WORLDS = 200
 """Worlds of each chain that are averaged over."""
@@ -83,10 +84,12 @@ def _averaged(
     seen = np.zeros(len(network.graph.unary), np.int64)
     sums: dict[tuple[Said, ...], float] = defaultdict(float)
     yes = no = -math.inf
+    work = WORLDS * len(chains.values) * operations(network)
+    swept, weighed = chosen(sweeps, work), chosen(weights_by_state, work)
     for values, holding in zip(chains.values.copy(), chains.holding.copy(), strict=True):
         for _ in range(WORLDS):
-            sweeps(network, values, holding, random.random((1, len(network.state_counts))), seen)
-            weights = weights_by_state(network, block, values.copy(), holding.copy())
+            swept(network, values, holding, random.random((1, len(network.state_counts))), seen)
+            weights = weighed(network, block, values.copy(), holding.copy())
             totals = weights.sum(axis=1)
             slope = _slope(totals, holds)
             sides = np.logaddexp.reduce(totals[holds]), np.logaddexp.reduce(totals[~holds])

@@ -1,4 +1,4 @@
-"""Sweeps over blocks of atoms, compiled by numba on first use.
+"""Sweeps over blocks of atoms, in loops.
 
 A chain's state is the value of every axis, helpers included, and for each "some holds" factor how many of its
 members hold, so that one atom's change costs only what depends on it.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from herbrand.engines.belief.graph import SOME, Array, FactorGraph
 from herbrand.engines.gibbs.blocks import Blocks
+from herbrand.loops import chosen, loop
 
 NEVER = -math.inf
+MOST_LOG_ODDS = 700.0
+"""Above this the exponential is no number; the chance of the other value is 0 long before."""
 
 
 class Network(NamedTuple):
@@ -56,7 +58,7 @@ def network(graph: FactorGraph, blocks: Blocks) -> Network:
     maker[graph.edge_axes[graph.factor_edges[somes]]] = somes
     member_starts, members = _by_axis(graph, np.flatnonzero(~is_table & ~target))
     table_starts, in_tables = _by_axis(graph, np.flatnonzero(is_table))
-    near = _near(
+    near = chosen(_near, graph.operations)(
         graph.axis_count,
         graph.factor_count,
         owner,
@@ -80,9 +82,15 @@ def network(graph: FactorGraph, blocks: Blocks) -> Network:
         blocks.state_counts,
         blocks.states,
         *near,
-        _strides(graph, blocks.pointers, blocks.atoms, near[0], near[1]),
+        chosen(_strides, graph.operations)(graph, blocks.pointers, blocks.atoms, near[0], near[1]),
         np.diff(near[2]) == 1,
     )
+
+
+def operations(network: Network) -> float:
+    """About what one sweep costs: each block's states, each by what depends on it."""
+    near = np.diff(network.table_starts) + np.diff(network.axis_starts)
+    return float(8 * (network.state_counts * (1 + near)).sum())
 
 
 def _by_axis(graph: FactorGraph, edges: Array) -> tuple[Array, Array]:
@@ -91,7 +99,7 @@ def _by_axis(graph: FactorGraph, edges: Array) -> tuple[Array, Array]:
     return np.searchsorted(graph.edge_axes[order], np.arange(graph.axis_count + 1)), order
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _near(
     axis_count: int,
     factor_count: int,
@@ -136,7 +144,7 @@ def _near(
     return tables_from, tables, axes_from, axes
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _put(array: Array, place: int, value: int) -> Array:
     """The array with a value at a place, twice as long where it was too short."""
     if place >= len(array):
@@ -148,7 +156,7 @@ def _put(array: Array, place: int, value: int) -> Array:
     return array
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _strides(
     graph: FactorGraph, block_starts: Array, block_atoms: Array, starts: Array, near_tables: Array
 ) -> Array:
@@ -166,7 +174,7 @@ def _strides(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def begin(network: Network, values: Array, holding: Array, uniforms: Array) -> None:
     """A random possible state for every block; helpers follow."""
     graph = network.graph
@@ -195,7 +203,7 @@ def begin(network: Network, values: Array, holding: Array, uniforms: Array) -> N
                 chosen -= 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _is_open(network: Network, block: int, state: int) -> bool:
     """Whether every atom's own weight allows its value in a state."""
     width = network.block_starts[block + 1] - network.block_starts[block]
@@ -207,7 +215,7 @@ def _is_open(network: Network, block: int, state: int) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _put_state(
     network: Network, block: int, state: int, values: Array, holding: Array, waiting: Array
 ) -> None:
@@ -220,7 +228,7 @@ def _put_state(
             _settle(network, values, holding, waiting, count)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _change(
     network: Network, values: Array, holding: Array, waiting: Array, axis: int, value: int, count: int
 ) -> int:
@@ -240,7 +248,7 @@ def _change(
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _settle(network: Network, values: Array, holding: Array, waiting: Array, count: int) -> None:
     """Gives waiting helpers the value that what they rest on makes."""
     while count > 0:
@@ -251,7 +259,7 @@ def _settle(network: Network, values: Array, holding: Array, waiting: Array, cou
             count = _change(network, values, holding, waiting, helper, value, count)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def table_weight(graph: FactorGraph, factor: int, values: Array) -> float:
     """What a table says of a state."""
     entry = 0
@@ -261,7 +269,7 @@ def table_weight(graph: FactorGraph, factor: int, values: Array) -> float:
     return float(graph.tables[graph.table_starts[factor] + entry])
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _weight(network: Network, block: int, values: Array) -> float:
     """The log-weight of all that a block may change."""
     graph = network.graph
@@ -274,7 +282,7 @@ def _weight(network: Network, block: int, values: Array) -> float:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, seen: Array) -> None:
     """One sweep a row of ``uniforms`` [sweep, block]; ``seen`` counts each atom's values after each sweep.
 
@@ -320,12 +328,13 @@ def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, see
             elif no == NEVER:
                 values[atom] = 1
             else:
-                values[atom] = uniforms[row, block] * (1.0 + math.exp(yes - no)) >= 1.0
+                odds = math.exp(min(yes - no, MOST_LOG_ODDS))
+                values[atom] = uniforms[row, block] * (1.0 + odds) >= 1.0
         for atom in block_atoms:
             seen[starts[atom] + values[atom]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _drawn(log_weights: Array, count: Any, uniform: float) -> int:
     """One of the first ``count``, each as often as it weighs."""
     largest = NEVER
@@ -346,7 +355,7 @@ def _drawn(log_weights: Array, count: Any, uniform: float) -> int:
     return chosen
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _draw_jointly(
     network: Network,
     block: int,
@@ -364,7 +373,7 @@ def _draw_jointly(
     _put_state(network, block, _drawn(log_weights, count, uniform), values, holding, waiting)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def weights_by_state(network: Network, block: int, values: Array, holding: Array) -> Array:
     """For each state of a block what each table near it says, then each axis's own weight: [state, part].
 

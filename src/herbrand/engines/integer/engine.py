@@ -1,8 +1,8 @@
-"""The most probable world by integer programming: HiGHS, through ``scipy.optimize.milp``.
+"""The most probable world by integer programming.
 
 Guarantee: ``exact`` where the solver closes the gap between its world and its bound and the world's own
 log-weight, counted again from the ground formulas, is that of the solver; else the world is the best that was
-reached in time, and the answer tells how far from the best it can be at the most. It loses to elimination
+reached in time, and the answer says how far from the best it can be at the most. It loses to elimination
 where the ground network is narrow, and to search where formulas are many and loose.
 """
 
@@ -12,16 +12,18 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.circuit.engine import CircuitEngine
 from herbrand.engines.contradiction_error import no_weight
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact
 from herbrand.engines.ground_network import Network, add_unary, worth_of
+from herbrand.engines.highs import Optimum, optimum
+from herbrand.engines.integer.derived import Derived
 from herbrand.engines.integer.linear import Linear
 from herbrand.engines.reading import atom_tables, by_number
 from herbrand.engines.truth_in_world import ChosenWorld, rows_that_hold
@@ -47,7 +49,7 @@ CLOSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class IntegerState:
     ground: Ground
     question: Question
     linear: Linear
@@ -57,6 +59,7 @@ class State:
     log_weight: float = -math.inf
     bound: float = math.inf
     formulas: tuple[Row, ...] = ()
+    derived: Derived | None = None
 
     @property
     def gap(self) -> float:
@@ -87,7 +90,7 @@ class Integer:
         operations = entries if is_packing else LEAST_OPERATIONS + OPERATIONS_AN_ENTRY * entries
         return Support(True, "", operations, float(BYTES_AN_ENTRY * entries), state, Guarantee.EXACT)
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> IntegerState:
         if reason := _unserved(question):
             raise UnsupportedError(reason)
         evidence = Evidence(program)
@@ -117,24 +120,25 @@ class Integer:
             for value, worth in enumerate(worths.tolist()):
                 if worth:
                     linear.value(atom, value, worth)
-        return State(grounding, question, linear, tuple(groups), unary)
+        derived = Derived(grounding, linear, self.budget) if program.uncertain else None
+        return IntegerState(grounding, question, linear, tuple(groups), unary, derived=derived)
 
-    def step(self, state: State) -> State:
+    def step(self, state: IntegerState) -> IntegerState:
         found = self._solved(state.linear)
-        if found.x is None:
-            if found.status != 2:
+        if found.point is None:
+            if not found.infeasible:
                 raise BudgetError(
                     "no world was found in time",
                     hint="a longer --time-limit, or --engine mean-field, allows more",
                 )
             return self._refused(state)
-        values = state.linear.world(found.x)
+        values = state.linear.world(found.point)
         weight = _log_weight(state, values)
         if weight == -math.inf:
             raise UnsupportedError(
                 "the solver's world breaks a hard statement by rounding", hint="name another engine"
             )
-        bound = state.linear.constant + state.unary.constant - float(found.mip_dual_bound)
+        bound = state.linear.constant + state.unary.constant - found.bound
         shares = _shares(state.ground.atoms, values)
         holds = ChosenWorld(state.ground.evidence, by_number(state.ground, shares), self.budget).holds
         rows = tuple(
@@ -144,11 +148,11 @@ class Integer:
         )
         return replace(state, values=values, log_weight=weight, bound=bound, formulas=rows)
 
-    def residual(self, state: State) -> float:
-        """The search ends by itself: what is left open, ``read`` tells."""
+    def residual(self, state: IntegerState) -> float:
+        """The search ends by itself: ``read`` reports what is left open."""
         return 0.0
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: IntegerState, status: Status) -> Marginals:
         assert state.values is not None
         exact = state.gap <= CLOSED * max(1.0, abs(state.log_weight))
         if not exact:
@@ -168,28 +172,21 @@ class Integer:
             diagnostics={"gap": 0.0 if exact else state.gap, "variables": state.linear.variable_count},
         )
 
-    def _solved(self, linear: Linear) -> OptimizeResult:
+    def _solved(self, linear: Linear) -> Optimum:
         seconds = (
             SECONDS if self.budget.seconds is None else max(0.1, self.budget.seconds - self.budget.elapsed)
         )
-        integral = np.zeros(linear.variable_count)
-        integral[: linear.atom_variables] = 1
         if not linear.variable_count:  # every atom is known
-            return OptimizeResult(x=np.empty(0), status=0, mip_dual_bound=0.0)
-        constraints = []
-        if linear.row_count:
-            least, most = np.concatenate(linear.least), np.concatenate(linear.most)
-            constraints.append(LinearConstraint(linear.matrix(), least, most))  # pyright: ignore[reportArgumentType]
-        return milp(
-            -np.concatenate(linear.objective),
-            integrality=integral,
-            bounds=Bounds(0, 1),
-            constraints=constraints,
-            options={"time_limit": seconds, "mip_rel_gap": 0.0},
-        )
+            return Optimum(infeasible=False, point=np.empty(0), bound=0.0)
+        cost, whole = -np.concatenate(linear.objective), np.concatenate(linear.whole)
+        return optimum(cost, linear.program(), whole=whole, seconds=seconds)
 
-    def _refused(self, state: State) -> State:
-        """Raise for statements that contradict each other, named where elimination can name them."""
+    def _refused(self, state: IntegerState) -> IntegerState:
+        """Raise for statements that contradict each other, named where another exact engine can name them."""
+        if state.derived is not None:
+            circuit = CircuitEngine(self.budget)
+            circuit.step(circuit.start(state.ground.program, state.question))
+            raise no_weight()
         elimination = Exact(self.budget)
         if elimination.supports(state.ground.program, state.question).possible:
             elimination.step(elimination.start(state.ground.program, state.question))
@@ -246,9 +243,11 @@ def _groups(
     return groups, numbers, 1 - np.isin(keys, taken)
 
 
-def _log_weight(state: State, values: np.ndarray) -> float:
+def _log_weight(state: IntegerState, values: np.ndarray) -> float:
     """Of a world, counted from the ground formulas themselves."""
     total = state.unary.constant
+    if state.derived is not None and not state.derived.agrees(values):
+        return -math.inf
     for template in state.ground.templates:
         worth = worth_of(template, state.ground.program.weights)
         count = int(rows_that_hold(template.conjunction, values).sum()) if worth else 0

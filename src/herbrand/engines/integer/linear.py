@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse as sp
+from scipy.sparse import csr_array
 
+from herbrand.engines.linear_program import LinearProgram
 from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction
 
 Columns = np.ndarray
@@ -31,6 +32,7 @@ class Linear:
 
     value_counts: np.ndarray
     objective: list[np.ndarray] = field(default_factory=list)
+    whole: list[np.ndarray] = field(default_factory=list)
     rows: list[np.ndarray] = field(default_factory=list)
     columns: list[np.ndarray] = field(default_factory=list)
     entries: list[np.ndarray] = field(default_factory=list)
@@ -43,33 +45,34 @@ class Linear:
     def __post_init__(self) -> None:
         widths = np.where(self.value_counts == 2, 1, self.value_counts)
         self.offset = (np.cumsum(widths) - widths).astype(np.int64)
-        self.new(int(widths.sum()))
+        self.new(int(widths.sum()), whole=True)
         self.atom_variables = self.variable_count
         many = np.flatnonzero(self.value_counts != 2)
         if len(many):
-            first = self._new_rows(np.ones(len(many)), np.ones(len(many)))
+            first = self.new_rows(np.ones(len(many)), np.ones(len(many)))
             counts = self.value_counts[many]
             own = np.repeat(first, counts)
             places = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
-            self._enter(own, np.repeat(self.offset[many], counts) + places, 1.0)
+            self.enter(own, np.repeat(self.offset[many], counts) + places, 1.0)
 
-    def new(self, count: int) -> Columns:
-        """So many new variables from 0 to 1."""
+    def new(self, count: int, *, whole: bool = False) -> Columns:
+        """So many new variables from 0 to 1; ``whole``: either 0 or 1, which the others are by their rows."""
         self.objective.append(np.zeros(count))
+        self.whole.append(np.full(count, whole))
         self.variable_count += count
         return np.arange(self.variable_count - count, self.variable_count)
 
     def _at_most(self, limits: np.ndarray) -> np.ndarray:
         """New rows with these upper limits, which may still be lowered in place."""
-        return self._new_rows(np.full(len(limits), -math.inf), limits)
+        return self.new_rows(np.full(len(limits), -math.inf), limits)
 
-    def _new_rows(self, least: np.ndarray, most: np.ndarray) -> np.ndarray:
+    def new_rows(self, least: np.ndarray, most: np.ndarray) -> np.ndarray:
         self.least.append(least)
         self.most.append(most)
         self.row_count += len(least)
         return np.arange(self.row_count - len(least), self.row_count)
 
-    def _enter(self, rows: np.ndarray, columns: Columns, entry: float) -> None:
+    def enter(self, rows: np.ndarray, columns: Columns, entry: float) -> None:
         self.rows.append(rows)
         self.columns.append(columns)
         self.entries.append(np.full(len(rows), entry))
@@ -103,10 +106,10 @@ class Linear:
         elif count == 2:
             for value in allowed:
                 constants[latent] += 0.0 if value else sign
-                self._enter(rows, self.offset[atoms], sign if value else -sign)
+                self.enter(rows, self.offset[atoms], sign if value else -sign)
         else:
             for value in allowed:
-                self._enter(rows, self.offset[atoms] + value, sign)
+                self.enter(rows, self.offset[atoms] + value, sign)
         return constants
 
     def at_most(self, atoms: np.ndarray, allowed: Sequence[Sequence[int]], limit: np.ndarray) -> None:
@@ -119,7 +122,7 @@ class Linear:
     def at_most_one(self, groups: np.ndarray, atoms: np.ndarray, limits: np.ndarray) -> None:
         """Of the true-or-false atoms of each group at most so many hold."""
         rows = self._at_most(limits.astype(float))
-        self._enter(rows[groups], self.offset[atoms], 1.0)
+        self.enter(rows[groups], self.offset[atoms], 1.0)
 
     # Conjunctions
 
@@ -152,19 +155,19 @@ class Linear:
         if not holds_at_most:  # parts - truth <= n - 1
             limits = np.full(len(ground), parts - 1.0)
             rows = self._at_most(limits)
-            self._enter(rows, truth, -1.0)
+            self.enter(rows, truth, -1.0)
             limits -= self._parts(ground, rows, 1.0, holds_at_most=False)
             return truth
         for place in range(ground.atoms.shape[1]):  # truth - part <= 0
             limits = np.zeros(len(ground))
             rows = self._at_most(limits)
-            self._enter(rows, truth, 1.0)
+            self.enter(rows, truth, 1.0)
             limits -= self._literal(rows, ground.atoms[:, place], ground.allowed[place], -1.0)
         for block in ground.blocks:
             holds = self._block(block, len(ground), holds_at_most=True)
             rows = self._at_most(np.zeros(len(ground)))
-            self._enter(rows, truth, 1.0)
-            self._enter(rows, holds, -1.0)
+            self.enter(rows, truth, 1.0)
+            self.enter(rows, holds, -1.0)
         return truth
 
     def _parts(
@@ -175,7 +178,7 @@ class Linear:
         for place, allowed in enumerate(ground.allowed):
             constants += self._literal(rows, ground.atoms[:, place], allowed, sign)
         for block in ground.blocks:
-            self._enter(rows, self._block(block, len(ground), holds_at_most=holds_at_most), sign)
+            self.enter(rows, self._block(block, len(ground), holds_at_most=holds_at_most), sign)
         return constants
 
     def _block(self, block: GroundBlock, count: int, *, holds_at_most: bool) -> Columns:
@@ -188,26 +191,31 @@ class Linear:
         ]
         if together:  # some: holds <= sum; none: holds >= 1 - sum
             rows = self._at_most(np.full(count, 0.0 if block.some else -1.0))
-            self._enter(rows, holds, sign)
+            self.enter(rows, holds, sign)
             for truth, origin in pieces:
-                self._enter(rows[origin], truth, -1.0)
+                self.enter(rows[origin], truth, -1.0)
             return holds
         for truth, origin in pieces:  # some: holds >= piece; none: holds <= 1 - piece
             rows = self._at_most(np.full(len(truth), 0.0 if block.some else 1.0))
-            self._enter(rows, holds[origin], -sign)
-            self._enter(rows, truth, 1.0)
+            self.enter(rows, holds[origin], -sign)
+            self.enter(rows, truth, 1.0)
         return holds
 
     @property
     def entry_count(self) -> int:
         return sum(map(len, self.entries))
 
-    def matrix(self) -> sp.csr_array:
-        shape = (self.row_count, self.variable_count)
-        if not self.entries:
-            return sp.csr_array(shape)
-        places = (np.concatenate(self.rows), np.concatenate(self.columns))
-        return sp.csr_array(sp.coo_array((np.concatenate(self.entries), places), shape=shape))
+    def program(self) -> LinearProgram:
+        """The rows and ranges; what is made largest is ``objective``, and ``whole`` stands beside."""
+        count, places = self.variable_count, (np.zeros(0, np.int64),) * 2
+        entries, least, most = np.zeros(0), np.zeros(0), np.zeros(0)
+        if self.entries:
+            entries = np.concatenate(self.entries)
+            places = np.concatenate(self.rows), np.concatenate(self.columns)
+        if self.row_count:
+            least, most = np.concatenate(self.least), np.concatenate(self.most)
+        rows = csr_array((entries, places), shape=(self.row_count, count))
+        return LinearProgram(rows, least, most, np.zeros(count), np.ones(count))
 
     def world(self, solution: np.ndarray) -> np.ndarray:
         """The value of each atom."""

@@ -1,4 +1,4 @@
-"""What a summation costs, told from shapes before anything is computed."""
+"""What a summation costs, estimated from shapes before anything is computed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from herbrand.engines.lifted.bunches import Bunch
-from herbrand.engines.lifted.cumulated import Structure
+from herbrand.engines.lifted.count_elimination import Structure
+from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.summation import Summation
 from herbrand.memory import ANY_MACHINE
 
@@ -110,7 +110,7 @@ def _rows(summation: Summation, shape: Shape) -> float:
 
 
 def splits(elements: int, profiles: int) -> float:
-    """How many vectors of counts so many elements can have; infinity where a float cannot tell."""
+    """How many vectors of counts so many elements can have; infinity where a float cannot hold it."""
     others = max(1, profiles) - 1
     try:
         return float(math.comb(elements + others, others))
@@ -171,7 +171,7 @@ def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
     return found, total
 
 
-def _shape(summation: Summation, number: int, bunch: Bunch) -> Shape:
+def _shape(summation: Summation, number: int, bunch: ElementGroup) -> Shape:
     cells = summation.tabulated.cells[bunch.pool]
     hubs = frozenset(tie.hub for tie in bunch.ties)
     if number < len(summation.bunches.hubs):

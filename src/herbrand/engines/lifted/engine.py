@@ -19,7 +19,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.contradiction_error import contradiction, no_weight, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact, operations_in
-from herbrand.engines.exact import State as GroundState
+from herbrand.engines.exact import ExactState as GroundState
 from herbrand.engines.explained_atom import Asked, forced
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
@@ -42,7 +42,7 @@ TOTAL_ONLY = Question(atoms=(), formulas=(Truth(True),))
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class LiftedState:
     """A problem to be solved by counting, or, where ``ground`` is set, why not and the ground elimination."""
 
     question: Question
@@ -86,14 +86,14 @@ class Lifted:
             True, _fell_back(state.reason), elimination.operations, elimination.bytes, state, Guarantee.EXACT
         )
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> LiftedState:
         try:
             problem = problem_of(program, Evidence(program), (), question.most_probable)
-            return State(question, self._affordable(problem, question))
+            return LiftedState(question, self._affordable(problem, question))
         except NotLiftableError as reason:
             return self._grounded(program, question, str(reason))
 
-    def step(self, state: State) -> State:
+    def step(self, state: LiftedState) -> LiftedState:
         if state.problem is None:
             assert state.ground is not None
             return replace(state, ground=self._exact.step(state.ground))
@@ -106,14 +106,14 @@ class Lifted:
             program = state.problem.evidence.program
             return self.step(self._grounded(program, state.question, str(reason)))
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: LiftedState) -> float:
         return 0.0
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: LiftedState, status: Status) -> Marginals:
         if state.problem is None:
             assert state.ground is not None
-            told = replace(status, advice=_fell_back(state.reason))
-            return replace(self._exact.read(state.ground, told), engine=self.name)
+            advised = replace(status, advice=_fell_back(state.reason))
+            return replace(self._exact.read(state.ground, advised), engine=self.name)
         assert state.solution is not None
         solution, likeliest = state.solution, state.question.most_probable
         self._refuse_too_many_atoms(state)
@@ -129,7 +129,7 @@ class Lifted:
             solution.total if likeliest else None,
         )
 
-    def explain(self, state: State, status: Status) -> Explanation:
+    def explain(self, state: LiftedState, status: Status) -> Explanation:
         """The log-odds shared out among the statements, each with all its groundings."""
         if state.problem is not None:
             try:
@@ -175,7 +175,7 @@ class Lifted:
             )
         return problem
 
-    def _grounded(self, program: Program, question: Question, reason: str) -> State:
+    def _grounded(self, program: Program, question: Question, reason: str) -> LiftedState:
         """Ground elimination instead, or a refusal that gives both reasons."""
         try:
             ground = self._exact.start(program, question)
@@ -184,7 +184,7 @@ class Lifted:
             raise type(error)(
                 (Mistake(f"lifted inference does not apply: {reason}"), *error.mistakes)
             ) from None
-        return State(question, None, ground, reason)
+        return LiftedState(question, None, ground, reason)
 
     def _contradiction(self, problem: Problem) -> HerbrandError:
         """The error for a total of minus infinity: a contradiction only where hard statements alone, counted
@@ -196,7 +196,7 @@ class Lifted:
             return contradiction(program, allowed, self.name)
         return no_weight() if satisfiable else proved_contradiction(program, allowed)
 
-    def _refuse_too_many_atoms(self, state: State) -> None:
+    def _refuse_too_many_atoms(self, state: LiftedState) -> None:
         assert state.problem is not None
         if not state.question.everything:
             return
@@ -210,7 +210,7 @@ class Lifted:
                 hint="ask for the predicates or atoms that matter by --query",
             )
 
-    def _formula_rows(self, state: State, solution: Solution) -> tuple[Row, ...]:
+    def _formula_rows(self, state: LiftedState, solution: Solution) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""
         assert state.problem is not None
         evidence = state.problem.evidence

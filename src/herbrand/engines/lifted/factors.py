@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.engines.lifted.exchangeable_model import ExchangeableModel
 from herbrand.engines.lifted.polynomials import times_counts
-from herbrand.engines.lifted.scene import Scene
 from herbrand.engines.lifted.tabulated import Cells, Tabulated
 from herbrand.engines.lifted.terms import CountTerm, Number, Slot, Some
 
@@ -20,7 +20,7 @@ Axes = tuple[str, ...]
 
 
 def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Array]:
-    """What a usual pair of elements of two pools gives [profile, profile]; flat ones are told elsewhere."""
+    """What a usual pair of elements of two pools gives [profile, profile]; flat ones are elsewhere."""
     tables: dict[tuple[int, int], Array] = {}
     for link in tabulated.tables:
         one, other = link[1:]
@@ -45,7 +45,7 @@ class Factors:
     pairs: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @property
-    def scene(self) -> Scene:
+    def scene(self) -> ExchangeableModel:
         return self.tabulated.scene
 
     @property

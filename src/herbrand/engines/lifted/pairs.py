@@ -1,6 +1,6 @@
 """Atoms of two different elements: what is known of each pair, and the tables they sum out to.
 
-Binary predicates that terms tie together make a :class:`Group`. Given the cells of its two elements, a
+Binary predicates that terms tie together make a :class:`PairGroup`. Given the cells of its two elements, a
 pair's atoms are independent of all others, so they are summed out at once: a table [left cell, right cell]
 for each :class:`Pattern` of what is known of them. Nearly all pairs have the default pattern; the others are
 listed.
@@ -30,7 +30,7 @@ Atom = tuple[str, bool]
 
 
 @dataclass(frozen=True)
-class Group:
+class PairGroup:
     """``families``: those of its left and right elements; one and the same where the types are."""
 
     types: tuple[str, str]
@@ -62,7 +62,7 @@ class PairKnowledge:
     pattern_of: np.ndarray
 
 
-def turned(group: Group, pattern: Pattern) -> Pattern:
+def turned(group: PairGroup, pattern: Pattern) -> Pattern:
     """The pattern seen from the other element of a pair within one type."""
     order = [group.atoms.index((name, not way)) for name, way in group.atoms]
     values, opinions = pattern.values, pattern.opinions
@@ -71,15 +71,15 @@ def turned(group: Group, pattern: Pattern) -> Pattern:
 
 def group_of(
     predicates: tuple[str, ...], terms: tuple[PairTerm, ...], families: tuple[int, int], program: Program
-) -> Group:
+) -> PairGroup:
     first = program.signature.predicates[predicates[0]].types
     types = (first[0], first[1])
     ways = (True, False) if types[0] == types[1] else (True,)
     atoms = tuple((name, way) for name in predicates for way in ways)
-    return Group(types, atoms, tuple(program.value_count(name) for name, _ in atoms), terms, families)
+    return PairGroup(types, atoms, tuple(program.value_count(name) for name, _ in atoms), terms, families)
 
 
-def knowledge_of(group: Group, evidence: Evidence) -> PairKnowledge:
+def knowledge_of(group: PairGroup, evidence: Evidence) -> PairKnowledge:
     """All pairs of which something else is known than of most."""
     left, right = (len(evidence.program.domain(name)) for name in group.types)
     sizes = (left, right)
@@ -132,7 +132,7 @@ def _unusual(predicate: str, default: int, sizes: tuple[int, int], evidence: Evi
 
 
 def _pair_keys(
-    group: Group, predicate: str, codes: np.ndarray, sizes: tuple[int, int], evidence: Evidence
+    group: PairGroup, predicate: str, codes: np.ndarray, sizes: tuple[int, int], evidence: Evidence
 ) -> np.ndarray:
     """Each atom's pair as one number; of two elements of one type the smaller comes first."""
     codes = codes[~_on_diagonal(codes, sizes, group.within)]
@@ -145,11 +145,11 @@ def _pair_keys(
     return left * sizes[1] + right
 
 
-def _in_order(group: Group, predicate: str, evidence: Evidence) -> bool:
+def _in_order(group: PairGroup, predicate: str, evidence: Evidence) -> bool:
     return evidence.program.signature.predicates[predicate].types == group.types
 
 
-def _codes(pairs: np.ndarray, name: str, way: bool, group: Group, evidence: Evidence) -> np.ndarray:
+def _codes(pairs: np.ndarray, name: str, way: bool, group: PairGroup, evidence: Evidence) -> np.ndarray:
     """The atom's code for each pair."""
     straight = way if group.within else _in_order(group, name, evidence)
     first, second = (pairs[:, 0], pairs[:, 1]) if straight else (pairs[:, 1], pairs[:, 0])
@@ -183,7 +183,7 @@ def covers(slot: Slot, elements: Range) -> bool:
 class Tables:
     """The tables of one group's pairs between two pools, for values of the weights and of propositions."""
 
-    group: Group
+    group: PairGroup
     families: tuple[Family, Family]
     ranges: tuple[Range, Range]
     algebra: Algebra
@@ -230,7 +230,7 @@ class Tables:
 
 
 def tables_of(
-    group: Group,
+    group: PairGroup,
     families: tuple[Family, Family],
     ranges: tuple[Range, Range],
     given: Mapping[str, int],
@@ -258,13 +258,13 @@ def tables_of(
     return Tables(group, families, ranges, algebra, potential, weights[-1])
 
 
-def _ways(group: Group, term: PairTerm) -> tuple[bool, ...]:
+def _ways(group: PairGroup, term: PairTerm) -> tuple[bool, ...]:
     """Which of its slots may stand for the left element."""
     return (True, False) if group.within else (term.left.type == group.types[0],)
 
 
 def _holding(
-    group: Group, families: tuple[Family, Family], left: Slot, right: Slot, term: PairTerm, straight: bool
+    group: PairGroup, families: tuple[Family, Family], left: Slot, right: Slot, term: PairTerm, straight: bool
 ) -> np.ndarray:
     """Where the term holds, of the shape of the potential."""
     count = 2 + len(group.sizes)

@@ -17,13 +17,13 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.algebra import algebra_named
-from herbrand.engines.lifted.bystanders import bystander_shares, bystander_total, bystanders
+from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.costs import Cost, clamps, cost_of
-from herbrand.engines.lifted.scene import scene_of
-from herbrand.engines.lifted.shares import Shares
+from herbrand.engines.lifted.exchangeable_model import exchangeable_model_of
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.tabulated import numbers_of, tabulated
 from herbrand.engines.lifted.terms import NotLiftableError
+from herbrand.engines.lifted.unmentioned_atoms import bystander_shares, bystander_total, bystanders
 from herbrand.engines.lifted.world import World
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
@@ -72,7 +72,7 @@ class Solution:
 
     problem: Problem
     total: float
-    weighted: tuple[tuple[float, Shares | World], ...]
+    weighted: tuple[tuple[float, AtomProbabilities | World], ...]
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The probability of each value of these latent atoms [atom, value]."""
@@ -94,7 +94,7 @@ def problem_of(
 
     Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`.
     """
-    scene = scene_of(program, (*program.templates, *extra), evidence, by_class)
+    scene = exchangeable_model_of(program, (*program.templates, *extra), evidence, by_class)
     algebra = algebra_named("maximum" if most else "log")
     numbers = numbers_of(program, scale).watch()
     values = [range(program.value_count(name)) for name in scene.switches]
@@ -133,7 +133,7 @@ def solved(problem: Problem) -> Solution:
     shares = np.exp(totals - best)
     total = float(best + np.log(shares.sum()) + problem.elsewhere.detach())
     weighted = tuple(
-        (float(share), Shares(summation, sums))
+        (float(share), AtomProbabilities(summation, sums))
         for share, (summation, sums) in zip(shares / shares.sum(), found, strict=True)
         if share > 0
     )

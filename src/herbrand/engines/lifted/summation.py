@@ -18,11 +18,11 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction import Contraction, Dense, Statistics, plan, run
-from herbrand.engines.lifted.bunches import Tie, bunches_of
+from herbrand.engines.lifted.count_axes import FLOAT, Axis, Clamp, Gathering
+from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.cumulants import differentiable_log_sums, largest
-from herbrand.engines.lifted.cumulated import Structure
+from herbrand.engines.lifted.element_groups import Tie, element_groups_of
 from herbrand.engines.lifted.factors import Axes, Factors
-from herbrand.engines.lifted.gathering import FLOAT, Axis, Clamp, Gathering
 from herbrand.engines.lifted.tabulated import Tabulated
 from herbrand.engines.lifted.terms import CountTerm
 from herbrand.memory import ANY_MACHINE
@@ -125,7 +125,7 @@ class Summation:
     def __init__(self, tabulated: Tabulated) -> None:
         self.tabulated = tabulated
         self.scene = tabulated.scene
-        self.bunches = bunches_of(tabulated)
+        self.bunches = element_groups_of(tabulated)
 
     @property
     def impossible(self) -> bool:

@@ -1,4 +1,4 @@
-"""A scene with weights put in: the tables of pairs, and which cells of each pool need not be told apart.
+"""A scene with weights put in: the tables of pairs, and which cells of each pool need not be distinguished.
 
 Cells of a pool that every default table and every count term treats alike are one *profile*: only counts of
 profiles are summed over. Those that the tables of unusual pairs treat alike as well are one *state*. What is
@@ -16,8 +16,8 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
+from herbrand.engines.lifted.exchangeable_model import ExchangeableModel
 from herbrand.engines.lifted.pairs import Pattern, Tables, covers, tables_of, turned
-from herbrand.engines.lifted.scene import Scene
 from herbrand.engines.lifted.terms import PROPOSITIONS, CountTerm, NotLiftableError
 from herbrand.program.program import Program
 
@@ -57,7 +57,7 @@ class Cells:
 class Tabulated:
     """``weights`` [class, cell] for each family; ``tables`` and ``cells``; ``flat`` links need no counts."""
 
-    scene: Scene
+    scene: ExchangeableModel
     given: Mapping[str, int]
     algebra: Algebra
     numbers: Array
@@ -101,7 +101,9 @@ def numbers_of(program: Program, scale: float = 1.0) -> Array:
     return scale * arrays.tensor([*(weight.value for weight in program.weights), 1.0], dtype=arrays.float64)
 
 
-def tabulated(scene: Scene, given: Mapping[str, int], numbers: Array, algebra: Algebra) -> Tabulated:
+def tabulated(
+    scene: ExchangeableModel, given: Mapping[str, int], numbers: Array, algebra: Algebra
+) -> Tabulated:
     """``given``: values of the scene's switches; ``numbers``: those of :func:`numbers_of`."""
     tables = {link: _tables(scene, link, given, numbers, algebra) for link in _links(scene)}
     weights = [_own_weights(scene, family, given, numbers) for family in range(len(scene.families))]
@@ -115,7 +117,7 @@ def tabulated(scene: Scene, given: Mapping[str, int], numbers: Array, algebra: A
     return Tabulated(scene, given, algebra, numbers, tuple(weights), tables, frozenset(flat), cells)
 
 
-def _links(scene: Scene) -> Iterator[Link]:
+def _links(scene: ExchangeableModel) -> Iterator[Link]:
     for number, group in enumerate(scene.groups):
         left, right = (scene.pools_of(family) for family in group.families)
         for one in left:
@@ -124,20 +126,22 @@ def _links(scene: Scene) -> Iterator[Link]:
                     yield number, one, other
 
 
-def _tables(scene: Scene, link: Link, given: Mapping[str, int], numbers: Array, algebra: Algebra) -> Tables:
+def _tables(
+    scene: ExchangeableModel, link: Link, given: Mapping[str, int], numbers: Array, algebra: Algebra
+) -> Tables:
     group = scene.groups[link[0]]
     pools = [scene.pools[i] for i in link[1:]]
     families = (scene.families[pools[0].family], scene.families[pools[1].family])
     return tables_of(group, families, (pools[0].range, pools[1].range), given, numbers, algebra)
 
 
-def pair_count(scene: Scene, link: Link) -> int:
+def pair_count(scene: ExchangeableModel, link: Link) -> int:
     """How many pairs there are between the two pools of a link."""
     one, other = (len(scene.pools[i]) for i in link[1:])
     return one * (one - 1) // 2 if link[1] == link[2] else one * other
 
 
-def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Array) -> Array:
+def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int], numbers: Array) -> Array:
     """What single elements give and evidence says [class, cell]."""
     family, elements = scene.families[index], scene.elements[index]
     possible = elements.possible.copy()
@@ -163,7 +167,7 @@ def _own_weights(scene: Scene, index: int, given: Mapping[str, int], numbers: Ar
     return weights
 
 
-def _is_flat(scene: Scene, link: Link, tables: Tables) -> bool:
+def _is_flat(scene: ExchangeableModel, link: Link, tables: Tables) -> bool:
     """Whether a link's table is a sum over its two elements, and its atoms depend on one at most."""
     pattern = scene.knowledge[link[0]].patterns[0]
     table = tables.summed(pattern).detach().numpy()
@@ -180,7 +184,7 @@ def swings(share: np.ndarray) -> tuple[float, float]:
     return float(np.abs(share - share[:, :1]).max()), float(np.abs(share - share[:1]).max())
 
 
-def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Array]) -> None:
+def _fold(scene: ExchangeableModel, link: Link, tables: Tables, weights: list[Array]) -> None:
     """Give each element its part of a flat table, once for every partner that it has."""
     table = tables.summed(scene.knowledge[link[0]].patterns[0])
     one, other = link[1:]
@@ -191,7 +195,7 @@ def _fold(scene: Scene, link: Link, tables: Tables, weights: list[Array]) -> Non
     _give(scene, other, len(scene.pools[one]) * (table[0] - table[0, 0]), weights)
 
 
-def _give(scene: Scene, number: int, extra: Array, weights: list[Array]) -> None:
+def _give(scene: ExchangeableModel, number: int, extra: Array, weights: list[Array]) -> None:
     pool = scene.pools[number]
     rows = np.zeros(len(weights[pool.family]), dtype=bool)
     rows[scene.elements[pool.family].class_of[pool.elements]] = True
@@ -199,7 +203,7 @@ def _give(scene: Scene, number: int, extra: Array, weights: list[Array]) -> None
 
 
 def _cells(
-    scene: Scene, number: int, weights: Array, tables: Mapping[Link, Tables], flat: set[Link]
+    scene: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, Tables], flat: set[Link]
 ) -> Cells:
     pool = scene.pools[number]
     classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
@@ -233,7 +237,7 @@ def _features(tables: Tables, pattern: Pattern, as_left: bool, as_right: bool) -
             yield turned.reshape(len(turned), -1)
 
 
-def _indicators(scene: Scene, number: int) -> Iterator[np.ndarray]:
+def _indicators(scene: ExchangeableModel, number: int) -> Iterator[np.ndarray]:
     """Where the slots of count terms about several elements hold."""
     pool = scene.pools[number]
     family = scene.families[pool.family]

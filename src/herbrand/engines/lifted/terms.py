@@ -51,7 +51,7 @@ class Slot:
 
     @property
     def named(self) -> frozenset[int]:
-        """The constants that it tells apart from the others."""
+        """The constants that it distinguishes from the others."""
         return self.excluded if self.constant is None else frozenset((self.constant,))
 
 

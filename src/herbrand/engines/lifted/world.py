@@ -85,11 +85,11 @@ class World:
         if not len(knowledge.pairs):
             return np.zeros(len(rows), dtype=np.int64)
         width = int(max(columns.max(initial=0), knowledge.pairs[:, 1].max())) + 1
-        told = knowledge.pairs[:, 0] * width + knowledge.pairs[:, 1]
+        stated = knowledge.pairs[:, 0] * width + knowledge.pairs[:, 1]
         wanted = rows * width + columns
-        order = np.argsort(told)
-        at = order[np.minimum(np.searchsorted(told, wanted, sorter=order), len(told) - 1)]
-        return np.where(told[at] == wanted, knowledge.pattern_of[at], 0)
+        order = np.argsort(stated)
+        at = order[np.minimum(np.searchsorted(stated, wanted, sorter=order), len(stated) - 1)]
+        return np.where(stated[at] == wanted, knowledge.pattern_of[at], 0)
 
     def _shares(
         self, number: int, predicate: str, left: int, right: int, pattern: int, way: int

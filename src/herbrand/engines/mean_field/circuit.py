@@ -192,10 +192,10 @@ class Circuit:
 
 def classes(values: Values, mentions: Iterable[Values]) -> list[Values]:
     """Values that every mention treats alike, together."""
-    told = list(mentions)
+    mentioned = list(mentions)
     alike: dict[tuple[bool, ...], set[int]] = defaultdict(set)
     for value in values:
-        alike[tuple(value in allowed for allowed in told)].add(value)
+        alike[tuple(value in allowed for allowed in mentioned)].add(value)
     return [frozenset(group) for group in alike.values()]
 
 

@@ -36,7 +36,7 @@ FIRST_SHARPNESS, LAST_SHARPNESS = 0.5, 20.0
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class MeanFieldState:
     """The runs from all starts; ``steps`` taken; ``classes`` of atoms that may move at once, where needed."""
 
     problem: Problem
@@ -97,7 +97,7 @@ class MeanField:
             return Support(False, error.mistakes[0].message)
         return Support(True, "", state.problem.operations, state.problem.bytes, state)
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> MeanFieldState:
         if self.clip is not None and question.most_probable:
             raise UnsupportedError(
                 "with clipped messages worlds have no weights to compare", hint="leave out --clip"
@@ -107,21 +107,23 @@ class MeanField:
         seeds = [None, *(self.seed + number for number in range(1, self.starts))]
         stride = 1.0 if self.damping is None else 1 - self.damping
         classes = colouring(problem, self.budget) if self.schedule == "sequential" else None
-        return State(problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes)
+        return MeanFieldState(
+            problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes
+        )
 
-    def step(self, state: State) -> State:
+    def step(self, state: MeanFieldState) -> MeanFieldState:
         advance = self._towards_world if state.question.most_probable else self._towards_fixed_point
         return advance(state)
 
-    def _towards_fixed_point(self, state: State) -> State:
+    def _towards_fixed_point(self, state: MeanFieldState) -> MeanFieldState:
         return self._each(state, lambda run: self._updated(state, run))
 
-    def _updated(self, state: State, run: Run, sharpness: float = 1.0) -> Run:
+    def _updated(self, state: MeanFieldState, run: Run, sharpness: float = 1.0) -> Run:
         if state.classes is not None and self.schedule == "sequential":
             return in_turn(state.problem, run, state.classes, sharpness)
         return in_parallel(state.problem, run, self.damping is None, sharpness)
 
-    def _towards_world(self, state: State) -> State:
+    def _towards_world(self, state: MeanFieldState) -> MeanFieldState:
         """Annealed first; then each class takes its best values until none changes."""
         if state.steps < ANNEALING_STEPS:
             share = state.steps / (ANNEALING_STEPS - 1)
@@ -143,13 +145,13 @@ class MeanField:
             return found
         return tuple(AtomClass(name, None) for name in problem.unknowns.tables)
 
-    def _each(self, state: State, update: Callable[[Run], Run]) -> State:
+    def _each(self, state: MeanFieldState, update: Callable[[Run], Run]) -> MeanFieldState:
         return replace(state, runs=tuple(map(update, state.runs)), steps=state.steps + 1)
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: MeanFieldState) -> float:
         return max(run.moved for run in state.runs)
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: MeanFieldState, status: Status) -> Marginals:
         problem, question, run = state.problem, state.question, state.best
         likeliest = question.most_probable
         bounded = None if self.clip is not None else bound(problem, run)
@@ -170,7 +172,7 @@ class MeanField:
         """The engine's name, and that of the model where it is not the theory's own."""
         return self.name if self.clip is None else f"{self.name} (clip {self.clip:g})"
 
-    def explain(self, state: State, status: Status) -> Explanation:
+    def explain(self, state: MeanFieldState, status: Status) -> Explanation:
         """The groundings that move the asked atom, each with what it adds to the atom's log-odds."""
         return explained(state.problem, state.best.marginals, state.question, self._model)
 

@@ -57,7 +57,7 @@ def explained(
     if odds:
         return Explanation(subject, "log-odds", odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
     found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
-    reasons = tuple(Reason(*case.told(*key), said) for key, said in found[:MOST_REASONS])
+    reasons = tuple(Reason(*case.grounding(*key), said) for key, said in found[:MOST_REASONS])
     rest = math.fsum(said for _, said in found[MOST_REASONS:])
     total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
     return Explanation(
@@ -163,8 +163,8 @@ class _Case:
         table = self.problem.unknowns.tables[name]
         place = int(table.positions(np.array([code]))[0])
         if table.true_or_false:
-            told = float(unary.reshape(-1)[place])
-            return -told if flipped else told
+            weight = float(unary.reshape(-1)[place])
+            return -weight if flipped else weight
         row = unary.reshape(-1, table.shape[-1])[place]
         return float(row[self.value] - row[self.other])
 
@@ -252,15 +252,15 @@ class _Case:
             yield from self._changes_of_events(ground)
             return
         for rows, atoms, allowed in merged_rows(ground.conjunction, self.leaders, self.atoms.value_counts):
-            told = np.zeros(len(rows))
+            sums = np.zeros(len(rows))
             for column, values in enumerate(allowed):
                 product = torch.ones((), dtype=torch.float64)
                 for other, others in enumerate(allowed):
                     if other != column:
                         product = product * self._probability(torch.from_numpy(atoms[:, other]), others)
                 sign = (self._own(self.value) in values) - (self._own(self.other) in values)
-                told += sign * np.where(atoms[:, column] == self.number, product.numpy(), 0.0)
-            yield from zip(rows.tolist(), told.tolist(), strict=True)
+                sums += sign * np.where(atoms[:, column] == self.number, product.numpy(), 0.0)
+            yield from zip(rows.tolist(), sums.tolist(), strict=True)
 
     def _changes_of_events(self, ground: GroundTemplate) -> Iterator[tuple[int, float]]:
         circuit, rows, roots = Circuit(self.atoms.value_counts), [], []
@@ -273,7 +273,7 @@ class _Case:
             yield from zip(rows, (found[0::2] - found[1::2]).tolist(), strict=True)
 
     def _node(self, circuit: Circuit, event: Event, value: int) -> int:
-        """The event once the atom has a value: literals of several values are told apart first."""
+        """The event once the atom has a value: literals of several values are separated first."""
         own = self._own(value)
         left = event.given(self.number, frozenset({own}))
         return (ONE if left else ZERO) if isinstance(left, bool) else circuit.node(left)
@@ -286,7 +286,7 @@ class _Case:
         return self.places.probabilities(self.flat, atoms, allowed)
 
     def _key(self, template: Template, binding: Mapping[str, int]) -> Key:
-        """The ground statement of a row: its own variables where all pieces tell what became of them."""
+        """The ground statement of a row: its own variables where all pieces have them."""
         program = self.problem.program
         statement = program.statements[template.statement]
         assert isinstance(statement, WeightedFormula)
@@ -301,7 +301,9 @@ class _Case:
         constants = {n: binding.get(a) if isinstance(a, str) else a for n, a in became.items()}
         return template.statement, tuple((n, c, kinds[n]) for n, c in constants.items() if c is not None)
 
-    def told(self, statement: int, typed: tuple[tuple[str, int, str], ...]) -> tuple[str, dict[str, Value]]:
+    def grounding(
+        self, statement: int, typed: tuple[tuple[str, int, str], ...]
+    ) -> tuple[str, dict[str, Value]]:
         program = self.problem.program
         text = next(iter(show_statement(program.statements[statement])))
         return text, {name: program.domain(kind).value(constant) for name, constant, kind in typed}

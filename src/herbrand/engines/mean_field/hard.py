@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.circuit import Event, Values
 from herbrand.engines.mean_field.grounded import Leaders, events
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
+from herbrand.graphs import strong_component_of
 from herbrand.language.show import show_statement
 from herbrand.program.ground import GroundTemplate, LatentAtoms, ground
 from herbrand.program.program import Program, Weight
@@ -185,11 +184,9 @@ class _Work:
         place = place.reshape(-1, 2)
         value = ends[:, :, 1]
         here, there = 2 * place + value, 2 * place + 1 - value
-        start = np.concatenate([here[:, 0], here[:, 1]])
-        goal = np.concatenate([there[:, 1], there[:, 0]])
         size = 2 * len(names)
-        graph = coo_array((np.ones(len(start)), (start, goal)), shape=(size, size))
-        component = connected_components(graph, directed=True, connection="strong")[1]
+        links = np.stack([here, there[:, ::-1]], axis=2)
+        component = strong_component_of(size, links.reshape(-1, 2))
         if (component[0::2] == component[1::2]).any():
             raise _contradiction(self.program, clauses[0].statement)
         first = np.full(component.max() + 1, size)

@@ -1,4 +1,4 @@
-"""One table moved towards what its atoms are told.
+"""One table moved towards the sum of its atoms' messages.
 
 Large tables are moved block by block, so that the several operations of a move find their entries in the
 cache, and into memory that is no longer needed: fresh pages cost more than the arithmetic.

@@ -107,7 +107,7 @@ class Problem:
         total = self.score.value(marginals, weights, batch)
         return total if self.grounded is None else total + self.grounded.value(marginals, weights)
 
-    def told(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def sent(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the program's statements say to every atom, each clipped where that is wanted."""
         if self.clip is None:
             return self.messages(marginals, self.weights)[1]

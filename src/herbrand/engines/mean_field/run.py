@@ -1,7 +1,7 @@
 """One run of updates from one start: where it stands, and the next place it goes to.
 
 The parallel update moves all atoms at once by a stride; the sequential one moves class after class of atoms
-that share no grounding, each to exactly what it is told, so that the bound on log Z never falls.
+that share no grounding, each to exactly the sum of its messages, so that the bound on log Z never falls.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from herbrand.contraction.spare import spare
+from herbrand.contraction.reused_memory import spare
 from herbrand.engines.mean_field.colouring import AtomClass
 from herbrand.engines.mean_field.moves import moved
 from herbrand.engines.mean_field.problem import FLOAT, Problem
@@ -55,19 +55,19 @@ def started(problem: Problem, stride: float, seed: int | None = None) -> Run:
     return Run(logits, marginals, {name: table.clone() for name, table in marginals.items()}, stride)
 
 
-def told(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) -> dict[str, Tensor]:
+def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) -> dict[str, Tensor]:
     """The logits that the marginals call for; the tables are the caller's own, some of them those ``over``
     which results may be written."""
     with spare(over):
-        messages = problem.told(marginals)
+        messages = problem.sent(marginals)
     for name, unary in problem.unknowns.unary.items():
         messages[name] = messages[name] + unary
     return problem.unknowns.gathered(messages)
 
 
 def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1.0) -> Run:
-    """All atoms moved at once; ``sharpness`` multiplies what they are told."""
-    targets = told(problem, run.marginals, run.spare)
+    """All atoms moved at once; ``sharpness`` multiplies their messages."""
+    targets = updated(problem, run.marginals, run.spare)
     moves = {}
     for name, table in problem.unknowns.tables.items():
         target = targets[name] if sharpness == 1 else targets[name] * sharpness
@@ -90,12 +90,12 @@ def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1
 
 
 def in_turn(problem: Problem, run: Run, classes: Sequence[AtomClass], sharpness: float = 1.0) -> Run:
-    """Class after class moved to what it is told; an infinite
+    """Class after class moved to the sum of its messages; an infinite
     ``sharpness`` takes the best value of each atom."""
     logits = {name: table.clone() for name, table in run.logits.items()}
     marginals: Tables = run.marginals
     for one in classes:
-        target = told(problem, marginals)[one.predicate]
+        target = updated(problem, marginals)[one.predicate]
         table = problem.unknowns.tables[one.predicate]
         target = target * sharpness if math.isfinite(sharpness) else table.certain(target)
         if one.positions is None:

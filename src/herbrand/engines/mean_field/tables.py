@@ -64,7 +64,7 @@ class Table(Protocol):
         ...
 
     def certain(self, target: Tensor) -> Tensor:
-        """Logits under which every atom has the value that it is told most."""
+        """Logits under which every atom has the value of its largest message."""
         ...
 
     def limited(self, message: Tensor, limit: float) -> Tensor:

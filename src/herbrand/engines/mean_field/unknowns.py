@@ -68,12 +68,12 @@ class Unknowns:
         return self.agreed({name: table.settled(logits[name]) for name, table in self.tables.items()})
 
     def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What atoms are told (log-odds), that of tied ones added to their leaders'."""
+        """What atoms receive (log-odds), that of tied ones added to their leaders'."""
         for tie in self.ties:
-            told = self.flat(tie.predicate, fields[tie.predicate])[..., tie.tied]
-            told = torch.where(tie.opposite, -told, told)
+            received = self.flat(tie.predicate, fields[tie.predicate])[..., tie.tied]
+            received = torch.where(tie.opposite, -received, received)
             flat = self.flat(tie.leader, fields[tie.leader])
-            added = flat.index_add(-1, tie.leading, told)
+            added = flat.index_add(-1, tie.leading, received)
             fields = {**fields, tie.leader: added.view(fields[tie.leader].shape)}
         return fields
 

@@ -19,6 +19,7 @@ from herbrand.engines.proof import kernels
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.syntax import Learned, Rule
+from herbrand.loops import often
 from herbrand.row_keys import run_starts
 
 MOST_DIGITS = 4200
@@ -31,11 +32,13 @@ Values = Any
 
 
 class Arithmetic(Protocol):
-    """``compiled``: values are float64 and the kernels run on their :meth:`numbers`; ``plain``: they are no
-    more than these numbers; ``dense``: 0 may stand for no entry, so that there may be grids; ``best``: ⊕ is
-    the larger one; ``linear``: ⊗ distributes over ⊕, so that a weight may be carried into a call."""
+    """``plus``: ⊕ of two arrays of numbers; ``compiled``: values are float64 and the kernels run on their
+    :meth:`numbers`; ``plain``: they are no more than these numbers; ``dense``: 0 may stand for no entry, so
+    that there may be grids; ``best``: ⊕ is the larger one, as the kernels have it; ``linear``: ⊗ distributes
+    over ⊕, so that a weight may be carried into a call."""
 
     name: str
+    plus: np.ufunc
     compiled: bool
     plain: bool
     dense: bool
@@ -103,6 +106,15 @@ class Reverse(Protocol):
     def __call__(self, slope: np.ndarray, needed: Sequence[bool]) -> tuple[np.ndarray | None, ...]: ...
 
 
+def by_runs(plus: np.ufunc, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
+    """⊕ of the values of each group; 0 for an empty one. ``groups`` ascend."""
+    found = np.full(count, 0, values.dtype)
+    if len(groups):
+        starts = run_starts(groups)
+        found[groups[starts]] = plus.reduceat(values, starts)
+    return found
+
+
 def rule_number(rule: Rule) -> float:
     """The weight a rule states; one that is to be learned counts 1 until it is."""
     assert rule.weight is not None
@@ -113,6 +125,7 @@ class Real:
     """Sums of products in float64: the number of proofs, or their weighted sum."""
 
     name: str = "count"
+    plus: np.ufunc = np.add
     compiled: bool = True
     plain: bool = True
     dense: bool = True
@@ -159,6 +172,7 @@ class Real:
         matrix[places] = values
         return matrix
 
+    @np.errstate(over="ignore")  # reported where answers are read
     def added(
         self,
         matrix: np.ndarray,
@@ -168,22 +182,19 @@ class Real:
         owned: bool,
     ) -> np.ndarray:
         if rows is None or other_rows is None:
-            plus = np.maximum if self.best else np.add
-            with np.errstate(over="ignore"):  # told where answers are read
-                return plus(matrix, other, out=matrix if owned else None)
-        total = matrix
+            return self.plus(matrix, other, out=matrix if owned else None)
+        total, add_rows = matrix, often(kernels.add_rows, 2 * matrix.size)
         if not owned:
             total = np.zeros(matrix.shape)
-            kernels.add_rows(total, matrix, rows, self.best)
-        kernels.add_rows(total, other, other_rows, self.best)
+            add_rows(total, matrix, rows, self.best)
+        add_rows(total, other, other_rows, self.best)
         return total
 
     def added_at(
         self, matrix: np.ndarray, places: tuple[np.ndarray, ...], values: np.ndarray, owned: bool
     ) -> np.ndarray:
         matrix = matrix if owned else matrix.copy()
-        old = matrix[places]
-        matrix[places] = np.maximum(old, values) if self.best else old + values
+        matrix[places] = self.plus(matrix[places], values)
         return matrix
 
 
@@ -191,6 +202,7 @@ class Best(Real):
     """The weight of the heaviest proof. Weights may not be negative: a product of two would be a gain."""
 
     name: str = "max"
+    plus: np.ufunc = np.maximum
     best: bool = True
 
     def fact_weights(self, predicate: str, relation: Relation) -> np.ndarray | None:
@@ -211,11 +223,7 @@ class Best(Real):
         return weight
 
     def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-        found = np.zeros(count)
-        if len(groups):
-            starts = run_starts(groups)
-            found[groups[starts]] = np.maximum.reduceat(values, starts)
-        return found
+        return by_runs(self.plus, values, groups, count)
 
 
 class Truth(Best):
@@ -265,11 +273,7 @@ class Integers(Real):
         return product
 
     def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-        found = np.full(count, 0, dtype=object)
-        if len(groups):
-            starts = run_starts(groups)
-            found[groups[starts]] = np.add.reduceat(values, starts)
-        return found
+        return by_runs(self.plus, values, groups, count)
 
     def nonzero(self, values: np.ndarray) -> np.ndarray:
         return (values != 0).astype(bool)
@@ -279,6 +283,7 @@ class Independent(Real):
     """The probability that a term holds if all that are added were independent: an approximation."""
 
     name: str = "independent"
+    plus: np.ufunc = np.frompyfunc(lambda left, right: left + right - left * right, 2, 1)
     compiled: bool = False
     plain: bool = False
     dense: bool = False

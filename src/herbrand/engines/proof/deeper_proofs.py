@@ -74,7 +74,7 @@ def _at_any_depth(truth: Runner, absences: Absences) -> Beyond:
 
 def _leads_on(truth: Runner, absences: Absences, goal: Goal, state: State) -> bool:
     """Whether the first row of a frontier, whose answers are the question's own, has one by one more call;
-    a few of its constants mostly tell."""
+    a few of its constants mostly show."""
     table = state.sparse()
     if not table:  # a grid in which nothing is left
         return False

@@ -150,7 +150,7 @@ class _Search:
                 f"there are more than {MOST_INSTANCES:,} steps of proofs to look at one by one",
                 hint="ask for fewer answers, or take a smaller --depth",
             )
-        return self._told(clause, table, left) if len(table) else []
+        return self._read_instances(clause, table, left) if len(table) else []
 
     def _plan(self, clause: Clause) -> ClausePlan:
         if id(clause) not in self._whole:
@@ -178,7 +178,7 @@ class _Search:
     def _below(self, predicate: str, left: int | None, deeper: bool) -> int | None:
         return self.calls(predicate, left if left is None or not deeper else left - 1)
 
-    def _told(self, clause: Clause, table: Table, left: int | None) -> list[tuple[int, Instance]]:
+    def _read_instances(self, clause: Clause, table: Table, left: int | None) -> list[tuple[int, Instance]]:
         names = [name for name in table.names if name != ROW]
         columns = {name: table.column(name).tolist() for name in names}
         columns |= {name: [index] * len(table) for name, index in clause.constants.items()}

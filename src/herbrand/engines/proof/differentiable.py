@@ -30,6 +30,7 @@ class Differentiable:
     """
 
     name: str = "count"
+    plus: np.ufunc = np.add
     compiled: bool = True
     plain: bool = False
     best: bool = False

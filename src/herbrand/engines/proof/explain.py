@@ -50,7 +50,7 @@ class _Telling:
         )
 
     def reason(self, proof: ProofTree) -> Reason:
-        """A proof; the goal's own clause, and the facts of a derived predicate, are told by their parts."""
+        """A proof; the goal's own clause, and the facts of a derived predicate, are shown by their parts."""
         made = proof.instance
         parts = tuple(self._part(part) for part in proof.parts)
         if made.clause.rule is None or PART_MARK in made.clause.predicate:

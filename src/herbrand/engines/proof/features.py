@@ -35,7 +35,7 @@ from herbrand.program.clauses import Clause
 
 def learned_predicates(rules: Sequence[Rule], signature: Signature, facts: Facts) -> tuple[str, ...]:
     """The predicates whose facts' weights are to be learned: those declared so, and, where nothing is
-    declared, those that bodies use and of which neither facts nor rules tell."""
+    declared, those that bodies use and that neither facts nor rules give."""
     derived = {rule.head.predicate for rule in rules}
     used = {part.predicate for rule in rules for part in rule.body if isinstance(part, Atom)}
     return tuple(
@@ -105,8 +105,8 @@ def _generating(rule: Rule, empty: Collection[str], derived: Collection[str]) ->
         if not isinstance(part, Atom) or part.predicate not in empty:
             continue
         stated = _linked(part, [atom for atom in atoms if atom.predicate not in derived])
-        told = _variables([*stated, *(test for test in rest if _names_constant(test))])
-        chosen = stated if _variables([part]) <= told else atoms
+        bound = _variables([*stated, *(test for test in rest if _names_constant(test))])
+        chosen = stated if _variables([part]) <= bound else atoms
         known = _variables([part, *chosen])
         tests = [test for test in rest if _compares(test) and _variables([test]) <= known]
         yield Rule(part, (*chosen, *tests), span=rule.span)

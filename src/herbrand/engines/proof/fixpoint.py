@@ -148,10 +148,10 @@ class Fixpoint:
                 continue
             free = self._free_sizes(owner)
             news, owner.news = owner.news, []
-            told = merged(
+            more = merged(
                 news, outputs_named(len(free)), [len(owner.questions), *free], self._arithmetic
             ).sparse()
-            new = owner.answers.add(told)
+            new = owner.answers.add(more)
             if not len(new):
                 continue
             self._runner.check_size(len(owner.answers), len(new.names) + 1)

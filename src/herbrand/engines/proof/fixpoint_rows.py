@@ -51,7 +51,7 @@ class FixpointRows:
         new = grouped(table, self.names, self._sizes, self._arithmetic)
         keys = row_keys(new.columns, self._sizes)
         old = self._known(keys)
-        after = np.maximum(old, new.values) if self._arithmetic.best else old + new.values
+        after = self._arithmetic.plus(old, new.values)
         moved = np.flatnonzero(after != old)
         if not len(moved):
             return new.take(moved, self._arithmetic)

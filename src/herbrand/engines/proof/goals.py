@@ -78,13 +78,15 @@ class Goal:
     inputs: tuple[int, ...]
 
 
-def read_goal(text: str, program: HornProgram, inputs: Sequence[str] = ()) -> Goal:
-    """The goal a text asks. ``inputs`` name variables whose constants come later, as a table of bindings.
+def read_goal(goal: str | Formula, program: HornProgram, inputs: Sequence[str] = ()) -> Goal:
+    """The goal that a text or a formula asks. ``inputs`` name variables whose constants come later, as a
+    table of bindings.
 
     Raises ``LanguageError`` where a name is unknown or types do not fit, and :class:`NarrowError` where
     inferred types would fit if they were wider.
     """
-    return _Reading(_parsed(text, program.signature.valued_names), program, inputs).goal()
+    formula = _parsed(goal, program.signature.valued_names) if isinstance(goal, str) else goal
+    return _Reading(formula, program, inputs).goal()
 
 
 @lru_cache(maxsize=4096)
@@ -199,7 +201,7 @@ class _Reading:
             if same.leader(variable.name) not in found:
                 name = written(variable.name)
                 raise LanguageError(
-                    f"nothing tells what {name} ranges over: it occurs in no atom", span=variable.span
+                    f"nothing says what {name} ranges over: it occurs in no atom", span=variable.span
                 )
         for types in found.values():
             self._check_one(types, found.values())

@@ -27,6 +27,7 @@ from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.engines.proof.table import ROW, Grid, State, Table
+from herbrand.loops import often
 from herbrand.row_keys import run_starts
 
 CHUNK = 2**20
@@ -68,6 +69,7 @@ class Push:
     width: int
     workspace: Workspace
 
+    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def forward(
         self, best: bool, check_size: Callable[[float, int], None]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -80,10 +82,11 @@ class Push:
             bound = int((self.pointers[self.pivots + 1] - self.pointers[self.pivots]).sum())
         capacity = max(1, min(bound, max(CHUNK, self.width)))
         parts: list[tuple[np.ndarray, np.ndarray]] = []
+        push = often(kernels.push, bound + len(self.pivots))
         group, total = 0, 0
         while group < number:
             found, totals = np.empty(capacity, np.int64), np.empty(capacity)
-            group, filled = kernels.push(
+            group, filled = push(
                 self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
                 best, group, counts, found, totals,
             )  # fmt: skip
@@ -125,12 +128,14 @@ class MaskedPush:
     width: int
     workspace: Workspace
 
+    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def forward(self, best: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         marks, base = self.workspace.of(self.width)
         counts = np.zeros(len(self.first), np.int64)
         most = int(self.length.sum())
         found, totals = np.empty(most, np.int64), np.empty(most)
-        filled = kernels.push_where(
+        steps = (self.pointers[self.pivots + 1] - self.pointers[self.pivots]).sum() + 2 * most
+        filled = often(kernels.push_where, float(steps))(
             self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
             best, self.first, self.length, self.allowed, self.allowed_weights, counts, found, totals,
         )  # fmt: skip
@@ -159,7 +164,7 @@ def pull_back(
     slope: np.ndarray,
     needed: Sequence[bool],
 ) -> tuple[np.ndarray | None, ...]:
-    active = kernels.rows_filled(state) if active is None else active
+    active = often(kernels.rows_filled, state.size)(state) if active is None else active
     of_state = np.zeros(state.shape) if needed[0] else reverse.NO_MATRIX
     of_weights = np.zeros(len(weights)) if needed[1] else reverse.NONE
     reverse.pull_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
@@ -321,6 +326,7 @@ class JoinSums:
         self._along.append((step.relation_key, state.matrix, made))
         return made
 
+    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def _pulled(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
         place = step.bound[0]
         other = index.relation.index((1 - place,))
@@ -331,10 +337,12 @@ class JoinSums:
         touched = None
         made = np.empty((size, state.rows))
         if state.rows == 1:
-            filled = kernels.pull_one(*pulled, numbers.ravel(), best, made.ravel())
+            filled = often(kernels.pull_one, len(pulled[1]))(*pulled, numbers.ravel(), best, made.ravel())
         else:
             touched = np.zeros(size, bool)
-            filled = kernels.pull(*pulled, numbers, state.active, best, made, touched)
+            filled = often(kernels.pull, len(pulled[1]) * state.rows)(
+                *pulled, numbers, state.active, best, made, touched
+            )
         way_back = partial(pull_back, *pulled, numbers, state.active if touched is not None else None)
         values = self._arithmetic.made(made, way_back, state.matrix, ordered)
         return Grid((ROW, step.arguments[1 - place]), values, bool(filled), touched)

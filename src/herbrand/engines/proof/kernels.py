@@ -1,4 +1,4 @@
-"""Loops over compressed rows that push weighted sets of constants through a relation, compiled by numba.
+"""Loops over compressed rows that push weighted sets of constants through a relation.
 
 A state is groups of (constant, weight). JoinSums it through a relation gives, for each group, the sum over
 its constants of weight times the weight of each fact that leads on; ``best`` takes the largest term instead.
@@ -22,16 +22,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
 HIGHEST_MARK = 2**31 - 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def reserve(marks: Array, base: Array, count: Any) -> Any:
     """The first of so many marks that nobody has used; all begin anew when they are used up."""
     if base[0] + count > HIGHEST_MARK:
@@ -42,7 +43,7 @@ def reserve(marks: Array, base: Array, count: Any) -> Any:
     return first
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def push(
     groups: Array,
     pivots: Array,
@@ -97,7 +98,7 @@ def push(
     return group, filled
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def push_where(
     groups: Array,
     pivots: Array,
@@ -166,15 +167,15 @@ def push_where(
     return filled
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def pull(
     pointers: Array, sources: Array, weights: Array, state: Array, active: Array, best: bool, made: Array,
     touched: Array,
 ) -> bool:  # fmt: skip
     """For every row of ``made``, the sum of its sources' rows of ``state`` times the facts' weights.
 
-    ``active`` tells which rows of ``state`` hold anything. All of ``made`` is written; ``touched`` is false,
-    and rows of ``made`` that get anything are marked in it. Tells whether any did.
+    ``active``: which rows of ``state`` hold anything. All of ``made`` is written; ``touched`` is false,
+    and rows of ``made`` that get anything are marked in it. Returns whether any did.
     """
     plain = len(weights) == 0
     many = state.shape[1]
@@ -204,7 +205,7 @@ def pull(
     return filled
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
     """Some rows of ``state`` into those of ``total``."""
     for row in range(len(rows)):
@@ -218,7 +219,7 @@ def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
                     into[place] += out_of[place]
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def rows_filled(state: Array) -> Array:
     """Which rows hold anything but 0."""
     found = np.zeros(state.shape[0], np.bool_)
@@ -230,7 +231,7 @@ def rows_filled(state: Array) -> Array:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best: bool, made: Array) -> bool:
     """:func:`pull` of a single column, [constants]."""
     plain = len(weights) == 0
@@ -259,7 +260,7 @@ def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best
     return filled
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def entries(state: Array, active: Array) -> tuple[Array, Array, Array]:
     """Column, row and value of every entry that is not 0, column by column; in ``active`` rows alone."""
     counts = np.zeros(state.shape[1] + 1, np.int64)

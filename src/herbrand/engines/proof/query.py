@@ -51,7 +51,7 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Rule, Value
+from herbrand.language.syntax import FactRows, Formula, Rule, Value
 from herbrand.program.clauses import Clause
 
 
@@ -71,7 +71,7 @@ class Proof:
     def __init__(self, program: HornProgram, given: Sequence[FactRows] = ()) -> None:
         self.plans, self.given = Plans(program), tuple(given)
         self._wider: dict[tuple[tuple[str, ...], Value | None], Proof] = {}
-        self._goals: dict[tuple[str, tuple[str, ...]], Goal] = {}
+        self._goals: dict[tuple[str | Formula, tuple[str, ...]], Goal] = {}
         self._denied: dict[str, np.ndarray] = {}
 
     @classmethod
@@ -88,12 +88,12 @@ class Proof:
 
     def answered(
         self,
-        goal: str | Sequence[str],
+        goal: str | Formula | Sequence[str],
         bindings: Mapping[str, Sequence[Value]] | None,
         request: Request,
     ) -> Bindings | tuple[Bindings, ...]:
         """What ``Model.query`` gives."""
-        if isinstance(goal, str):
+        if isinstance(goal, str | Formula):
             return self.ask(goal, request, bindings)
         goals = list(goal) if isinstance(goal, Iterable) else [goal]
         if not all(isinstance(one, str) for one in goals):
@@ -103,7 +103,10 @@ class Proof:
         return self.ask_all(goals, request)
 
     def ask(
-        self, goal: str, request: Request, bindings: Mapping[str, Sequence[Value]] | None = None
+        self,
+        goal: str | Formula,
+        request: Request,
+        bindings: Mapping[str, Sequence[Value]] | None = None,
     ) -> Bindings:
         """The answers of one goal; ``bindings``: constants for some of its variables, a list each."""
         if bindings is not None and not isinstance(bindings, Mapping):
@@ -236,8 +239,8 @@ class Proof:
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
         proofs = GroundProofs(within.plans, request.budget, left)
         graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
-        ground = worlds.ground(graph, nodes[len(rows) :])
-        values = np.array(probabilities(ground, nodes[: len(rows)], request.budget), np.float64)
+        roots, observed = nodes[: len(rows)], nodes[len(rows) :]
+        values = np.array(probabilities(worlds, graph, roots, observed, request.budget), np.float64)
         table = without_zeros(Table(possible.table.names, possible.table.columns, values), Real())
         status = replace(possible.status, seconds=time.perf_counter() - began)
         return Found(table, request.guarantee(possible.truncated), status, possible.truncated)
@@ -272,8 +275,8 @@ class Proof:
 
     # Reading and telling
 
-    def read(self, goal: str, inputs: tuple[str, ...] = ()) -> Goal:
-        """A goal's shape and the constants it asks with; its plan is kept under its text."""
+    def read(self, goal: str | Formula, inputs: tuple[str, ...] = ()) -> Goal:
+        """A goal's shape and the constants it asks with; its plan is kept under it."""
         if (goal, inputs) not in self._goals:
             self._goals[goal, inputs] = read_goal(goal, self.program, inputs)
         return self._goals[goal, inputs]

@@ -1,4 +1,4 @@
-"""All calls of a linear recursion as one loop, compiled by numba: block by block of questions, call by call.
+"""All calls of a linear recursion as one loop: block by block of questions, call by call.
 
 A slot is a set of constants, each with an amount for every question of a block: the amounts, which constants
 are in it, and a list of these. Only what is in a slot is walked over. A question alone is walked faster while
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from herbrand.engines.proof.kernels import Array
+from herbrand.loops import loop
 
 LISTED = 2
 """So many times the facts are fewer than the constants, where what one question finds is listed."""
@@ -28,7 +28,7 @@ whose calls were cut, -1 for none, and how many constants were then left; how ma
 TO_ASK, TO_BEGIN = -2, -1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def run(
     questions: Array, pivots: Array, values: Array, until: int, moves: Array, factors: Array, begin: int,
     onward: Array, pointers: tuple[Array, ...], columns: tuple[Array, ...], weights: tuple[Array, ...],
@@ -101,7 +101,7 @@ def run(
         state[QUESTION], state[CALL] = last, TO_ASK
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _asked(
     first: int, last: int, questions: Array, pivots: Array, values: Array, slot: int,
     amounts: Array, inside: Array, members: Array, counts: Array,
@@ -117,9 +117,9 @@ def _asked(
                 counts[slot] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _pushed(
-    source: int, target: int, pointers: Array, columns: Array, weights: Array, best: bool,
+    source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool,
     amounts: Array, inside: Array, members: Array, counts: Array,
 ) -> Any:  # fmt: skip
     """What is in one question's slot goes through a relation into an empty one; gives how many facts were
@@ -166,9 +166,9 @@ def _pushed(
     return work
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _pushed_block(
-    source: int, target: int, pointers: Array, columns: Array, weights: Array, best: bool,
+    source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool,
     amounts: Array, inside: Array, members: Array, counts: Array,
 ) -> Any:  # fmt: skip
     """:func:`_pushed` of a block of questions."""
@@ -197,11 +197,11 @@ def _pushed_block(
     return work
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _added(
-    source: int, target: int, factor: float, best: bool,
+    source: Any, target: Any, factor: float, best: bool,
     amounts: Array, inside: Array, members: Array, counts: Array,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     """What is in one slot is added to another, times a factor; gives how many constants that were."""
     block = amounts.shape[2]
     of, into = amounts[source], amounts[target]
@@ -225,9 +225,9 @@ def _added(
     return counts[source]
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _keep_rest(
-    first: int, last: int, slot: int, amounts: Array, members: Array, counts: Array, rest: Array, state: Array
+    first: int, last: int, slot: Any, amounts: Array, members: Array, counts: Array, rest: Array, state: Array
 ) -> None:
     """What the first question with a frontier still has in it, unless there was one before."""
     if counts[slot] == 0 or state[CUT] >= 0:
@@ -243,8 +243,8 @@ def _keep_rest(
             return
 
 
-@numba.njit(cache=True, nogil=True)
-def _clear(slot: int, amounts: Array, inside: Array, members: Array, counts: Array) -> None:
+@loop
+def _clear(slot: Any, amounts: Array, inside: Array, members: Array, counts: Array) -> None:
     of, is_inside = amounts[slot], inside[slot]
     for place in range(counts[slot]):
         member = np.uint32(members[slot, place])

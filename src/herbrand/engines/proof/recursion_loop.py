@@ -12,6 +12,7 @@ from herbrand.engines.proof import recursion_kernels as rounds
 from herbrand.engines.proof.recursion import FRONTIER, LinearRecursion, Part, RelationKey, Round
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import Table
+from herbrand.loops import MOST_PLAIN, often
 from herbrand.row_keys import run_starts
 
 MOST_RELATIONS = 4
@@ -54,7 +55,7 @@ def iterate(recursion: LinearRecursion, runner: Runner, frontier: Table, calls: 
 
 
 class _Iteration:
-    """The first question of each block is run alone: what it walks over tells whether the others share it."""
+    """The first question of each block is run alone: what it walks over shows whether the others share it."""
 
     def __init__(self, recursion: LinearRecursion, runner: Runner, frontier: Table, calls: int) -> None:
         self._runner, self._frontier, self._calls = runner, frontier, calls
@@ -96,19 +97,24 @@ class _Iteration:
         allowed = self._runner.budget.bytes // (self._slots * self._width * SLOT_BYTES)
         return max(1, min(BLOCK, LARGEST_BLOCK // self._width, allowed))
 
+    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def _answer(self, until: int, block: int) -> None:
         """The questions up to one, so many at a time."""
         if block not in self._rooms:
             self._rooms[block] = _room(self._slots, self._width, block)
-        best = self._runner.arithmetic.best
+        best, walked = self._runner.arithmetic.best, 0.0
         while self._state[rounds.QUESTION] < until:
             self._runner.budget.check()
             found, totals = self._parts[-1]
+            run = often(rounds.run, walked)
+            breath = int(MOST_PLAIN) if run is rounds.run else MOST_WORK
             loop: tuple[Any, ...] = (
-                *self._questions, until, *self._taken, best, self._calls, MOST_WORK, *self._rooms[block],
+                *self._questions, until, *self._taken, best, self._calls, breath, *self._rooms[block],
                 found, totals, self._counts, self._rest, self._state,
             )  # fmt: skip
-            rounds.run(*loop)
+            before = self._state[rounds.WALKED]
+            run(*loop)
+            walked = block * float(self._state[rounds.WALKED] - before)
             filled = int(self._state[rounds.FILLED])
             self._runner.check_size(self._written + filled, 2)
             if filled + block * self._width > len(found):

@@ -10,6 +10,7 @@ An index is made when a plan first needs it and kept with the relation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.facts.table import FactTable
-from herbrand.row_keys import Keys, row_keys, row_pointers
+from herbrand.row_keys import Keys, fit, row_keys, row_pointers, run_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +102,35 @@ class Index:
             first = self.pointers[columns[0]]
             return first, self.pointers[columns[0] + 1] - first
         wanted = row_keys(columns, [self.relation.sizes[place] for place in self.bound])
+        if self._cases <= max(len(wanted), len(self.keys)):
+            first = self._key_pointers[wanted]
+            return first, self._key_pointers[wanted + 1] - first
         first = np.searchsorted(self.keys, wanted, side="left")
-        return first, np.searchsorted(self.keys, wanted, side="right") - first
+        if not len(self.keys):
+            return first, np.zeros_like(first)
+        at = np.minimum(first, len(self.keys) - 1)
+        return first, np.where(self.keys[at] == wanted, self._runs[at], 0)
+
+    @cached_property
+    def _runs(self) -> np.ndarray:
+        """How many rows have the key of the row that begins it: looked up, where a second search is slow."""
+        assert self.keys is not None
+        starts = run_starts(self.keys)
+        lengths = np.zeros(len(self.keys), np.int64)
+        lengths[starts] = np.diff(starts, append=len(self.keys))
+        return lengths
+
+    @cached_property
+    def _cases(self) -> float:
+        """How many keys there can be; infinite where keys are no numbers."""
+        sizes = [self.relation.sizes[place] for place in self.bound]
+        return math.prod(max(1, size) for size in sizes) if fit(sizes) else math.inf
+
+    @cached_property
+    def _key_pointers(self) -> np.ndarray:
+        """Where the rows of each key begin: a search for each of many keys in no order misses the cache."""
+        assert self.keys is not None
+        return row_pointers(self.keys, int(self._cases))
 
     def entries(self, places: np.ndarray) -> np.ndarray:
         """The relation's own rows at places of this index."""

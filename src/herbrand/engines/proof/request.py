@@ -19,12 +19,23 @@ from herbrand.options.kinds import FIXPOINT
 
 DEPTH = 10
 PROBABILITY, INDEPENDENT = "probability", "independent"
-ALGEBRAS: dict[str, type[Any]] = {
-    "count": Real,
-    "boolean": Truth,
-    "max": Best,
-    PROBABILITY: Truth,
-    INDEPENDENT: Independent,
+
+
+@dataclass(frozen=True)
+class QueryAlgebra:
+    """A semiring of queries: ``proofs`` is its form over arrays, ``rows`` the name of the algebra of
+    :mod:`herbrand.contraction` that is its form over relations and in SQL; ``None``: it has none."""
+
+    proofs: type[Real]
+    rows: str | None = None
+
+
+ALGEBRAS: dict[str, QueryAlgebra] = {
+    "count": QueryAlgebra(Real, "real"),
+    "boolean": QueryAlgebra(Truth, "boolean"),
+    "max": QueryAlgebra(Best, "max_product"),
+    PROBABILITY: QueryAlgebra(Truth),
+    INDEPENDENT: QueryAlgebra(Independent),
 }
 
 
@@ -61,4 +72,4 @@ class Request:
         return Guarantee.BOUND if self.algebra == PROBABILITY and truncated else Guarantee.EXACT
 
     def arithmetic(self) -> Arithmetic:
-        return Integers() if self.exact else ALGEBRAS[self.algebra]()
+        return Integers() if self.exact else ALGEBRAS[self.algebra].proofs()

@@ -21,6 +21,7 @@ import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
+from herbrand.loops import often
 from herbrand.row_keys import Keys, row_keys, run_starts
 
 ROW = ""
@@ -80,7 +81,7 @@ class Table:
 class Grid:
     """Rows (row, constant) whose values are ``matrix[constant, row]``; 0 where there is none.
 
-    ``filled`` may be true for a grid in which everything cancels; ``touched`` tells which constants may have
+    ``filled`` may be true for a grid in which everything cancels; ``touched``: which constants may have
     entries, if that is known: a frontier that begins at few constants leaves most of a grid alone.
     """
 
@@ -110,7 +111,11 @@ class Grid:
     @cached_property
     def active(self) -> np.ndarray:
         """Which constants may have entries."""
-        return kernels.rows_filled(self.numbers) if self.touched is None else self.touched
+        return (
+            often(kernels.rows_filled, self.numbers.size)(self.numbers)
+            if self.touched is None
+            else self.touched
+        )
 
     @cached_property
     def _table(self) -> Table:
@@ -118,7 +123,7 @@ class Grid:
         if self.rows == 1:
             places = np.flatnonzero(numbers[:, 0])
             return Table(self.names, (np.zeros(len(places), np.int64), places), self.matrix[places, 0])
-        rows, places, values = kernels.entries(numbers, self.active)
+        rows, places, values = often(kernels.entries, 2 * numbers.size)(numbers, self.active)
         return Table(
             self.names, (rows, places), values if numbers is self.matrix else self.matrix[places, rows]
         )

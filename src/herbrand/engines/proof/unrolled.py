@@ -75,9 +75,9 @@ Beyond = Callable[[Goal, Table], Table]
 
 
 class Unrolled:
-    """One question's evaluation. ``cut`` tells whether a call was cut by the depth, though it may have led
+    """One question's evaluation. ``cut``: whether a call was cut by the depth, though it may have led
     nowhere; ``cut_last`` are some of those whose answers would have been the question's own, and ``missed``
-    tells that one of them is known to have answers. ``beyond`` answers calls that are cut."""
+    says that one of them is known to have answers. ``beyond`` answers calls that are cut."""
 
     def __init__(self, runner: Runner, absences: Absences, beyond: Beyond | None = None) -> None:
         self._runner, self._absences, self._beyond = runner, absences, beyond
@@ -171,7 +171,7 @@ class Unrolled:
         return found
 
     def _recursion(self, goal: Goal) -> LinearRecursion | None:
-        """How all calls of a goal run in one loop, where nothing has to be kept or told on the way."""
+        """How all calls of a goal run in one loop, where nothing has to be kept or reported on the way."""
         if self._beyond is not None or not goal.left or not self._arithmetic.plain:
             return None
         recursion = self._plans.recursion(goal.predicate, goal.mode)

@@ -24,12 +24,12 @@ from herbrand.language.syntax import Value
 
 
 class NarrowError(Exception):
-    """A goal for which these types must be one, or the one must have one more constant. ``told``: what to say
-    of it where types stay what they are."""
+    """A goal for which these types must be one, or the one must have one more constant. ``mistake``: what to
+    raise where types stay what they are."""
 
-    def __init__(self, types: tuple[str, ...], value: Value | None, told: Mistake) -> None:
+    def __init__(self, types: tuple[str, ...], value: Value | None, mistake: Mistake) -> None:
         super().__init__(types, value)
-        self.types, self.value, self.told = types, value, told
+        self.types, self.value, self.mistake = types, value, mistake
 
 
 def widened(signature: Signature, facts: Facts, types: Sequence[str], value: Value | None = None) -> Facts:

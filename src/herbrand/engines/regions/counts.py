@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.lifted.cumulated import Structure
+from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.factors import Axes
 from herbrand.engines.lifted.summation import Layout, Summation
 from herbrand.engines.lifted.terms import CountTerm

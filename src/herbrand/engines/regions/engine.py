@@ -1,4 +1,4 @@
-"""Lifted generalized belief propagation: regions hold sets of alike atoms and tell each other of counts.
+"""Lifted generalized belief propagation: regions hold sets of alike atoms and exchange counts.
 
 Guarantee: ``exact`` where the regions form a tree, one region included; else ``approximation``, for marginals
 and log-partition alike. What cannot be counted, or has no formula whose table over counts is within the cost,
@@ -19,20 +19,20 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
-from herbrand.engines.belief.engine import State as GroundState
+from herbrand.engines.belief.engine import BeliefState as GroundState
 from herbrand.engines.contradiction_error import contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.explained_atom import Asked
+from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.costs import clamps
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of
-from herbrand.engines.lifted.shares import Shares
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.loopy import Loopy
-from herbrand.engines.regions.parts import Construction, Part, size_of
-from herbrand.engines.regions.runs import Run, begun, drawn_leanings, stepped
+from herbrand.engines.regions.message_run import Run, begun, drawn_leanings, stepped
+from herbrand.engines.regions.parts import Construction, RegionPart, size_of
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import readable
@@ -46,7 +46,7 @@ STARTS = 2
 ROUNDS_A_START = 300
 EXPECTED_ROUNDS = 50
 MOST_ESTIMATED = 1e7
-"""Operations: where counting takes more, an estimate is told from shapes, and nothing is counted for it."""
+"""Operations: where counting takes more, an estimate is made from shapes, and nothing is counted for it."""
 AT_REST = 1e-10
 """Regions without cycles are exact once they agree; until then they go on."""
 
@@ -57,7 +57,7 @@ STRUCTURES: dict[str, dict[str, bool]] = {
     "partial": {"partial": True},
     "ground": {"lift": False},
 }
-"""What the user may name: formulas merged into clusters; one a cluster that tells of joint counts, or of one
+"""What the user may name: formulas merged into clusters; one a cluster that sends joint counts, or of one
 constant at a time; clusters that may take some constants at a time; or one ground formula a region."""
 
 SAME_MODE = 0.5
@@ -71,12 +71,12 @@ AS_ASKED = "each region is one ground formula (--structure ground)"
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class RegionState:
     """``runs``: for each part its starts. Where ``ground`` is set, why not and the messages instead."""
 
     question: Question
     problem: Problem | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RegionPart, ...] = ()
     runs: tuple[tuple[Run, ...], ...] = ()
     ground: GroundState | None = None
     reason: str = ""
@@ -85,7 +85,7 @@ class State:
 
 @dataclass(frozen=True)
 class Regions:
-    """``cost`` bounds the entries of a region's table. ``joint``: regions tell each other of counts, else of
+    """``cost`` bounds the entries of a region's table. ``joint``: regions exchange counts, else of
     one element at a time; ``merge``: formulas are put together in clusters; unless ``lift`` each region is
     one ground formula, as in ``bp``; ``partial``: where counting all is too dear, regions take some constants
     at a time. ``starts`` begin from different messages, the last from what ``bp`` comes to rest at. Of those
@@ -171,15 +171,15 @@ class Regions:
             return None
         return Support(True, "", cost.operations, cost.bytes, detail="regions are made when it runs")
 
-    def start(self, program: Program, question: Question) -> State:
+    def start(self, program: Program, question: Question) -> RegionState:
         refuse_what_is_no_marginal(question, self.name)
         if not self.lift:
-            return State(question, ground=self._ground.start(program, question), reason=AS_ASKED)
+            return RegionState(question, ground=self._ground.start(program, question), reason=AS_ASKED)
         evidence = Evidence(program)
         try:
             problem, parts = self._construction.parted(program, evidence)
         except NotLiftableError as reason:
-            return State(question, ground=self._ground.start(program, question), reason=str(reason))
+            return RegionState(question, ground=self._ground.start(program, question), reason=str(reason))
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:
             raise contradiction(program, self.budget, self.name)
@@ -188,9 +188,9 @@ class Regions:
         if self.starts > 1 and not all(part.propagation.graph.acyclic for part in parts):
             loopy = Loopy.of(program, question, self._ground)
         runs = tuple(self._begun(part, loopy) for part in parts)
-        return State(question, problem, parts, runs, loopy=loopy)
+        return RegionState(question, problem, parts, runs, loopy=loopy)
 
-    def step(self, state: State) -> State:
+    def step(self, state: RegionState) -> RegionState:
         """A round of the first start that is not done yet; when all are, of the best that is not at rest."""
         if state.problem is None:
             assert state.ground is not None
@@ -206,7 +206,7 @@ class Regions:
         runs = (*runs[:number], run, *runs[number + 1 :])
         return self._outdone(replace(state, runs=(*state.runs[:part], runs, *state.runs[part + 1 :])))
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: RegionState) -> float:
         """How far the best runs are from rest; infinity while there are starts left to try."""
         if state.problem is None:
             assert state.ground is not None
@@ -217,11 +217,11 @@ class Regions:
         best = [self._best(runs) for runs in state.runs]
         return 0.0 if all(map(self._at_rest, best)) else max(run.moved for run in best)
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: RegionState, status: Status) -> Marginals:
         if state.problem is None:
             assert state.ground is not None
-            told = status.advice or _fell_back(state.reason)
-            return replace(self._ground.read(state.ground, replace(status, advice=told)), engine=self.name)
+            advice = status.advice or _fell_back(state.reason)
+            return replace(self._ground.read(state.ground, replace(status, advice=advice)), engine=self.name)
         solution = self._solution(state)
         exact = self._guarantee(state) is Guarantee.EXACT and status.converged
         notes = filter(None, (status.advice, self._not_compared(state)))
@@ -235,8 +235,8 @@ class Regions:
             PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
         )
 
-    def explain(self, state: State, status: Status) -> Explanation:
-        """The log-odds shared out among the statements of the atom's region and what others tell it."""
+    def explain(self, state: RegionState, status: Status) -> Explanation:
+        """The log-odds shared out among the statements of the atom's region and what others send it."""
         if state.problem is None:
             assert state.ground is not None
             found = self._ground.explain(state.ground, status)
@@ -248,7 +248,7 @@ class Regions:
         guarantee = self._guarantee(state) if status.converged else Guarantee.APPROXIMATION
         return explained(asked, solution, believed, guarantee, self.name)
 
-    def _begun(self, part: Part, loopy: Loopy | None = None) -> tuple[Run, ...]:
+    def _begun(self, part: RegionPart, loopy: Loopy | None = None) -> tuple[Run, ...]:
         """Runs from different messages, the last from what messages between ground atoms came to rest at;
         where the end does not depend on them one is enough."""
         dice, propagation = np.random.default_rng(self.seed), part.propagation
@@ -257,10 +257,10 @@ class Regions:
             leanings[-1] = loopy.leanings(part)
         return tuple(begun(propagation, self.damping, lean) for lean in (None, *leanings))
 
-    def _starts(self, part: Part) -> int:
+    def _starts(self, part: RegionPart) -> int:
         return 1 if part.propagation.graph.acyclic else self.starts
 
-    def _outdone(self, state: State) -> State:
+    def _outdone(self, state: RegionState) -> RegionState:
         """With the messages of belief propagation instead, where these are known to be in a better mode than
         all that regions have come to rest in."""
         pairs = list(zip(state.parts, state.runs, strict=True))
@@ -269,9 +269,9 @@ class Regions:
         ((part, runs),) = pairs
         if state.loopy.bound(part) <= self._best(runs).bound + SAME_MODE:
             return state
-        return State(state.question, ground=state.loopy.state, reason=OUTDONE)
+        return RegionState(state.question, ground=state.loopy.state, reason=OUTDONE)
 
-    def _not_compared(self, state: State) -> str:
+    def _not_compared(self, state: RegionState) -> str:
         """Why no lower bound decided between regions and ``bp``; empty where one did, or none is needed."""
         if self._guarantee(state) is Guarantee.EXACT:
             return ""
@@ -288,7 +288,7 @@ class Regions:
             return NOT_COMPARED + "with these hard statements neither gives a lower bound"
         return ""
 
-    def _next(self, state: State) -> tuple[int, int]:
+    def _next(self, state: RegionState) -> tuple[int, int]:
         """The part and the number of the run to go on with."""
         for part, runs in enumerate(state.runs):
             number = self._waiting(state.parts[part], runs)
@@ -298,7 +298,7 @@ class Regions:
         part = next((part for part, run in enumerate(best) if not self._at_rest(run)), 0)
         return part, state.runs[part].index(best[part])
 
-    def _waiting(self, part: Part, runs: tuple[Run, ...]) -> int | None:
+    def _waiting(self, part: RegionPart, runs: tuple[Run, ...]) -> int | None:
         """The first run that is not done; a new one, on gentler regions, where none came to rest."""
         for number, run in enumerate(runs):
             if not self._at_rest(run) and run.rounds < ROUNDS_A_START:
@@ -322,12 +322,12 @@ class Regions:
         same = [run for run in at_rest if run.bound >= largest - SAME_MODE]
         return max(same, key=lambda run: run.propagation.free_energy(run.messages))
 
-    def _guarantee(self, state: State) -> Guarantee:
+    def _guarantee(self, state: RegionState) -> Guarantee:
         """Of the regions that the answer is read from, which may be gentler ones than the first."""
         acyclic = all(self._best(runs).propagation.graph.acyclic for runs in state.runs)
         return Guarantee.EXACT if acyclic else Guarantee.APPROXIMATION
 
-    def _without(self, state: State, part: int) -> State:
+    def _without(self, state: RegionState, part: int) -> RegionState:
         """Without a part that messages have found impossible."""
         assert state.problem is not None
         if len(state.parts) == 1:
@@ -335,7 +335,7 @@ class Regions:
         parts = (*state.parts[:part], *state.parts[part + 1 :])
         return replace(state, parts=parts, runs=(*state.runs[:part], *state.runs[part + 1 :]))
 
-    def _solution(self, state: State) -> Solution:
+    def _solution(self, state: RegionState) -> Solution:
         """What the best runs make of all parts together."""
         assert state.problem is not None
         totals, found = [], []
@@ -343,7 +343,7 @@ class Regions:
             best = self._best(runs)
             totals.append(best.propagation.free_energy(best.messages))
             believed = part.believed(best)
-            found.append(Shares(believed, believed.sums()))
+            found.append(AtomProbabilities(believed, believed.sums()))
         shares = arrays.softmax(arrays.tensor(totals, dtype=arrays.float64), 0).tolist()
         total = float(arrays.logsumexp(arrays.tensor(totals, dtype=arrays.float64), 0))
         elsewhere = float(state.problem.elsewhere.detach())
@@ -362,7 +362,7 @@ class Regions:
             )
 
 
-def _clamps(state: State, question: Question) -> list[int]:
+def _clamps(state: RegionState, question: Question) -> list[int]:
     """For each part how many times counts are listed again to read what is asked."""
     assert state.problem is not None
     signature = state.problem.evidence.program.signature

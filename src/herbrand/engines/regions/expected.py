@@ -15,7 +15,7 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
-from herbrand.engines.lifted.gathering import Axis, Clamp
+from herbrand.engines.lifted.count_axes import Axis, Clamp
 from herbrand.engines.lifted.summation import Layout, Summation, Sums, expectations
 from herbrand.engines.lifted.tabulated import Link, pair_count
 from herbrand.engines.regions.graph import Region, Scope
@@ -40,7 +40,7 @@ class Beliefs:
     def about(self, needed: Region) -> np.ndarray | None:
         """Log-probabilities of the counts of so many elements; ``None`` where no region takes as many."""
         number = self.propagation.graph.smallest_with(needed)
-        return None if number is None else self.propagation.told(number, needed, self.messages)
+        return None if number is None else self.propagation.implied(number, needed, self.messages)
 
 
 class Believed:

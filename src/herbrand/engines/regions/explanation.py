@@ -1,4 +1,4 @@
-"""Why an atom has its probability, as one region sees it: its statements, and what other regions tell it.
+"""Why an atom has its probability, as one region sees it: its statements, and what other regions send it.
 
 Let everything in a cluster that counts the atom, its statements' tables and the messages that enter it, be
 scaled by s. At s = 0 only what is known and said of single elements speaks; at s = 1 the log-odds are the
@@ -19,9 +19,9 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.attribution import scales
 from herbrand.engines.explained_atom import Asked, forced
-from herbrand.engines.lifted.gathering import Clamp
+from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
+from herbrand.engines.lifted.count_axes import Clamp
 from herbrand.engines.lifted.problem import Solution
-from herbrand.engines.lifted.shares import Shares
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
 from herbrand.engines.regions.counts import ascending, settled_left_out
 from herbrand.engines.regions.expected import Beliefs, Believed
@@ -61,7 +61,7 @@ def _around(asked: Asked, solution: Solution, believed: Sequence[Beliefs]) -> _A
         return None
     arity = asked.evidence.program.signature.predicates[asked.predicate].arity
     shares = solution.weighted[0][1]
-    if arity > 1 or len(solution.weighted) > 1 or not isinstance(shares, Shares):
+    if arity > 1 or len(solution.weighted) > 1 or not isinstance(shares, AtomProbabilities):
         return None
     return _Around(asked, shares, believed[0])
 
@@ -71,7 +71,7 @@ class _Around:
     """An atom of one element, and the first cluster that has the counts of its axis."""
 
     asked: Asked
-    shares: Shares
+    shares: AtomProbabilities
     beliefs: Beliefs
 
     @property
@@ -147,7 +147,7 @@ class _Around:
         tables: dict[str, np.ndarray] = {}
         propagation = self.beliefs.propagation
         forbidden = np.zeros(propagation.counts.shape(propagation.graph.regions[self._region]))
-        for text, table in (*self._said(), *self._told()):
+        for text, table in (*self._said(), *self._incoming()):
             forbidden = forbidden + np.where(np.isneginf(table), -np.inf, 0.0)
             finite = np.where(np.isneginf(table), 0.0, table)
             tables[text] = tables[text] + finite if text in tables else finite
@@ -185,7 +185,7 @@ class _Around:
         statement = next(t.statement for t in program.templates if t.weight == weight)
         return next(show_statement(program.statements[statement]))
 
-    def _told(self) -> Iterator[tuple[str, np.ndarray]]:
+    def _incoming(self) -> Iterator[tuple[str, np.ndarray]]:
         """The messages that enter the cluster, as one."""
         propagation = self.beliefs.propagation
         if propagation.graph.entering[self._region]:

@@ -3,9 +3,9 @@
 A variable is some alike elements, and a region takes some number of them: all, so that it is about their
 counts, or a few, so that it stands for as many ground regions as there are choices. Nothing is grounded: how
 many ground regions hold a smaller one, and so every exponent and counting number, is a product of binomial
-coefficients. Elements that evidence tells apart are one element of a variable of their own.
+coefficients. Elements that evidence distinguishes are one element of a variable of their own.
 
-Takes clusters, how many elements each variable has, and which variables are told of one element at a time;
+Takes clusters, how many elements each variable has, and which variables are sent for one element at a time;
 gives a :class:`RegionGraph`.
 
 >>> graph = region_graph([whole((0, 1), [3, 3]), whole((1, 2), [3, 3, 3])], [3, 3, 3], [])
@@ -155,7 +155,7 @@ class RegionGraph:
 
     @cached_property
     def flat(self) -> bool:
-        """Whether there are two levels only: no region both hears from larger ones and tells smaller ones."""
+        """Whether there are two levels: no region receives from larger ones and sends to smaller ones."""
         return not {parent for parent, _ in self.edges} & {child for _, child in self.edges}
 
     def smallest_with(self, needed: Region) -> int | None:

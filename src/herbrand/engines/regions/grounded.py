@@ -2,7 +2,7 @@
 
 Takes a summation whose pools are of one class each; gives a :class:`CountGraph` without a layout, since no
 vector of all counts is listed before some region takes all elements of a variable. Each formula becomes
-factors over the fewest elements that one grounding names: so many of each pool, told apart by nothing. A
+factors over the fewest elements that one grounding names: so many of each pool, alike in all else. A
 quantifier speaks of all elements of its pools.
 """
 
@@ -18,8 +18,8 @@ from itertools import product
 import numpy as np
 
 from herbrand import arrays
+from herbrand.engines.lifted.count_axes import FLOAT
 from herbrand.engines.lifted.factors import Factors, usual_pairs
-from herbrand.engines.lifted.gathering import FLOAT
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.terms import CountTerm, NotLiftableError, Number
 from herbrand.engines.regions.counts import CountGraph, add
@@ -43,7 +43,7 @@ def grounded_graph(summation: Summation, cost: float) -> CountGraph:
     pairs of them."""
     bunches = summation.bunches
     if len(bunches.whole_pools) < len(bunches.all):
-        raise NotLiftableError("what is known of pairs tells constants apart")
+        raise NotLiftableError("evidence on pairs distinguishes constants")
     made = _Making(summation, cost)
     factors: dict[Region, np.ndarray] = {}
     constant = float(summation.constant().detach())

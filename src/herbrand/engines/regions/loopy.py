@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.engine import BeliefPropagation, State
+from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
 from herbrand.engines.belief.messages import log_beliefs
-from herbrand.engines.lifted.bunches import Bunch
+from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.regions.lower_bound import lower_bound
-from herbrand.engines.regions.parts import Part
+from herbrand.engines.regions.parts import RegionPart
 from herbrand.engines.regions.tables import normalised, times
 from herbrand.errors import BudgetError
 from herbrand.program.evidence import LATENT
@@ -33,7 +33,7 @@ LEAST = -300.0
 class Loopy:
     """Messages at rest, and the probabilities [axis, value] that they make."""
 
-    state: State
+    state: BeliefState
     probabilities: np.ndarray
 
     @classmethod
@@ -50,7 +50,7 @@ class Loopy:
                 return cls(state, log_beliefs(graph, state.messages).probabilities(graph))
         return None
 
-    def leanings(self, part: Part) -> list[np.ndarray]:
+    def leanings(self, part: RegionPart) -> list[np.ndarray]:
         """For each variable what messages from elsewhere make its elements lean to: beliefs without the
         elements' own weights, where these are known apart."""
         found = []
@@ -59,7 +59,7 @@ class Loopy:
             found.append(lean if variable.weights is None else lean - np.maximum(variable.weights, LEAST))
         return found
 
-    def bound(self, part: Part) -> float:
+    def bound(self, part: RegionPart) -> float:
         """The lower bound on the log-partition that its beliefs give, as those of regions do."""
         counts = part.propagation.counts
         if counts.layout is None:
@@ -70,7 +70,7 @@ class Loopy:
         ]
         return lower_bound(counts, beliefs)
 
-    def _of_variable(self, part: Part, number: int) -> np.ndarray:
+    def _of_variable(self, part: RegionPart, number: int) -> np.ndarray:
         """Log-probabilities of the profiles of its pools, one pool after another."""
         layout, bunches = part.propagation.counts.layout, part.summation.bunches.all
         pools = (bunches[number].pool,) if layout is None else layout.axes[number].pools
@@ -82,7 +82,7 @@ class Loopy:
         sizes = np.array([len(bunch) for bunch in bunches], dtype=float)
         return np.average([self._profiles(summation, bunch) for bunch in bunches], axis=0, weights=sizes)
 
-    def _profiles(self, summation: Summation, bunch: Bunch) -> np.ndarray:
+    def _profiles(self, summation: Summation, bunch: ElementGroup) -> np.ndarray:
         """Own atoms of one element taken as independent, as they are between ground messages."""
         family = summation.scene.families[summation.scene.pools[bunch.pool].family]
         cells = np.zeros(family.cells)

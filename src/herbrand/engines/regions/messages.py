@@ -124,7 +124,7 @@ class Propagation:
         away = [place for place, variable in enumerate(own) if variable not in scope]
         return summed(self.weighed(number, messages), away)
 
-    def told(self, parent: int, child: Region, messages: Sequence[np.ndarray]) -> np.ndarray:
+    def implied(self, parent: int, child: Region, messages: Sequence[np.ndarray]) -> np.ndarray:
         """What a region believes of a smaller one, as log-probabilities."""
         numbers, variables = self.graph.regions[parent].numbers, self.counts.variables
         rows = self.marginal(parent, child.scope, messages)
@@ -139,8 +139,8 @@ class Propagation:
         """All messages anew at once, and by how much parents and children disagreed (:func:`apart`)."""
         moved, fresh = 0.0, []
         for (parent, child), message in zip(self.graph.edges, messages, strict=True):
-            told = self.told(parent, self.graph.regions[child], messages)
-            new, gap = corrected(message, told, self.belief(child, messages), damping)
+            implied = self.implied(parent, self.graph.regions[child], messages)
+            new, gap = corrected(message, implied, self.belief(child, messages), damping)
             fresh.append(new)
             moved = float(np.maximum(moved, gap))
         return tuple(fresh), moved
@@ -150,8 +150,8 @@ class Propagation:
         current, moved = list(messages), 0.0
         for child, edges in self.graph.into.items():
             here, region = self.belief(child, current), self.graph.regions[child]
-            told = [self.told(self.graph.edges[edge][0], region, current) for edge in edges]
-            for edge, of_parent in zip(edges, told, strict=True):
+            implied = [self.implied(self.graph.edges[edge][0], region, current) for edge in edges]
+            for edge, of_parent in zip(edges, implied, strict=True):
                 current[edge], gap = corrected(current[edge], of_parent, here, damping)
                 moved = float(np.maximum(moved, gap))
         return tuple(current), moved
@@ -204,19 +204,19 @@ class Propagation:
 
 
 def corrected(
-    message: np.ndarray, told: np.ndarray, here: np.ndarray, damping: float
+    message: np.ndarray, implied: np.ndarray, here: np.ndarray, damping: float
 ) -> tuple[np.ndarray, float]:
     """The message under which parent and child would agree, and how far they did not."""
-    possible = (told > -np.inf) & (here > -np.inf)
+    possible = (implied > -np.inf) & (here > -np.inf)
     new = np.full(message.shape, -np.inf)
-    new[possible] = message[possible] + (1 - damping) * (told[possible] - here[possible])
-    return new - new.max(initial=-np.inf) if possible.any() else new, apart(told, here)
+    new[possible] = message[possible] + (1 - damping) * (implied[possible] - here[possible])
+    return new - new.max(initial=-np.inf) if possible.any() else new, apart(implied, here)
 
 
-def apart(told: np.ndarray, here: np.ndarray) -> float:
+def apart(implied: np.ndarray, here: np.ndarray) -> float:
     """The largest difference in a probability or, what says more, in the logarithm of one, as far as digits
     go: counts that are improbable to both may become the likely ones once other regions are heard, so that
     two regions that agree but for them are not at rest. ``nan`` where nothing is possible."""
-    possible = (told > -np.inf) & (here > -np.inf)
-    logs = np.abs(told[possible] - here[possible]) / np.maximum(1.0, DIGITS * np.abs(told[possible]))
-    return float(np.maximum(np.abs(np.exp(told) - np.exp(here)).max(), logs.max(initial=0.0)))
+    possible = (implied > -np.inf) & (here > -np.inf)
+    logs = np.abs(implied[possible] - here[possible]) / np.maximum(1.0, DIGITS * np.abs(implied[possible]))
+    return float(np.maximum(np.abs(np.exp(implied) - np.exp(here)).max(), logs.max(initial=0.0)))

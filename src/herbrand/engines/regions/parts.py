@@ -1,7 +1,7 @@
 """From a program to its regions: what is counted, merged, taken in parts, or too large to be.
 
-Takes a program and what it may cost; gives a :class:`Part` for each summation: the regions to begin with, and
-gentler ones for where messages do not come to rest.
+Takes a program and what it may cost; gives a :class:`RegionPart` for each summation: the regions to begin
+with, and gentler ones for where messages do not come to rest.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from herbrand.engines.regions.counts import CountGraph, count_graph
 from herbrand.engines.regions.expected import Beliefs, Believed, BelievedApart
 from herbrand.engines.regions.graph import Region, region_graph
 from herbrand.engines.regions.grounded import MOST_CLASSES, grounded_graph
+from herbrand.engines.regions.message_run import Run
 from herbrand.engines.regions.messages import Propagation
-from herbrand.engines.regions.runs import Run
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 
 COST = 1e5
-"""Clusters are merged up to so many entries unless told otherwise."""
+"""Clusters are merged up to so many entries unless set otherwise."""
 
 LARGEST_FORMULA = 2e7
-"""A single formula's table may have so many entries unless told otherwise."""
+"""A single formula's table may have so many entries unless set otherwise."""
 
 BYTES_A_NUMBER = 8
 TABLES_AT_ONCE = 4
@@ -41,7 +41,7 @@ class TooLargeError(NotLiftableError):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RegionPart:
     """One summation and its regions; ``gentler`` ones are for where these do not come to rest. ``making``:
     what it costs to list the counts of its variables, with the ways to have each."""
 
@@ -67,7 +67,7 @@ class Construction:
     merge: bool
     partial: bool
 
-    def parted(self, program: Program, evidence: Evidence) -> tuple[Problem, list[Part]]:
+    def parted(self, program: Program, evidence: Evidence) -> tuple[Problem, list[RegionPart]]:
         """The regions of each summation; where some table over all counts would be too large, and if they
         may, with ones that take some constants at a time."""
         problem = problem_of(program, evidence)
@@ -87,7 +87,7 @@ class Construction:
                 raise reason from None
 
     def counting(self, problem: Problem) -> Cost:
-        """What counting alone costs, told from shapes before any count is listed; or
+        """What counting alone costs, estimated from shapes before any count is listed; or
         :class:`TooLargeError`."""
         costs = [self._affordable(s)[1] for s in problem.summations if not s.impossible]
         return Cost(sum(cost.operations for cost in costs), sum(cost.bytes for cost in costs))
@@ -100,7 +100,7 @@ class Construction:
         self._refuse(largest, cost.bytes)
         return largest, cost
 
-    def _counted(self, summation: Summation) -> Part:
+    def _counted(self, summation: Summation) -> RegionPart:
         """The regions of a summation, or :class:`TooLargeError`."""
         largest, cost = self._affordable(summation)
         allowed = COST if self.cost is None else self.cost
@@ -110,11 +110,11 @@ class Construction:
         self._refuse(largest, cost.bytes + (together - largest) * BYTES_A_NUMBER * TABLES_AT_ONCE)
         clusters = merged(graph, formulas, self._most(largest, len(formulas))) if self.merge else formulas
         ladder = [(clusters, True), (formulas, True), (clusters, False)]
-        if graph.wide:  # such clusters tell of one variable at a time
+        if graph.wide:  # such clusters send one variable at a time
             ladder = [(clusters, False), (formulas, False)]
         return self._laddered(summation, graph, ladder, cost)
 
-    def _grounded(self, summation: Summation) -> Part:
+    def _grounded(self, summation: Summation) -> RegionPart:
         """The regions of a summation that take some constants at a time where all are too many."""
         allowed = COST if self.cost is None else self.cost
         graph = grounded_graph(summation, allowed)
@@ -137,7 +137,7 @@ class Construction:
         counts: CountGraph,
         ladder: Sequence[tuple[Sequence[Region], bool]],
         making: Cost,
-    ) -> Part:
+    ) -> RegionPart:
         """Regions of these clusters, that share all they have in common or each variable by itself; the first
         ones are tried first."""
         singles = [i for i, v in enumerate(counts.variables) if not self.joint and v.weights is not None]
@@ -146,7 +146,7 @@ class Construction:
             Propagation(counts, region_graph(outer, counts.elements, counts.parts, singles, deep))
             for outer, deep in steps
         )
-        return Part(summation, first, tuple(gentler), making)
+        return RegionPart(summation, first, tuple(gentler), making)
 
     def _most(self, largest: float, clusters: int) -> float:
         """How large a merged cluster may be, so that memory holds as many."""
@@ -162,8 +162,8 @@ class Construction:
             )
         needed += entries * BYTES_A_NUMBER * TABLES_AT_ONCE
         if needed > allowed:
-            told = readable(needed) if math.isfinite(needed) else "more than any machine has"
-            raise TooLargeError(f"counting needs {told} and may use {readable(allowed)}")
+            shown = readable(needed) if math.isfinite(needed) else "more than any machine has"
+            raise TooLargeError(f"counting needs {shown} and may use {readable(allowed)}")
 
 
 @dataclass(frozen=True)
@@ -176,14 +176,14 @@ class Size:
     bytes: float
 
 
-def size_of(part: Part) -> Size:
+def size_of(part: RegionPart) -> Size:
     """What its plan costs: counts are listed once, tables are made of them, and messages go between these."""
     graph = part.propagation.graph
     entries = [part.propagation.entries(number) for number in range(len(graph.regions))]
-    told = sum(
+    work = sum(
         (entries[parent] + entries[child]) * (1 + len(graph.entering[parent]))
         for parent, child in graph.edges
     )
     most, every = max(entries, default=0), sum(entries)
     needed = part.making.bytes + 2 * BYTES_A_NUMBER * every
-    return Size(most, part.making.operations + every, told + most, needed)
+    return Size(most, part.making.operations + every, work + most, needed)

@@ -29,7 +29,7 @@ from herbrand.engines.regions.tables import times
 @dataclass(frozen=True, eq=False)
 class Variable:
     """``count`` elements. ``weights`` [profile]: log-weights of each, where all are alike and independent but
-    for what factors say. Else they can only be told of together: ``listed`` are all vectors of counts that
+    for what factors say. Else they can only be sent together: ``listed`` are all vectors of counts that
     they can have [row, profile], and the log of all ways to have each."""
 
     count: int
@@ -46,7 +46,7 @@ class Variable:
 
     @property
     def all_profiles(self) -> int:
-        """How many profiles counts tell apart."""
+        """How many profiles counts distinguish."""
         if self.weights is None:
             assert self.listed is not None
             return self.listed[0].shape[1]

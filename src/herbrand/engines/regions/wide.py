@@ -2,7 +2,7 @@
 
 A formula over independent variables is a line along each of its counts: given the others it tilts a count.
 Summing that count out takes one interpolated number for each vector of the others, within a proved bound
-(:mod:`herbrand.engines.lifted.cumulants`). Such a cluster tells others of one variable at a time; to tell of
+(:mod:`herbrand.engines.lifted.cumulants`). Such a cluster sends one variable at a time; to send
 one it sums out another.
 """
 

@@ -40,7 +40,7 @@ class ArrowData(FactSource):
         return [ArrowTable(self.name, self.name, _without_index(table), store)]
 
     def _refused(self, error: Exception, types: Sequence[str]) -> FactsError:
-        """A pandas column of objects may hold anything; which row does, its values tell."""
+        """A pandas column of objects may hold anything; its values show which row does."""
         columns = [list(self.data[name]) for name in getattr(self.data, "columns", ())]
         try:
             python_columns([list(map(_none_if_nan, c)) for c in columns[: len(types)]], types, self._place)

@@ -1,4 +1,4 @@
-"""JSON lines: an object or an array a line, all with the same keys; text and numbers are told apart by JSON.
+"""JSON lines: an object or an array a line, all with the same keys; JSON distinguishes text and numbers.
 
 DuckDB reads them; what it refuses is read again line by line, to say which line is wrong and how.
 
@@ -162,11 +162,11 @@ class JsonTable(OpenTable):
             first = row if first is None else first
             if not _alike(first, row):
                 odd.append((number, row))
-        told = (
+        each = (
             Place(self.name, number).mistake(f"{_described(row)} where the first row has {_described(first)}")
             for number, row in odd
         )
-        mistakes = rows_at_fault(self.name, len(odd), told)
+        mistakes = rows_at_fault(self.name, len(odd), each)
         if mistakes:
             raise FactsError(mistakes)
 

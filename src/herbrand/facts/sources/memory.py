@@ -114,11 +114,11 @@ class _PythonTable(OpenTable):
     def _wrong_widths(self, rows: Sequence[tuple[Any, ...]]) -> list[Mistake]:
         wrong = [(i, len(row)) for i, row in enumerate(rows) if len(row) != self.width]
         expected = f"where {self.width} {'is' if self.width == 1 else 'are'} expected"
-        told = (
+        each = (
             self.place(i).mistake(f"{found} value{'' if found == 1 else 's'} {expected}")
             for i, found in wrong
         )
-        return rows_at_fault(self.name, len(wrong), told)
+        return rows_at_fault(self.name, len(wrong), each)
 
 
 def _as_row(row: Any) -> tuple[Any, ...]:

@@ -62,11 +62,11 @@ def wrong_constants(
 ) -> list[Mistake]:
     wrong = [(i, value) for i, value in enumerate(column) if not _is_constant(value)]
     if wrong:
-        told = (
+        each = (
             place(i).mistake(f"column {number} holds {_described(value)}, which is no constant", _CONSTANT)
             for i, value in wrong
         )
-        return rows_at_fault(place(wrong[0][0]).table, len(wrong), told)
+        return rows_at_fault(place(wrong[0][0]).table, len(wrong), each)
     texts = [i for i, value in enumerate(column) if isinstance(value, str)]
     numbers = [i for i, value in enumerate(column) if value is not None and not isinstance(value, str)]
     if not texts:
@@ -78,14 +78,14 @@ def wrong_constants(
 def _inexact(column: Sequence[Any], number: int, place: Callable[[int], Place]) -> list[Mistake]:
     """Whole numbers that a float, which fractions beside them call for, would change."""
     wrong = [(i, value) for i, value in enumerate(column) if isinstance(value, int) and float(value) != value]
-    told = (
+    each = (
         place(i).mistake(
             f"column {number} holds {shown(value)} beside fractions; "
             "whole numbers beyond 2^53 cannot be kept exactly with them"
         )
         for i, value in wrong
     )
-    return rows_at_fault(place(wrong[0][0]).table, len(wrong), told)
+    return rows_at_fault(place(wrong[0][0]).table, len(wrong), each)
 
 
 def _is_constant(value: Any) -> bool:

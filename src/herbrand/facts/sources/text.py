@@ -55,14 +55,14 @@ class TextFile(FactSource):
         if first is None:
             return [EmptyTable(self.predicate, self.name, len(types))]
         header = is_header(first[1], types) if reading.header is None else reading.header
-        table = TextTable(self, store, first, header, told=reading.header is not None)
-        if not table.told:
+        table = TextTable(self, store, first, header, declared=reading.header is not None)
+        if not table.declared:
             table.next_rows = self._beginning()[1:]
             table.first_cells = () if header else tuple(first[1])
         return [table]
 
     def _beginning(self) -> list[list[str]]:
-        """The first rows, as far as they can be read; what is wrong is told when all are."""
+        """The first rows, as far as they can be read; mistakes are raised when all are."""
         rows: list[list[str]] = []
         with suppress(FactsError):
             rows.extend(cells for _, cells in islice(self.records(), LOOKED_AT))
@@ -94,7 +94,7 @@ class TextFile(FactSource):
 
 
 LOOKED_AT = 1000
-"""Rows after the first one that tell whether it may be a header."""
+"""Rows after the first one that show whether it may be a header."""
 _QUOTES = 'a cell in quotes ends at the next quote; a quote inside it is written ""'
 
 
@@ -115,14 +115,14 @@ def _long_cells() -> Iterator[None]:
 class TextTable(OpenTable):
     textual = True
 
-    def __init__(self, file: TextFile, store: Store, first: Record, header: bool, *, told: bool) -> None:
-        self.file, self.store, self.header, self.told = file, store, header, told
+    def __init__(self, file: TextFile, store: Store, first: Record, header: bool, *, declared: bool) -> None:
+        self.file, self.store, self.header, self.declared = file, store, header, declared
         self.predicate, self.name = file.predicate, file.name
         self.first_line, cells = first
         self.width = len(cells)
         self.size = file.path.stat().st_size
         self.names = tuple(cells) if header else None
-        self.hint = "" if told else _hint(header)
+        self.hint = "" if declared else _hint(header)
         self._lines = array("q")
 
     def place(self, row: int) -> Place:
@@ -206,14 +206,14 @@ class TextTable(OpenTable):
         return Interned(columns, count, pa.chunked_array([arrays[-1]]) if marked else None)
 
     def _wrong_widths(self, wrong: Sequence[Record]) -> list[Mistake]:
-        told = (
+        each = (
             Place(self.name, line).mistake(
                 f"{_cells(len(cells))} where the first row has {_cells(self.width)}",
                 "a cell that holds the delimiter must stand in quotes" if len(cells) > self.width else "",
             )
             for line, cells in wrong
         )
-        return rows_at_fault(self.name, len(wrong), told)
+        return rows_at_fault(self.name, len(wrong), each)
 
 
 class SelectedText(StoredTable):

@@ -99,7 +99,7 @@ def _related(
 
 
 def _shuffled(rng: np.random.Generator, families: Families) -> Families:
-    """The same families with people in a random order, so that the order tells no age."""
+    """The same families with people in a random order, so that the order shows no age."""
     order = np.argsort(rng.random(families.father.shape), 1)
     place = np.argsort(order, 1)
 

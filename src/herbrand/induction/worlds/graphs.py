@@ -1,4 +1,4 @@
-"""Random graphs, and what there is to tell of their nodes and pairs.
+"""Random graphs, and properties of their nodes and pairs.
 
 Erdős–Rényi graphs have each edge with a probability drawn for the graph; nearest-neighbour graphs link each
 of the points scattered in a square to its nearest. Both are undirected and without loops.

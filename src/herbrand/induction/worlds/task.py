@@ -1,4 +1,4 @@
-"""What a learning task is: named predicates of random worlds, and a target to tell from them.
+"""What a learning task is: named predicates of random worlds, and a target to predict from them.
 
 >>> from herbrand.induction.worlds.tasks import task_named
 >>> task = task_named("has-father")

@@ -91,7 +91,7 @@ for _dialect in (
         write_facts=write_cfacts,
     ),
     Dialect("lcn", (".lcn",), read=_only_source(read_lcn), write=write_lcn, tells_world=True),
-    Dialect("pl", (".pl",), read=_only_source(read_pl), write=write_pl),
+    Dialect("pl", (".pl",), read=_only_source(read_pl), write=write_pl, computes=True),
     Dialect("bif", (".bif",), read=_only_source(read_bif), write=write_bif, tells_world=True),
     Dialect("uai", (".uai",), read=_only_source(read_uai), tells_world=True),
     Dialect("evid", (".evid",), read=_facts_as_theory(read_evidence), read_facts=read_evidence),
@@ -159,12 +159,13 @@ def write(theory: Theory, signature: Signature, dialect: str) -> str:
     """
     chosen = _named(dialect, lambda row: row.write is not None)
     assert chosen.write is not None
-    _refuse_computing(theory, dialect)
+    if not chosen.computes:
+        _refuse_computing(theory, dialect)
     return chosen.write(theory, signature)
 
 
 def _refuse_computing(theory: Theory, dialect: str) -> None:
-    """No writer says arithmetic, aggregates, or weights times numbers."""
+    """Most writers say no arithmetic, aggregates, or weights times numbers."""
     spans = [definition.span for definition in separated(theory).definitions]
     spans += [formula.span for formula in theory.formulas if formula.times is not None]
     if spans:
@@ -181,7 +182,7 @@ def write_facts(theory: Theory, signature: Signature, dialect: str) -> str:
 
 
 def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = lambda row: True) -> Dialect:
-    """The dialect of this name, or else the one that the file's ending or name tells."""
+    """The dialect of this name, or else the one that the file's ending or name gives."""
     if name is not None:
         return _named(name, can)
     if path.is_dir():
@@ -191,7 +192,7 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
         if path.suffix.lower() in row.endings or path.name in row.endings:
             return row
     known = ", ".join(ending for row in able for ending in row.endings)
-    raise LanguageError(f"nothing tells which dialect '{path}' is in", hint=f"known endings: {known}")
+    raise LanguageError(f"nothing says which dialect '{path}' is in", hint=f"known endings: {known}")
 
 
 def _named(name: str, can: Callable[[Dialect], bool]) -> Dialect:

@@ -24,7 +24,8 @@ class Dialect:
     and the folder it came from, ``read_folder`` a whole folder. ``read_facts`` takes a source and the names
     of the many-valued predicates, whose last column is a value. ``facts`` names the dialect that goes with
     this one for ground facts, which ``write`` then leaves out. ``tells_world`` says whether a declared
-    predicate is known to be open or closed; where it does not, facts decide.
+    predicate is known to be open or closed; where it does not, facts decide. ``computes``: ``write`` says
+    arithmetic, and refuses itself what it cannot say of it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Dialect:
     write_facts: Callable[[Theory, Signature], str] | None = None
     facts: str | None = None
     tells_world: bool = False
+    computes: bool = False
 
     @property
     def reads_theories(self) -> bool:

@@ -67,7 +67,7 @@ class Table:
         return len(self.columns)
 
     def add(self, columns: Sequence[Iterable[str]], starts: Iterable[int]) -> None:
-        """More rows; the first ones tell how many columns there are."""
+        """More rows; the first ones set how many columns there are."""
         if not self.starts:
             self.columns = [[] for _ in columns]
         for mine, more in zip(self.columns, columns, strict=True):

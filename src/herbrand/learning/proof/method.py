@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from herbrand.answers.status import Status
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
@@ -32,7 +31,7 @@ from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Learned, Rule, Statement, Theory
+from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import LearnedWeight, Learning, statement_text
 from herbrand.learning.proof.losses import LOSSES
@@ -76,7 +75,10 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         "weights": len(weights),
     }
     status = Status(status.converged, status.iterations, time.perf_counter() - began, status.advice)
-    return Learning("proof", _written(theory, weights, targets), status, tuple(_listed(weights)), metrics)
+    # The targets' facts are the right answers that were learned from, hidden while the rules were trained;
+    # each would add a proof of itself to what the rules answer.
+    written = weights.written(theory, targets)
+    return Learning("proof", written, status, tuple(_listed(weights)), metrics)
 
 
 def _targets(theory: Theory, signature: Signature, facts: Facts, aim: Aim) -> tuple[str, ...]:
@@ -104,7 +106,7 @@ def _targets(theory: Theory, signature: Signature, facts: Facts, aim: Aim) -> tu
     found = aim.targets or tuple(name for name in derived if len(facts.tables[name].true))
     if not found:
         raise UnsupportedError(
-            "nothing is there to learn from: no fact tells of a predicate that rules derive",
+            "nothing is there to learn from: no fact is of a predicate that rules derive",
             hint='give right answers as facts, such as: uncle("liam", "bob")',
         )
     return tuple(found)
@@ -150,22 +152,3 @@ def _listed(weights: RuleWeights) -> Iterator[LearnedWeight]:
         rows = zip(*weights.rows(name), strict=True) if weights.rows(name) else [()] * len(tensor)
         for row, weight in zip(rows, tensor.tolist(), strict=True):
             yield LearnedWeight(show_atom(name, row), {}, weight)
-
-
-def _written(theory: Theory, weights: RuleWeights, targets: Sequence[str]) -> Theory:
-    """Numbers in place of the rules' question marks, and every learned fact with its weight.
-
-    The targets' facts are left out: they are the right answers that were learned from, hidden while the rules
-    were trained, and each would add a proof of itself to what the rules answer.
-    """
-    left_out = {*weights.predicates, *targets}
-    numbers = iter([weight for _, weight in weights.rule_weights()])
-    kept: list[Statement] = []
-    for statement in theory.statements:
-        if isinstance(statement, Rule) and isinstance(statement.weight, Learned):
-            kept.append(replace(statement, weight=next(numbers)))
-        elif not (isinstance(statement, FactRows) and statement.predicate in left_out):
-            kept.append(statement)
-    for name, tensor in weights.facts().items():
-        kept.append(FactRows(name, weights.rows(name), len(tensor), "weighted", tuple(tensor.tolist())))
-    return Theory(tuple(kept))

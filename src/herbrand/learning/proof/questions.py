@@ -7,8 +7,8 @@ answers are bob and tom. Weights of the facts share out what each should have of
 >>> model = hb.Model(hb.parse('uncle(x, y) :- parent(x, z), brother(z, y)'), {
 ...     "parent": [("liam", "ann")], "brother": [("ann", "bob")],
 ...     "uncle": [("liam", "bob"), ("liam", "ann")]})
->>> told = model.stated_program
->>> questions = Questions.of("uncle", told.signature, told.facts, None)
+>>> known = model.stated_program
+>>> questions = Questions.of("uncle", known.signature, known.facts, None)
 >>> questions.goal, questions.inputs.tolist(), questions.pointers.tolist(), questions.shares.tolist()
 ('uncle(x0, x1)', [[0]], [0, 2], [0.5, 0.5])
 """
@@ -42,7 +42,7 @@ class Questions:
 
     @classmethod
     def of(cls, predicate: str, signature: Signature, facts: Facts, asked: int | None) -> Questions:
-        """``asked``: which argument is asked for, counted from 1; the last one if not told."""
+        """``asked``: which argument is asked for, counted from 1; the last one if not given."""
         table, arity = facts.tables[predicate], signature.predicates[predicate].arity
         if asked is not None and not 1 <= asked <= arity:
             raise UnsupportedError(

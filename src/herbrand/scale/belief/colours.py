@@ -1,4 +1,4 @@
-"""Colour refinement as rounds of joins: atoms that no message can tell apart become one class.
+"""Colour refinement as rounds of joins: atoms that no message can distinguish become one class.
 
 As :mod:`herbrand.engines.belief.refinement`: an atom begins with the colour of its own weights; a factor's
 colour is made of its potential and its atoms' colours, an atom's of its own and those of the factors around
@@ -27,7 +27,7 @@ def lifted(graph: FactorTables, database: Database) -> FactorTables | None:
     """The graph of classes, in tables of the same names with counts; ``None`` where that saves little.
 
     An axis has ``n``, how many atoms it stands for; a factor has ``n``, and for each slot ``x0`` ..., how
-    often an atom there hears it: of slots that tell the same, the first has it all.
+    often an atom there hears it: of slots that send the same, the first has it all.
     """
     if not graph.sizes:  # nothing is latent
         return None
@@ -60,15 +60,15 @@ class _Refinement:
         for number in range(1, MOST_ROUNDS + 1):
             if count > WORTH_LIFTING * atoms:
                 break
-            told = " UNION ALL ".join(
+            sent = " UNION ALL ".join(
                 f"SELECT s{slot} AS atom, {dialect.hashed(['best', f'label{slot}'])} AS t FROM ({found}) f"
                 for family in self.graph.families
                 for found in [viewed(family, _coloured(family, now), dialect)]
                 for slot in range(family.width)
             )
-            heard = f"SELECT atom, {WIDE_SUM} AS t FROM ({told}) t GROUP BY atom" if told else ""
-            source = f"{now} a LEFT JOIN ({heard}) h ON h.atom = a.atom" if told else f"{now} a"
-            mark = dialect.hashed(["a.c", f"COALESCE(h.t, {WIDE_ZERO})" if told else "0"])
+            received = f"SELECT atom, {WIDE_SUM} AS t FROM ({sent}) t GROUP BY atom" if sent else ""
+            source = f"{now} a LEFT JOIN ({received}) h ON h.atom = a.atom" if sent else f"{now} a"
+            mark = dialect.hashed(["a.c", f"COALESCE(h.t, {WIDE_ZERO})" if sent else "0"])
             after = f"colours_{number % 2}"
             self.database.make(after, f"SELECT a.atom, {mark} AS c FROM {source}")
             before, now = count, after

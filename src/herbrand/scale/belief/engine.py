@@ -1,9 +1,9 @@
 """Belief propagation over tables of a database: the engine ``bp``, its messages rows of factors.
 
-The rounds are those of :mod:`herbrand.engines.belief.rounds`, between atoms or, where colour refinement puts
-them together, between classes. Guarantee: ``exact`` where the ground factor graph is a forest, else
-``approximation``. Cost of a round: for each atom of each factor a join and a grouped sum. A round is kept in
-the database as soon as it is done.
+The rounds are those of :mod:`herbrand.engines.belief.parallel_rounds`, between atoms or, where colour
+refinement puts them together, between classes. Guarantee: ``exact`` where the ground factor graph is a
+forest, else ``approximation``. Cost of a round: for each atom of each factor a join and a grouped sum. A
+round is kept in the database as soon as it is done.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.engines.belief.engine import refuse_what_is_no_marginal
 from herbrand.engines.belief.pace import BEGUN, Pace
-from herbrand.engines.belief.rounds import Family, Rounds, probabilities
+from herbrand.engines.belief.parallel_rounds import Family, Rounds, probabilities
 from herbrand.engines.contradiction_error import every_hard_statement
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits
@@ -53,7 +53,7 @@ GENTLER = (0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class StoredBeliefState:
     """``step``: how many rounds were taken; the messages after it stand in :func:`message_table`."""
 
     evidence: StoredEvidence
@@ -96,7 +96,7 @@ class StoredBeliefPropagation:
     def database(self) -> Database:
         return self.run.database
 
-    def begun(self, evidence: StoredEvidence, question: Question) -> State:
+    def begun(self, evidence: StoredEvidence, question: Question) -> StoredBeliefState:
         """The first state, or, where the run is resumed, the last one that is kept."""
         refuse_what_is_no_marginal(question, self.name)
         if self.run.resume:
@@ -114,7 +114,9 @@ class StoredBeliefPropagation:
             self.database.drop(family.table)
         self._put_potentials(families)
         pace = Pace(self.damping or 0.0)
-        state = State(evidence, question, graph.atoms, graph.sizes, rounds, graph.constant, forest, pace=pace)
+        state = StoredBeliefState(
+            evidence, question, graph.atoms, graph.sizes, rounds, graph.constant, forest, pace=pace
+        )
         self._keep(state)
         return state
 
@@ -122,11 +124,11 @@ class StoredBeliefPropagation:
     def _scratch(self) -> Scratch:
         return Scratch(self.database)
 
-    def limits(self, state: State, limits: Limits) -> Limits:
+    def limits(self, state: StoredBeliefState, limits: Limits) -> Limits:
         """On a forest messages come to rest of themselves, and are exact there."""
         return replace(limits, tolerance=min(limits.tolerance, AT_REST)) if state.forest else limits
 
-    def step(self, state: State) -> State:
+    def step(self, state: StoredBeliefState) -> StoredBeliefState:
         totals, before = self._made_totals(state), self._messages(state)
         fresh = {}
         for family in state.rounds.families:
@@ -149,10 +151,10 @@ class StoredBeliefPropagation:
         self._keep(after_round)
         return after_round
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: StoredBeliefState) -> float:
         return state.moved
 
-    def read(self, state: State, status: Status) -> Marginals:
+    def read(self, state: StoredBeliefState, status: Status) -> Marginals:
         bethe = self._bethe(state)
         beliefs = {name: self._beliefs(name, state) for name in state.atoms.starts}
         layouts = {name: self._layout(name, state.evidence) for name in state.atoms.starts}
@@ -169,14 +171,14 @@ class StoredBeliefPropagation:
             log_partition_guarantee=PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
         )
 
-    def _bethe(self, state: State) -> float:
+    def _bethe(self, state: StoredBeliefState) -> float:
         totals = self._made_totals(state)
         found = state.rounds.bethe(self._axes(state), self._messages(state), totals, self._kinds(state))
         if found == -math.inf:
             raise every_hard_statement(state.evidence.program)
         return state.constant + found
 
-    def _axes(self, state: State) -> dict[int, Stored]:
+    def _axes(self, state: StoredBeliefState) -> dict[int, Stored]:
         counts: dict[str, Kind] = {"n": "float"} if state.rounds.lifted else {}
         found = {}
         for size in state.sizes:
@@ -184,7 +186,7 @@ class StoredBeliefPropagation:
             found[size] = self._scratch.query(f"SELECT * FROM axes_{size}", {"atom": "int", **own, **counts})
         return found
 
-    def _messages(self, state: State) -> dict[int, Stored]:
+    def _messages(self, state: StoredBeliefState) -> dict[int, Stored]:
         found = {}
         for family in state.rounds.families:
             values: dict[str, Kind] = dict.fromkeys((*family.all_names("m"), "d"), "float")
@@ -192,7 +194,7 @@ class StoredBeliefPropagation:
             found[family.number] = self._scratch.query(query, {**kinds_of(state.rounds, family), **values})
         return found
 
-    def _kinds(self, state: State) -> dict[int, Stored]:
+    def _kinds(self, state: StoredBeliefState) -> dict[int, Stored]:
         found = {}
         for family in state.rounds.families:
             if len(family.potentials) > 1:
@@ -201,7 +203,7 @@ class StoredBeliefPropagation:
                 found[family.number] = self._scratch.query(query, {"kind": "int", **worths})
         return found
 
-    def _made_totals(self, state: State) -> dict[int, Stored]:
+    def _made_totals(self, state: StoredBeliefState) -> dict[int, Stored]:
         found = state.rounds.totals(self._axes(state), self._messages(state))
         return {size: one.kept_as(f"totals_{size}") for size, one in found.items()}
 
@@ -222,7 +224,7 @@ class StoredBeliefPropagation:
         rows = evidence.known(name).atom_count
         return Layout(name, number, tuple(evidence.columns(name)), evidence.is_valued(name), rows)
 
-    def _beliefs(self, name: str, state: State) -> Table:
+    def _beliefs(self, name: str, state: StoredBeliefState) -> Table:
         """The marginals of a predicate's atoms as a query: arguments, ``q``, and what facts settle, ``f``."""
         evidence, atoms = state.evidence, state.atoms
         columns, size = evidence.columns(name), atoms.value_count(name)
@@ -231,7 +233,9 @@ class StoredBeliefPropagation:
         log_beliefs = dict(zip(names("b", size), rounds.log_beliefs(size), strict=True))
         beliefs = ", ".join(f"{written(one, sums, dialect)} AS {b}" for b, one in log_beliefs.items())
         of_beliefs: dict[str, Kind] = dict.fromkeys(log_beliefs, "float")
-        told = [written(one, of_beliefs, dialect) for one in probabilities(list(map(column, log_beliefs)))]
+        expressions = [
+            written(one, of_beliefs, dialect) for one in probabilities(list(map(column, log_beliefs)))
+        ]
         totals = f"SELECT atom, {beliefs} FROM totals_{size}"
         source = f"({atoms.every(name)}) x"
         settled = atoms.settled(name)
@@ -246,11 +250,11 @@ class StoredBeliefPropagation:
         fact = "k.f" if settled is not None else "CAST(NULL AS INT)"
         chosen = [f"x.{column}" for column in columns]
         if not evidence.is_valued(name):
-            query = f"SELECT {', '.join((*chosen, f'{told[1]} AS p', f'{fact} AS f'))} FROM {source}"
+            query = f"SELECT {', '.join((*chosen, f'{expressions[1]} AS p', f'{fact} AS f'))} FROM {source}"
             q = "CASE WHEN f IS NULL THEN p ELSE CAST(f AS DOUBLE) END AS q"
             return Table(f"(SELECT {', '.join((*columns, q, 'f'))} FROM ({query}) r) m", 0)
         parts = [
-            f"SELECT {', '.join((*chosen, f'{value} AS val', f'{told[value]} AS p', f'{fact} AS f'))} "
+            f"SELECT {', '.join((*chosen, f'{value} AS val', f'{expressions[value]} AS p', f'{fact} AS f'))} "
             f"FROM {source}"
             for value in range(size)
         ]
@@ -258,7 +262,7 @@ class StoredBeliefPropagation:
         query = f"SELECT {', '.join((*columns, 'val', q, 'f'))} FROM ({' UNION ALL '.join(parts)}) r"
         return Table(f"({query} WHERE f IS NULL OR f = val) m", 0)
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, state: StoredBeliefState) -> None:
         families = [
             [one.number, one.sizes, [p.tolist() for p in one.potentials]] for one in state.rounds.families
         ]
@@ -275,10 +279,10 @@ class StoredBeliefPropagation:
             }
         )
 
-    def _resumed(self, evidence: StoredEvidence, question: Question) -> State:
+    def _resumed(self, evidence: StoredEvidence, question: Question) -> StoredBeliefState:
         kept = self.run.kept()
         families = tuple(map(_family, kept["families"]))
-        return State(
+        return StoredBeliefState(
             evidence,
             question,
             StoredAtoms(evidence),

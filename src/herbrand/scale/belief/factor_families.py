@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.engines.belief.graph import Array
+from herbrand.engines.belief.parallel_rounds import Family
 from herbrand.engines.belief.refinement import canonical_table
-from herbrand.engines.belief.rounds import Family
 from herbrand.relations.database import Database
 
 FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]

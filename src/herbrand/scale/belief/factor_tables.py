@@ -187,13 +187,13 @@ class _Building:
             valued, count = evidence.is_valued(name), self.program.value_count(name)
             value = f"o.a{len(columns)}" if valued else "1"
             others = double(math.log(max(1, count - 1))) if valued else double(0.0)
-            told = []
+            opinions = []
             if tables.counts[2]:
-                told.append((f"{tables.soft} o", f"o.odds + {others}"))
+                opinions.append((f"{tables.soft} o", f"o.odds + {others}"))
             if valued and tables.counts[1]:
-                told.append((f"{tables.false} o", double(-math.inf)))
+                opinions.append((f"{tables.false} o", double(-math.inf)))
                 self.barring = True
-            for source, worth in told:
+            for source, worth in opinions:
                 self._add_opinion(name, source, value, worth)
 
     def _add_opinion(self, name: str, source: str, value: str, worth: str) -> None:

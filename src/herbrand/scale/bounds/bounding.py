@@ -20,7 +20,7 @@ from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import allowed_bytes, readable
 from herbrand.relations.database import Database
-from herbrand.scale.bounds.intervals import State, StoredAriel
+from herbrand.scale.bounds.intervals import IntervalState, StoredAriel
 from herbrand.scale.bounds.parts import shelved
 from herbrand.scale.bounds.sentences import Report, Sentences, StoredLowering
 from herbrand.scale.bounds.solving import solver
@@ -34,7 +34,7 @@ ASKED_AT_ONCE = 1000
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """``fingerprint`` names the run; ``note`` is told what is chosen, ``report`` how far it is."""
+    """``fingerprint`` names the run; ``note`` gets what is chosen, ``report`` how far it is."""
 
     queries: tuple[str, ...]
     settings: BoundSettings
@@ -67,18 +67,18 @@ def bounded(evidence: StoredEvidence, asked: Asked) -> Bounds:
         run = Run(database, asked.fingerprint, asked.resume)
         engine = StoredAriel(run, solving, lowering.atoms, lowering.stated, settings.budget)
         state = engine.resumed() if asked.resume else _begun(engine, lowering, asked)
-        told = f"{_schedule(state)}, by {solving.where}"
-        asked.note(f"engine ariel: {told}")
+        place = f"{_schedule(state)}, by {solving.where}"
+        asked.note(f"engine ariel: {place}")
         if asked.resume:
             asked.note(f"going on after sweep {state.step:,}")
         state, status = _settled(engine, state, asked, began)
         texts, lower, upper = _read(database, state, question, lowering)
-    status = replace(status, seconds=time.perf_counter() - began, where=told)
+    status = replace(status, seconds=time.perf_counter() - began, where=place)
     certified = np.full(len(texts), True)
     return Bounds(engine.name, Guarantee.BOUND, status, texts, lower, upper, certified)
 
 
-def _begun(engine: StoredAriel, lowering: StoredLowering, asked: Asked) -> State:
+def _begun(engine: StoredAriel, lowering: StoredLowering, asked: Asked) -> IntervalState:
     database, settings = engine.database, asked.settings
     sentences = Sentences(database, lowering, settings.independence == "markov")
     sentences.write(asked.report)
@@ -88,7 +88,9 @@ def _begun(engine: StoredAriel, lowering: StoredLowering, asked: Asked) -> State
     return state
 
 
-def _settled(engine: StoredAriel, state: State, asked: Asked, began: float) -> tuple[State, Status]:
+def _settled(
+    engine: StoredAriel, state: IntervalState, asked: Asked, began: float
+) -> tuple[IntervalState, Status]:
     """At rest, or where a limit is met; sweeps that an earlier call has made count."""
     settings = asked.settings
     tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
@@ -128,7 +130,7 @@ def _refuse_other_questions(
 
 
 def _read(
-    database: Database, state: State, question: BoundQuestion, lowering: StoredLowering
+    database: Database, state: IntervalState, question: BoundQuestion, lowering: StoredLowering
 ) -> tuple[Sequence[str], np.ndarray, np.ndarray]:
     """What is asked, and the ends of its intervals; of atoms that no sentence speaks of nothing is known."""
     if question.everything:
@@ -144,13 +146,13 @@ def _read(
     lower, upper = np.zeros(len(numbers)), np.ones(len(numbers))
     if len(atom):
         at = np.minimum(np.searchsorted(atom[order], numbers), len(atom) - 1)
-        told = atom[order][at] == numbers
-        lower[told] = found["lower"].to_numpy()[order][at[told]]
-        upper[told] = found["upper"].to_numpy()[order][at[told]]
+        known = atom[order][at] == numbers
+        lower[known] = found["lower"].to_numpy()[order][at[known]]
+        upper[known] = found["upper"].to_numpy()[order][at[known]]
     return texts, lower, upper
 
 
-def _schedule(state: State) -> str:
+def _schedule(state: IntervalState) -> str:
     """How messages go: within a part at once, between parts from sweep to sweep."""
     parts = state.shelves.parts
     return f"{parts:,} parts in place, synchronous between them" if parts > 1 else "in place"
@@ -160,7 +162,7 @@ def _atom(query: Query) -> int:
     return query.event.atoms[0]
 
 
-def _some(database: Database, state: State, numbers: np.ndarray) -> pa.Table:
+def _some(database: Database, state: IntervalState, numbers: np.ndarray) -> pa.Table:
     """The intervals of these atoms."""
     tables = []
     for first in range(0, len(numbers), ASKED_AT_ONCE):

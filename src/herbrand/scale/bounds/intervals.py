@@ -31,7 +31,7 @@ THRESHOLD = 1e-8
 
 
 @dataclass(frozen=True)
-class State:
+class IntervalState:
     """``step`` sweeps were made; the intervals after them stand in ``table``, one of two by turns.
 
     ``said``: the tables of ground sentences. ``moved``: the largest change of an end in the last sweep.
@@ -62,7 +62,7 @@ class StoredAriel:
     def database(self) -> Database:
         return self.run.database
 
-    def begun(self, sentences: Sentences, shelves: Shelves) -> State:
+    def begun(self, sentences: Sentences, shelves: Shelves) -> IntervalState:
         """The intervals by the sentences about single atoms."""
         self.run.begin()
         members = map(shelves.member, range(shelves.count))
@@ -70,32 +70,32 @@ class StoredAriel:
         single = sentences.all_of("single", "atom, lower, upper")
         union = " UNION ALL ".join([*parts, *([single] if single else []), NO_ATOM])
         met = f"SELECT atom, MAX(lower) AS low, MIN(upper) AS high FROM ({union}) u GROUP BY atom"
-        state = State(shelves, tuple(sentences.tables["said"]))
+        state = IntervalState(shelves, tuple(sentences.tables["said"]))
         self.database.make(state.table, f"SELECT atom, {IN_ORDER}, 1 AS moved, low, high FROM ({met}) m")
         self._refuse_crossed(state.table)
         self._keep(state)
         return state
 
-    def resumed(self) -> State:
+    def resumed(self) -> IntervalState:
         """The last state that is kept."""
         kept = self.run.kept()
         shelves = Shelves(kept["shelves"], kept["parts"])
-        return State(shelves, tuple(kept["said"]), kept["step"], kept["moved"])
+        return IntervalState(shelves, tuple(kept["said"]), kept["step"], kept["moved"])
 
-    def step(self, state: State) -> State:
+    def step(self, state: IntervalState) -> IntervalState:
         """One sweep over the parts whose atoms have moved."""
-        told, cut_off = [], False
+        tables, cut_off = [], False
         for shelf in range(state.shelves.count):
             cut_off = self.budget.ended
             if cut_off:
                 break
             table = f"told_{shelf}"
             self.solver.tell(table, _asked(state, shelf, self.database))
-            told.append(table)
+            tables.append(table)
             self._refuse_failed(table, state)
         after = replace(state, step=state.step + 1)
-        self.database.make(after.table, _met(state.table, told, cut_off))
-        for table in told:
+        self.database.make(after.table, _met(state.table, tables, cut_off))
+        for table in tables:
             self.database.drop(table)
         self._refuse_crossed(after.table)
         moved = float(self.database.number(f"SELECT COALESCE(MAX(change), 0) FROM {after.table}"))
@@ -103,14 +103,14 @@ class StoredAriel:
         self._keep(found)
         return found
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: IntervalState) -> float:
         return state.moved
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, state: IntervalState) -> None:
         shelves = {"shelves": state.shelves.count, "parts": state.shelves.parts}
         self.run.keep({"step": state.step, "moved": state.moved, "said": state.said, **shelves})
 
-    def _refuse_failed(self, table: str, state: State) -> None:
+    def _refuse_failed(self, table: str, state: IntervalState) -> None:
         failed = f"SELECT failed FROM {table} WHERE failed <> {NONE_FAILED} ORDER BY failed LIMIT 1"
         for (number,) in self.database.rows(failed):
             raise self._contradiction(int(number), state)
@@ -124,7 +124,7 @@ class StoredAriel:
                 f"the bounds contradict each other: nothing is left for P({atom})", hint=ASK_IN_MEMORY
             )
 
-    def _contradiction(self, number: int, state: State) -> ContradictionError:
+    def _contradiction(self, number: int, state: IntervalState) -> ContradictionError:
         """The error that names one of the sentences that cannot hold together."""
         union = " UNION ALL ".join(f"SELECT number, statement, atoms FROM {table}" for table in state.said)
         row = self.database.rows(f"SELECT statement, atoms FROM ({union}) s WHERE number = {number}")[0]
@@ -139,14 +139,14 @@ class StoredAriel:
         )
 
 
-ASK_IN_MEMORY = "without --on, a smallest set of statements that cannot hold together is told"
+ASK_IN_MEMORY = "without --on, a smallest set of statements that cannot hold together is named"
 FREE = "CAST(0 AS DOUBLE) AS lower, CAST(1 AS DOUBLE) AS upper"
 NO_ATOM = f"SELECT * FROM (SELECT CAST(0 AS BIGINT) AS atom, {FREE} LIMIT 0) n"
 IN_ORDER = "LEAST(low, high) AS lower, GREATEST(low, high) AS upper"
 """Ends that rounding has crossed are put back in order."""
 
 
-def _asked(state: State, shelf: int, database: Database) -> str:
+def _asked(state: IntervalState, shelf: int, database: Database) -> str:
     """The parts of a shelf with the intervals of their atoms, if any of these has moved."""
     dialect = database.dialect
     record = dialect.record(place="m.place", atom="m.atom", lower="i.lower", upper="i.upper")
@@ -160,9 +160,9 @@ def _asked(state: State, shelf: int, database: Database) -> str:
     )
 
 
-def _met(before: str, told: Sequence[str], cut_off: bool) -> str:
+def _met(before: str, tables: Sequence[str], cut_off: bool) -> str:
     """All intervals after a sweep; where it was cut off, not all that had moved before was heard."""
-    parts = [f"SELECT atom, lower, upper FROM {table} WHERE failed = {NONE_FAILED}" for table in told]
+    parts = [f"SELECT atom, lower, upper FROM {table} WHERE failed = {NONE_FAILED}" for table in tables]
     union = " UNION ALL ".join((*parts, NO_ATOM))
     met = f"SELECT atom, MAX(lower) AS lower, MIN(upper) AS upper FROM ({union}) u GROUP BY atom"
     ends = "GREATEST(i.lower, COALESCE(m.lower, 0)) AS low, LEAST(i.upper, COALESCE(m.upper, 1)) AS high"

@@ -95,7 +95,7 @@ class StoredLowering(Lowering):
 
 
 def _open_atoms(evidence: StoredEvidence) -> StoredAtoms:
-    """The atoms that bounds are about; raises where facts tell of any of them."""
+    """The atoms that bounds are about; raises where facts settle any of them."""
     program = evidence.program
     found = {}
     for name, predicate in program.signature.predicates.items():

@@ -49,8 +49,8 @@ class PoolSolver:
 
     def tell(self, table: str, query: str) -> None:
         rows = self.database.arrow(query).to_batches(max_chunksize=1)
-        told = list(self.workers.worked(rows))
-        self.database.put(table, pa.Table.from_batches(told, TOLD))
+        solved = list(self.workers.worked(rows))
+        self.database.put(table, pa.Table.from_batches(solved, TOLD))
 
 
 class SparkSolver:

@@ -22,10 +22,10 @@ TOLD = pa.schema(
 
 def swept(batch: pa.RecordBatch) -> pa.RecordBatch:
     """``batch`` has ``data`` of a part and ``members``: place, atom, lower and upper, in order of places."""
-    told = [
-        _told(data.as_py(), members) for data, members in zip(batch["data"], batch["members"], strict=True)
+    solved = [
+        _solved(data.as_py(), members) for data, members in zip(batch["data"], batch["members"], strict=True)
     ]
-    columns = zip(*told, strict=True) if told else [[], [], [], []]
+    columns = zip(*solved, strict=True) if solved else [[], [], [], []]
     arrays = [np.concatenate(column) if column else np.empty(0) for column in map(list, columns)]
     return pa.RecordBatch.from_arrays(
         [pa.array(array, kind) for array, kind in zip(arrays, TOLD.types, strict=True)], schema=TOLD
@@ -38,7 +38,7 @@ def swept_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield swept(batch)
 
 
-def _told(data: bytes, members: pa.ListScalar) -> tuple[np.ndarray, ...]:
+def _solved(data: bytes, members: pa.ListScalar) -> tuple[np.ndarray, ...]:
     _, atom, lower, upper = (field.to_numpy(zero_copy_only=False) for field in members.values.flatten())
     try:
         lower, upper = Part.from_bytes(data).swept(lower, upper)

@@ -35,8 +35,8 @@ def merged(database: Database, changed: str) -> tuple[str, int]:
     like, kept = f"{changed}_like", f"{changed}_kept"
     written = ", ".join(f"CAST({name} AS STRING)" for name in ("alternative", "place", "d"))
     signs = database.dialect.gathered.format(value=f"CONCAT_WS(' ', {written})")
-    told = f"SELECT code, {signs} AS told FROM {changed} GROUP BY code"
-    database.make(like, f"SELECT MIN(code) AS code, COUNT(*) AS n FROM ({told}) t GROUP BY told")
+    signed = f"SELECT code, {signs} AS signed FROM {changed} GROUP BY code"
+    database.make(like, f"SELECT MIN(code) AS code, COUNT(*) AS n FROM ({signed}) t GROUP BY signed")
     chosen = "c.code, c.alternative, c.place, c.d, k.n"
     database.make(kept, f"SELECT {chosen} FROM {changed} c JOIN {like} k ON k.code = c.code")
     atoms = database.number(f"SELECT COALESCE(SUM(n), 0) FROM {like}")

@@ -79,6 +79,6 @@ def kept_counts(example: StoredExample) -> Counted | None:
 
 def fingerprint(example: StoredExample) -> str:
     """Equal for worlds with equal counts, as far as is known without counting."""
-    told = [text for statement in example.program.statements for text in show_statement(statement)]
+    statements = [text for statement in example.program.statements for text in show_statement(statement)]
     rows = {name: tables.counts for name, tables in example.stored.tables.items()}
-    return hashlib.sha256(repr((told, example.targets, example.latent, rows)).encode()).hexdigest()
+    return hashlib.sha256(repr((statements, example.targets, example.latent, rows)).encode()).hexdigest()

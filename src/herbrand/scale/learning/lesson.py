@@ -1,4 +1,4 @@
-"""One world to learn from whose facts are in a database: as :class:`Example`, its rows told by tables.
+"""One world to learn from whose facts are in a database: as :class:`Example`, its rows in tables.
 
 Every predicate is closed unless it is latent, as in memory. For each literal of a known world there is a
 table of where it holds; for each target a table of what its atoms are.
@@ -72,12 +72,12 @@ class StoredExample(Example):
 def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, aim: Aim) -> StoredExample:
     """The world as an example; raises where what its facts say cannot be learned from."""
     refuse_unknown(aim, signature)
-    tables = {name: _told(signature, stored, name, aim.latent) for name in stored.facts.tables}
-    told = replace(stored, facts=Facts(stored.facts.domains, tables))
+    tables = {name: _masked(signature, stored, name, aim.latent) for name in stored.facts.tables}
+    masked = replace(stored, facts=Facts(stored.facts.domains, tables))
     if theory.rules:
-        told = with_derived(theory.rules, signature, told)
-    found = lowered(theory, World(signature, told.facts), aim)
-    example = StoredExample(found.known, found.program, found.targets, found.latent, told)
+        masked = with_derived(theory.rules, signature, masked)
+    found = lowered(theory, World(signature, masked.facts), aim)
+    example = StoredExample(found.known, found.program, found.targets, found.latent, masked)
     _refuse_valueless(example)
     refuse_unlabelled(example)
     refuse_latent(example, "pseudo-likelihood")
@@ -85,7 +85,7 @@ def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, ai
     return example
 
 
-def _told(signature: Signature, stored: StoredFacts, name: str, latent: tuple[str, ...]) -> FactTable:
+def _masked(signature: Signature, stored: StoredFacts, name: str, latent: tuple[str, ...]) -> FactTable:
     """A predicate's world under the assumption of learning: closed unless latent."""
     table = stored.facts.tables[name]
     if name in latent:

@@ -20,8 +20,9 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import BudgetError, ContradictionError
 from tests.engines.credal.ariel.networks import bayesian, independent
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=12)
+some = settings(deadline=None, max_examples=tries(12))
 seeds = st.integers(0, 2**32 - 1)
 CHAIN = (
     "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]\n"

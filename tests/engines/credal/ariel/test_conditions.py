@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from tests.engines.credal.ariel.networks import bayesian, conditionals, independent, random_parents
+from tests.laws import tries
 from tests.oracles.ariel import Sentence, holds
 
-laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=25)
+laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=tries(25))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -58,7 +59,7 @@ def extreme_networks(
     return found
 
 
-@settings(laws, max_examples=12)
+@settings(laws, max_examples=tries(12))
 @given(seeds)
 def test_trees_are_exact(seed: int) -> None:
     """Ratios of multilinear functions are extreme where every row is at an end."""

@@ -29,8 +29,9 @@ from herbrand.engines.credal.ariel.wide import Wide
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import independent
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=12)
+some = settings(deadline=None, max_examples=tries(12))
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -20,9 +20,10 @@ from herbrand.engines.credal.ariel.independence import (
 from herbrand.engines.credal.ariel.part import KnownIndependences
 from herbrand.engines.credal.markov import Graph
 from tests.engines.credal.ariel.networks import masses_of, random_parents
+from tests.laws import tries
 from tests.oracles.ariel import acyclic, descendants, separated
 
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 

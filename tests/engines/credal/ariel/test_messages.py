@@ -17,9 +17,10 @@ from herbrand.engines.credal.ariel.engine import Ariel
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.question import read_bound_question
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
+from tests.laws import tries
 from tests.oracles.ariel import Sentence, extremes, markov, sound_messages
 
-laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=40)
+laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1)
 NARROW = 1e-7
 

@@ -21,8 +21,9 @@ from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=15)
+quick = settings(deadline=None, max_examples=tries(15))
 seeds = st.integers(0, 2**32 - 1)
 
 

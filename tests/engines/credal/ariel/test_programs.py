@@ -22,8 +22,9 @@ from herbrand.engines.credal.ariel.simplex import workspace
 from herbrand.engines.credal.ariel.sweeps import forms_needed
 from herbrand.engines.credal.ariel.tables import tighten_table
 from tests.engines.credal.ariel.test_closed_forms import FIRST, SECOND, box_around, forms_through
+from tests.laws import tries
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 APART = cells_of(2, (Separation(0, (), (1,)),))
 NODES = 400

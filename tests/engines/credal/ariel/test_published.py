@@ -18,9 +18,10 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from herbrand.errors import ContradictionError
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
+from tests.laws import tries
 from tests.oracles.ariel import Independence, Sentence, atoms_of, extremes
 
-some = settings(deadline=None, max_examples=12)
+some = settings(deadline=None, max_examples=tries(12))
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -12,8 +12,9 @@ from herbrand.engines.credal.ariel.scopes import Pattern, Scope, codes_of_rows, 
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import bayesian, independent
+from tests.laws import tries
 
-some = settings(deadline=None, max_examples=10)
+some = settings(deadline=None, max_examples=tries(10))
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -17,9 +17,10 @@ from herbrand.engines.credal.ariel.search import form_count, lowest
 from herbrand.engines.credal.ariel.simplex import least, workspace
 from herbrand.engines.credal.ariel.sweeps import forms_needed
 from tests.engines.credal.ariel.test_closed_forms import forms_through
+from tests.laws import tries
 from tests.oracles.ariel import Independence, Sentence, extremes
 
-some = settings(deadline=None, max_examples=12)
+some = settings(deadline=None, max_examples=tries(12))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 UNIT = np.array([[[0.0, 1.0]] * 3])
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from herbrand.engines.credal.ariel import trees
 from herbrand.engines.credal.ariel.stars import Rule, Star
 from herbrand.engines.credal.ariel.trees import Table, Tree, chances_of, log_odds, lowered, raised
+from tests.laws import tries
 from tests.oracles.interval_networks import IntervalNetwork
 from tests.oracles.interval_networks import Table as Rows
 
-some = settings(deadline=None, max_examples=25)
+some = settings(deadline=None, max_examples=tries(25))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 UNIT = (0.0, 1.0)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from herbrand.engines.credal.ariel.incidence import Incidence
 from herbrand.engines.credal.ariel.messages import FoundContradictionError
 from herbrand.engines.credal.ariel.regions import growing, kept_only
-from herbrand.engines.credal.conflict import smallest, told
+from herbrand.engines.credal.conflict import contradiction_of, smallest
 from herbrand.engines.credal.network import Network
 from herbrand.errors import ContradictionError
 
@@ -40,4 +40,4 @@ def explained(
         lambda kept: contradicts(kept_only(network, [s for number in kept for s in by_statement[number]])),
     )
     sources = [[incidence.source(s) for s in by_statement[number]] for number in needed]
-    return told(network, sources, markov)
+    return contradiction_of(network, sources, markov)

@@ -103,7 +103,7 @@ class Ariel:
             found, refusals = each_answered(
                 queries,
                 lambda _, query: run.interval(query, *confined),
-                UNKNOWN,
+                lambda _: UNKNOWN,
                 self.budget.for_answering(),
             )
             status = _without_time(status, sum(one is UNKNOWN for one in found), len(found))
@@ -230,7 +230,7 @@ class Run:
         return np.unique(self._component[cyclic_atoms(self.network)])
 
     def _facts_near(self, query: Query) -> list[GroundFormula]:
-        """The facts that may tell something of the query, as one conjunction."""
+        """The facts that may bear on the query, as one conjunction."""
         facts = self.network.facts
         if not len(facts):
             return []

@@ -64,7 +64,7 @@ def explained(
             if abs(moved[end]) > SEEN:
                 reasons[end].append(_reason(small, source, moved[end], relaxed[end] - base[end]))
     note = NOTE if complete else NOTE + NEARBY
-    return _told(query, whole[0], 0.0, guarantee, reasons[0], note), _told(
+    return _explanation(query, whole[0], 0.0, guarantee, reasons[0], note), _explanation(
         query, whole[1], 1.0, guarantee, reasons[1], note
     )
 
@@ -77,7 +77,7 @@ def _reason(network: Network, source: tuple[int, int], moved: float, stepped: fl
     return Reason(text, network.grounding(group, row), moved, parts)
 
 
-def _told(
+def _explanation(
     query: Query, value: float, base: float, guarantee: Guarantee, reasons: list[Reason], note: str
 ) -> Explanation:
     quantity = "lower probability" if base == 0.0 else "upper probability"

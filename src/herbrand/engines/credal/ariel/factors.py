@@ -6,7 +6,7 @@
 - a conditional table with more parents, and any other scope of up to ``WIDEST`` atoms: :class:`Programs`;
 - wider scopes: :class:`Wide`, a relaxation that looks at one sentence and one atom at a time.
 
-Each kind can ``sweep``: tighten the intervals of its atoms, and tell the factor that finds a contradiction.
+Each kind can ``sweep``: tighten the intervals of its atoms, and name the factor that finds a contradiction.
 """
 
 from __future__ import annotations

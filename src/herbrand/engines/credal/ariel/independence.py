@@ -1,4 +1,4 @@
-"""Which independences hold within the scope of each factor, and the cells that tell the search of them.
+"""Which independences hold within the scope of each factor, and the cells that represent them in the search.
 
 Sound mode uses only what the Markov condition implies: by d-separation where the graph over atoms has no
 cycle (jointly: an atom is independent of everything it is separated from), else those Markov statements, or
@@ -18,13 +18,12 @@ from itertools import combinations, product
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from herbrand.engines.credal.ariel.search import Cells
 from herbrand.engines.credal.ariel.separation import separators_within, statements_within
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Network
+from herbrand.graphs import strong_component_of
 
 MOST_ENTRIES = 100_000
 """Forms of independences fill at most so many numbers for a factor; beyond that the search knows of fewer
@@ -43,7 +42,7 @@ Separations = tuple[Separation, ...]
 
 
 class Independences(Protocol):
-    """Whatever tells the independences within scopes."""
+    """Whatever gives the independences within scopes."""
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]: ...
 
@@ -67,10 +66,8 @@ class Links:
         sources, targets = graph.links[:, 0], graph.links[:, 1]
         into_start, into = _compressed(graph.count, targets, sources)
         out_start, out = _compressed(graph.count, sources, targets)
-        shape = (graph.count, graph.count)
-        matrix = coo_array((np.ones(len(sources), bool), (sources, targets)), shape=shape)
-        rings, _ = connected_components(matrix, connection="strong") if graph.count else (0, None)
-        return Links(into_start, into, out_start, out, rings == graph.count)
+        strong = strong_component_of(graph.count, graph.links)
+        return Links(into_start, into, out_start, out, len(np.unique(strong)) == graph.count)
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]:
         """Which factors (row numbers of ``scopes`` [factors, k]) share which independences."""
@@ -161,10 +158,10 @@ def cells_of(columns: int, separations: Separations) -> Cells:
 
     for atom, given, others in sorted(separations, key=lambda s: len(s.given)):
         for case in product((0, 1), repeat=len(given)):
-            told = tuple(zip(given, case, strict=True))
-            one = cell(atom, told)
+            assigned = tuple(zip(given, case, strict=True))
+            one = cell(atom, assigned)
             for other in others if fits(4 * len(others)) else ():
-                pair = sorted((one, cell(other, told)))
+                pair = sorted((one, cell(other, assigned)))
                 products[pair[0], pair[1]] = None
             if len(others) > 1 and fits(2 * 2 ** len(others)):
                 spreads += [

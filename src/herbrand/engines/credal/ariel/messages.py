@@ -33,7 +33,7 @@ class FoundContradictionError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class ArielState:
     """Where the messages stand. ``beliefs`` is changed in place: a state is not to be stepped twice."""
 
     factors: tuple[Factors, ...]
@@ -53,15 +53,15 @@ class Messages:
     threshold: float = 1e-8
     budget: Budget = UNLIMITED
 
-    def start(self, scopes: tuple[Scope, ...], links: Independences | None, count: int) -> State:
+    def start(self, scopes: tuple[Scope, ...], links: Independences | None, count: int) -> ArielState:
         """What the sentences about single atoms say, and the factors of the others."""
         return self.resumed(tuple(factors_of(scopes, links)), *single_atoms(scopes, count))
 
-    def resumed(self, factors: tuple[Factors, ...], lower: np.ndarray, upper: np.ndarray) -> State:
+    def resumed(self, factors: tuple[Factors, ...], lower: np.ndarray, upper: np.ndarray) -> ArielState:
         beliefs = Beliefs(lower, upper, np.zeros(len(lower), np.int64), np.zeros(2, np.int64), np.zeros(1))
-        return State(factors, beliefs)
+        return ArielState(factors, beliefs)
 
-    def step(self, state: State) -> State:
+    def step(self, state: ArielState) -> ArielState:
         """One pass over all factors that have something new to hear."""
         beliefs = state.beliefs
         beliefs.moved[0] = 0.0
@@ -71,9 +71,9 @@ class Messages:
                 raise FoundContradictionError(factors.sentences(failed), factors.atoms[failed])
             if self.budget.ended:
                 break
-        return State(state.factors, beliefs, float(beliefs.moved[0]))
+        return ArielState(state.factors, beliefs, float(beliefs.moved[0]))
 
-    def residual(self, state: State) -> float:
+    def residual(self, state: ArielState) -> float:
         """The largest change of an end in the last pass."""
         return state.moved
 

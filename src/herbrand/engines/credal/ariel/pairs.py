@@ -161,7 +161,7 @@ def _reach(
     """The least and the largest x in the box for which some y satisfies every curve; crossed where none.
 
     A curve that hardly changes along an edge, and two curves that are hardly two, need no meeting point:
-    what they confine goes on, as far as the slack can tell, to where something else ends it.
+    what they confine goes on, as far as the slack shows, to where something else ends it.
     """
     best = np.array([2.0, -1.0])
     _try(curves, sizes, low_x, 0.0, low_x, high_x, low_y, high_y, best)

@@ -68,7 +68,7 @@ class Part:
         return cls(atoms, local, independences)
 
     def swept(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The intervals of its atoms once its factors have nothing more to tell each other.
+        """The intervals of its atoms once its factors have nothing more to send each other.
 
         Raises ``FoundContradictionError``, atoms being places, where no distribution is left.
         """

@@ -36,13 +36,13 @@ def with_ends(network: Network, source: tuple[int, int], lower: float, upper: fl
 def growing(incidence: Incidence, sentences: Iterable[int], atoms: Iterable[int]) -> Iterator[list[int]]:
     """Sets of sentences around a start, each with all that speaks of the atoms of the one before."""
     found = set(sentences)
-    told: set[int] = set()
+    seen: set[int] = set()
     reached = {*atoms, *(atom for sentence in found for atom in incidence.said(sentence).atoms)}
     while True:
-        fresh = reached - told
+        fresh = reached - seen
         new = {sentence for atom in fresh for sentence in incidence.about(atom).tolist()} - found
-        told |= fresh
-        if told and not new and len(found):
+        seen |= fresh
+        if seen and not new and len(found):
             yield sorted(found)
             return
         if not new:

@@ -1,6 +1,6 @@
 """Global bounds over a factor's distributions: linear programs, and branch and bound on the independences.
 
-Owns the search and the form in which it is told of independence. ``x independent of T given S`` has, for each
+Owns the search and the form in which it represents independence. ``x independent of T given S`` has, for each
 case s of S, one parameter r = P(x | s); with r fixed it is linear in the masses. A *cell* is such a parameter
 with its range; over a range it is relaxed to linear forms, exact where the range is a point:
 

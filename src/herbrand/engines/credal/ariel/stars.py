@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.sparse import csr_array
 
 from herbrand.engines.credal.ariel.outward import UNIT, complement
 from herbrand.engines.credal.ariel.trees import Interval, chances_of, log_odds, lowered, raised
+from herbrand.engines.highs import optimum
+from herbrand.engines.linear_program import LinearProgram
 
 Literal = tuple[int, bool]
 
@@ -112,12 +114,13 @@ def _least(
     if not rows:
         return _proved(costs, np.zeros((0, len(costs))), np.zeros(0), np.zeros(0), boxes)
     table, most = np.array(rows), np.array(limits)
-    solved = linprog(costs, table, most, bounds=boxes)
-    if solved.status == 2:
+    ends = np.array(boxes).T
+    found = optimum(costs, LinearProgram(csr_array(table), np.full(len(most), -math.inf), most, *ends))
+    if found.infeasible:
         return None
-    if solved.status != 0:
+    if found.multipliers is None:
         return -math.inf
-    prices = np.maximum(-solved.ineqlin.marginals, 0.0)
+    prices = np.maximum(-found.multipliers, 0.0)
     return max(_proved(costs, table, most, prices * (1 + share), boxes) for share in (0.0, 1e-9, -1e-9))
 
 

@@ -61,15 +61,15 @@ class Tree:
             below = self._below(atom, [up[c] for c in children[atom] if c != towards[atom]])
             goal = towards[atom]
             parents = [p for p in tables[atom].parents if p != goal]
-            told = any(down[p][1] for p in parents)
+            informed_above = any(down[p][1] for p in parents)
             if goal in tables[atom].parents:
                 up[atom] = _to_parent(tables[atom], goal, {p: down[p][0] for p in parents}, below)
             else:
                 prior = _mixed(tables[atom], {p: down[p][0] for p in parents})
-                if not told:
+                if not informed_above:
                     low, high = self.marginal(atom)
                     prior = min(max(prior[0], low), high), max(min(prior[1], high), low)
-                informed = told or atom in self.evidence or any(c != goal for c in children[atom])
+                informed = informed_above or atom in self.evidence or any(c != goal for c in children[atom])
                 down[atom] = _updated(prior, below), informed
         return down[query][0]
 

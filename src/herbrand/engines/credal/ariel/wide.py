@@ -1,6 +1,6 @@
 """Factors of more atoms than can be taken together: a relaxation that is sound and cheap.
 
-One sentence P(event | given) and one atom at a time. The cases of the factor are told apart only by whether
+One sentence P(event | given) and one atom at a time. The cases of the factor differ only by whether
 the atom, the event and what is given hold: six states at most, with the atom's interval, the sentence, and
 the interval of P(given) where that is a conjunction of literals (at most the least likely literal, at least
 what all leave together).

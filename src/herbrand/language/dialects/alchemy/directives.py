@@ -83,14 +83,8 @@ class Directives:
 def refuse_unread(cursor: Cursor) -> None:
     """Raise where the statement is of a kind that is known and not supported."""
     token = cursor.here
-    line = _line(cursor)
+    line = rest_of_line(cursor)
     signs = [t.text for t in line]
-    if ":-" in signs:
-        raise cursor.refusal(
-            "':-' is not supported: LoMRF completes such clauses, Tuffy runs them as queries",
-            line[signs.index(":-")],
-            "write 'body => head', and if nothing else makes the head true, 'head => body.' as well",
-        )
     if ":=" in signs:
         raise cursor.refusal(
             "Tuffy's scoping rules are not supported", line[signs.index(":=")], "leave the line out"
@@ -115,7 +109,7 @@ def refuse_unread(cursor: Cursor) -> None:
         raise cursor.refusal("labels are not supported", token, "write the label as a comment: // label")
 
 
-def _line(cursor: Cursor) -> list[Token]:
+def rest_of_line(cursor: Cursor) -> list[Token]:
     tokens = []
     for token in cursor.tokens[cursor.position :]:
         if token.kind in (NEWLINE, END):

@@ -22,6 +22,7 @@ from itertools import count
 from math import inf, isinf
 
 from herbrand.errors import Span
+from herbrand.language.dialects.alchemy.definite import DefiniteClause, is_body
 from herbrand.language.dialects.alchemy.lexicon import (
     EXISTS_WORDS,
     QUANTIFIERS,
@@ -31,6 +32,7 @@ from herbrand.language.dialects.alchemy.lexicon import (
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
 from herbrand.language.dialects.scanner import NEWLINE, Cursor, Token
 from herbrand.language.dialects.wording import counted
+from herbrand.language.scope import free_variables
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -82,7 +84,7 @@ class Names:
 
     ``many_valued`` predicates have their last argument taken as a value; ``functions`` have so many
     arguments, and one more as predicates; ``constants`` are the lower-case names that a type lists; ``seen``
-    tells where each predicate was first declared or used, ``shifts`` where each arithmetic step was.
+    where each predicate was first declared or used, ``shifts`` where each arithmetic step was.
     ``question_marks``: the file's variables have one.
     """
 
@@ -117,7 +119,7 @@ class Shift:
 class _Scope:
     """Where the values of function terms get their variables: a quantifier's body, or the whole formula.
 
-    ``values`` are the atoms that tell a value, each with the variable that stands for it.
+    ``values`` are the atoms that give a value, each with the variable that stands for it.
     """
 
     bound: list[str] = field(default_factory=list)
@@ -161,11 +163,64 @@ class FormulaReader:
         the formula by 'and'; a hard formula holds for whatever values there are. Of weight minus infinity
         is what never holds.
         """
-        formula = self.read()
+        return self._weighted(self.read(), weight)
+
+    def _weighted(self, formula: Formula, weight: float | None) -> Formula:
         if weight == -inf:
             formula = Not(formula, formula.span)
         hard = (weight is not None and isinf(weight)) or self.cursor.at(".")
         return self._scopes[0].with_values(formula, implied=hard)
+
+    def definite_clause(self, weight: float | None = None) -> tuple[Formula, DefiniteClause]:
+        """LoMRF's ``Head(x) :- Body(x, z)``: its formula of this weight, and the clause for the completion.
+
+        Variables of the body alone exist. Which these are shows only at the end of the body, and where the
+        values of function terms belong depends on it: so the clause is read twice.
+        """
+        begin = self.cursor.position
+        local = FormulaReader(self.cursor, self.names)._variables_of_body()
+        self.cursor.position = begin
+        head = self._head()
+        self._scopes.append(_Scope([variable.name for variable in local]))
+        body = self._body()
+        scope = self._scopes.pop()
+        inside = scope.with_values(body, implied=False)
+        variables = (*local, *scope.variables)
+        premise = Exists(variables, inside, body.span) if variables else inside
+        formula = self._weighted(Implies(premise, head, spanning(head, body)), weight)
+        return formula, DefiniteClause(head, self._scopes[0].with_values(inside, implied=False))
+
+    def _variables_of_body(self) -> list[Variable]:
+        """The variables of the clause here that its body has and its head lacks, function values aside."""
+        outside = free_variables(self._scopes[0].with_values(self._head(), implied=False))
+        whole = free_variables(self._scopes[0].with_values(self._body(), implied=False))
+        values = {variable.name for variable in self._scopes[0].variables}
+        return [variable for name, variable in whole.items() if name not in outside and name not in values]
+
+    def _head(self) -> Atom:
+        """The head of a definite clause and its ``:-``."""
+        cursor, first = self.cursor, self.cursor.here
+        if first.kind != "name":
+            raise cursor.expected("a predicate before ':-'", "the head of such a clause is one atom")
+        head = self._atom() if cursor.after.text in ("(", "|") else self._nullary()
+        if not isinstance(head, Atom) or self.options:
+            raise cursor.refusal("the head of ':-' is one atom of a predicate that is not many-valued", first)
+        cursor.expect(":-", hint="the head of such a clause is one atom")
+        cursor.skip(NEWLINE)
+        return head
+
+    def _body(self) -> Formula:
+        """The literals behind ``:-``, joined by ``^``, or by commas as Tuffy has them."""
+        first = self.cursor.here
+        parts = [self._chain()]
+        while self.cursor.accept(","):
+            self.cursor.skip(NEWLINE)
+            parts.append(self._chain())
+        body = parts[0] if len(parts) == 1 else And(tuple(parts), spanning(parts[0], parts[-1]))
+        if not is_body(body) or self.options:
+            hint = "write each way in which the head becomes true as a clause of its own"
+            raise self.cursor.refusal("the body of ':-' is a conjunction of literals", first, hint)
+        return body
 
     def read(self) -> Formula:
         formulas = [self._chain()]
@@ -294,8 +349,8 @@ class FormulaReader:
             hint = _NO_ORDER if sign.text in _ORDERINGS else f"write {function.text}(...) = value"
             raise self.cursor.refusal(f"'{function.text}' is a function and has no truth", function, hint)
         self.cursor.take()
-        told = Atom(function.text, (*arguments, self._term()), self.cursor.span_from(function.start))
-        return told if EQUALITIES[sign.text] == "=" else Not(told, told.span)
+        valued = Atom(function.text, (*arguments, self._term()), self.cursor.span_from(function.start))
+        return valued if EQUALITIES[sign.text] == "=" else Not(valued, valued.span)
 
     def _arguments(self, predicate: str) -> tuple[Term, ...]:
         types = self.names.declared.get(predicate, ())
@@ -405,9 +460,9 @@ class FormulaReader:
         return function, arguments
 
     def _value_of(
-        self, what: str, arguments: tuple[Term, ...], told: Callable[[Variable], Formula]
+        self, what: str, arguments: tuple[Term, ...], stated: Callable[[Variable], Formula]
     ) -> Variable:
-        """A variable for what ``told`` tells; the same for the same, bound as far out as its arguments."""
+        """A variable for what ``stated`` makes; the same for the same, bound as far out as its arguments."""
         used = {term.name for term in arguments if isinstance(term, Variable)}
         scope = next((scope for scope in reversed(self._scopes) if used & {*scope.bound}), self._scopes[0])
         if (what, arguments) not in scope.values:
@@ -415,7 +470,7 @@ class FormulaReader:
             name = next(name for n in self._numbers if (name := f"{what}_{n}") not in text)
             value = Variable(name)
             scope.bound.append(name)
-            scope.values[what, arguments] = value, told(value)
+            scope.values[what, arguments] = value, stated(value)
         return scope.values[what, arguments][0]
 
     def _variable(self, token: Token) -> Variable:

@@ -33,7 +33,8 @@ from herbrand.language.dialects.alchemy.declarations import (
     exactly_one,
     function_shape,
 )
-from herbrand.language.dialects.alchemy.directives import Directives, refuse_unread
+from herbrand.language.dialects.alchemy.definite import DefiniteClause, completion
+from herbrand.language.dialects.alchemy.directives import Directives, refuse_unread, rest_of_line
 from herbrand.language.dialects.alchemy.facts import read_db
 from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names, Shift, likely_sign
 from herbrand.language.dialects.alchemy.includes import Includes
@@ -43,6 +44,7 @@ from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor
 from herbrand.language.dialects.sources import read_source
+from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import (
     Comparison,
     Constant,
@@ -86,6 +88,7 @@ class MlnReader:
         self._include_depth = 0
         self._constants: dict[str, dict[Constant, None]] = {}
         self._directives = Directives()
+        self._clauses: dict[str, list[DefiniteClause]] = {}
 
     def statements(self) -> list[Statement]:
         """All that was read; a type has the constants of all its declarations."""
@@ -100,18 +103,22 @@ class MlnReader:
             for name, arity in self.names.functions.items()
             for formula in exactly_one(name, arity + 1, (arity,), self.names.seen[name])
         ]
-        return [*whole, *functions, *self._shifts()]
+        completed = [
+            WeightedFormula(Hard(), completion(clauses), span=clauses[0].head.span)
+            for clauses in self._clauses.values()
+        ]
+        return [*whole, *functions, *completed, *self._shifts()]
 
     def with_worlds(self, statements: list[Statement]) -> list[Statement]:
         """The declarations marked where facts decide between open and closed.
 
-        They do not where Tuffy's stars tell, nor in a file of pracmln's, where predicates are open. The
+        They do not where Tuffy's stars mark it, nor in a file of pracmln's, where predicates are open. The
         values of functions are facts in every dialect.
         """
         declared = [said for said in self._said if isinstance(said, PredicateDeclaration)]
-        told = self._directives.pracmln or any(one.role == "observed" for one in declared)
+        declares_worlds = self._directives.pracmln or any(one.role == "observed" for one in declared)
         return [
-            replace(said, tells_world=told and said.name not in self.names.functions)
+            replace(said, tells_world=declares_worlds and said.name not in self.names.functions)
             if isinstance(said, PredicateDeclaration) and said.role is None
             else said
             for said in statements
@@ -268,6 +275,8 @@ class MlnReader:
         self._directives.weighed(cursor, written, weight)
         begin = cursor.position
         first = FormulaReader(cursor, self.names)
+        if any(token.text == ":-" for token in rest_of_line(cursor)):
+            return [self._definite_clause(cursor, first, weight, start)]
         formulas = [first.statement(weight)]
         if prod(first.options) > MOST_VARIANTS:
             raise cursor.refusal(f"a formula with '*' and '|' stands for more than {MOST_VARIANTS} formulas")
@@ -275,13 +284,34 @@ class MlnReader:
             cursor.position = begin
             formulas.append(FormulaReader(cursor, self.names, choices).statement(weight))
         where = self._where(cursor)
+        final = self._final_weight(cursor, first, weight)
+        span = cursor.span_from(start)
+        return [WeightedFormula(final, formula, where, span=span) for formula in formulas]
+
+    def _definite_clause(
+        self, cursor: Cursor, reader: FormulaReader, weight: float | None, start: int
+    ) -> WeightedFormula:
+        formula, clause = reader.definite_clause(weight)
+        final = self._final_weight(cursor, reader, weight)
+        clauses = self._clauses.setdefault(clause.head.predicate, [])
+        if clauses and len(clauses[0].head.arguments) != len(clause.head.arguments):
+            arity = counted(len(clauses[0].head.arguments), "argument")
+            raise LanguageError(
+                f"'{clause.head.predicate}' has {arity} in the head of another clause", span=clause.head.span
+            )
+        clauses.append(clause)
+        return WeightedFormula(final, formula, span=cursor.span_from(start))
+
+    def _final_weight(
+        self, cursor: Cursor, reader: FormulaReader, weight: float | None
+    ) -> float | Hard | Learned:
+        """The weight with the full stop here, if there is one: then, or if infinite, the formula is hard."""
         stop = cursor.accept(".")
         if stop is not None and weight is not None:
             raise cursor.refusal("a formula with a full stop is hard and takes no weight", stop)
-        infinite = weight is not None and isinf(weight)
-        said = Hard() if stop or infinite else Learned(tuple(first.marked)) if weight is None else weight
-        span = cursor.span_from(start)
-        return [WeightedFormula(said, formula, where, span=span) for formula in formulas]
+        if stop or (weight is not None and isinf(weight)):
+            return Hard()
+        return Learned(tuple(reader.marked)) if weight is None else weight
 
     def _where(self, cursor: Cursor) -> tuple[Comparison, ...]:
         if not cursor.accept(":"):

@@ -198,7 +198,7 @@ class _Reader:
         return normalised(values).reshape(*sizes, width)
 
     def _floats(self, texts: Sequence[list[str]], places: Sequence[int]) -> np.ndarray:
-        """Rows of numbers, each a distribution; ``places`` tells where each begins."""
+        """Rows of numbers, each a distribution; ``places``: where each begins."""
         try:
             values = np.array([list(map(float, row)) for row in texts])
         except ValueError:

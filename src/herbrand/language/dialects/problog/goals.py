@@ -10,20 +10,26 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, constant_value
+from herbrand.language.formulas import Sign
 from herbrand.language.syntax import (
+    Arithmetic,
     Atom,
     BodyLiteral,
+    Chance,
     Comparison,
+    Computed,
     Constant,
+    Expression,
+    Formula,
     Not,
     Operator,
-    Rule,
     Term,
     Truth,
     Variable,
@@ -43,9 +49,13 @@ BUILT_IN = frozenset(
 
 _SIGNS: dict[str, Operator] = {"=": "=", "==": "=", "is": "=", "=:=": "=", "\\=": "!=", "\\==": "!="}
 _SIGNS |= {"=\\=": "!=", "<": "<", "=<": "<=", ">": ">", ">=": ">="}
+_ARITHMETIC: dict[tuple[str, int], Sign] = {
+    ("+", 2): "+", ("-", 2): "-", ("*", 2): "*", ("/", 2): "/", ("//", 2): "//", ("mod", 2): "%",
+    ("-", 1): "negative", ("abs", 1): "abs", ("min", 2): "min", ("max", 2): "max",
+}  # fmt: skip
 _NUMERIC = {"is", "=:=", "=\\=", "<", "=<", ">", ">="}
 _OPPOSITE: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
 }  # fmt: skip
@@ -60,17 +70,37 @@ _REFUSED = {
     "-->": "grammars are not read",
     "::": "a probability stands before the head of a clause, not inside a body",
 }
+MOST_NUMBERS = 100_000
+"""Of one ``between``."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """``chances``: nothing for a rule or fact, which has one head."""
+
+    heads: tuple[Atom, ...]
+    body: Body
+    chances: tuple[Chance, ...] = ()
+    span: Span | None = None
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        return (*self.heads, *self.body)
+
+    @property
+    def is_fact(self) -> bool:
+        return not self.body and not self.chances
 
 
 class Goals:
-    """Reads the bodies of one file. ``made`` are the rules of the predicates that it had to make."""
+    """Reads the bodies of one file. ``made`` are the clauses of the predicates that it had to make."""
 
     def __init__(self, names: PredicateNames) -> None:
         self._names = names
         self._numbers = count(1)
         self._anonymous = count(1)
         self._tests: set[Span] = set()
-        self.made: list[Rule] = []
+        self.made: list[Clause] = []
 
     def bodies(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
         """The alternatives of a goal that is part of a whole clause."""
@@ -107,7 +137,7 @@ class Goals:
         """An atom that holds where one of the bodies does."""
         arguments = tuple(Variable(name) for name in shared)
         head = Atom(self._names.of(f"part {next(self._numbers)}", len(arguments)), arguments, like.span)
-        self.made += [Rule(head, body, span=like.span) for body in bodies]
+        self.made += [Clause((head,), body, span=like.span) for body in bodies]
         return head
 
     def _alternatives(self, goal: PrologTerm, whole: Counter[str]) -> list[Body]:
@@ -116,8 +146,16 @@ class Goals:
             return [(*one, *other) for one in left for other in right]
         if goal.is_operator(";"):
             return [body for part in goal.arguments for body in self._alternatives(part, whole)]
+        if goal.is_operator("call", 1) and goal.arguments[0].kind == "name":
+            return self._alternatives(goal.arguments[0], whole)
         if goal.is_operator("\\+", 1):
             return self._negated(goal.arguments[0], whole)
+        if goal.is_operator("forall", 2):
+            case, holds = goal.arguments
+            fails = PrologTerm("name", "\\+", (holds,), span=holds.span)
+            return self._negated(PrologTerm("name", ",", (case, fails), span=goal.span), whole)
+        if goal.is_operator("once", 1) and goal.arguments[0].arguments:
+            return [(self._once(goal.arguments[0], whole),)]
         return [(self._literal(goal),)]
 
     def _negated(self, goal: PrologTerm, whole: Counter[str]) -> list[Body]:
@@ -126,28 +164,57 @@ class Goals:
             match bodies[0][0]:
                 case Truth(value=value):
                     return [(Truth(not value, goal.span),)]
-                case Comparison(operator=sign, left=left, right=right):
-                    return [(Comparison(_OPPOSITE[sign], left, right, goal.span),)]
+                case Comparison() | Computed() as test:
+                    return [(replace(test, operator=_OPPOSITE[test.operator], span=goal.span),)]
                 case Atom() as atom:
                     return [(Not(atom, goal.span),)]
         own = Counter(_variables(goal))
         shared = [name for name in own if name != "_" and whole[name] > own[name]]
         return [(Not(self.auxiliary(bodies, shared, goal), goal.span),)]
 
+    def _once(self, goal: PrologTerm, whole: Counter[str]) -> Atom:
+        """Whether a goal has any solution, as an atom: which one it is depends on the order of clauses."""
+        own = Counter(_variables(goal))
+        for name in own:
+            if name != "_" and whole[name] > own[name]:
+                hint = "the first solution depends on the order of clauses; leave out once, or name its value"
+                raise LanguageError(f"once/1 gives {name} a value", span=goal.span, hint=hint)
+        return self.auxiliary(self._alternatives(goal, whole), [], goal)
+
     def _literal(self, goal: PrologTerm) -> BodyLiteral:
         if goal.kind == "name" and not goal.arguments and goal.name in ("true", "fail", "false", "otherwise"):
             return Truth(goal.name in ("true", "otherwise"), goal.span)
         if goal.kind == "name" and goal.name in _SIGNS and len(goal.arguments) == 2:
             return self._comparison(goal)
+        if goal.name == "between" and len(goal.arguments) == 3:
+            return self._between(goal)
         return self.atom(goal)
+
+    def _between(self, goal: PrologTerm) -> BodyLiteral:
+        """An atom of a predicate of its own, which lists the numbers."""
+        first, last = (constant_value(each) for each in goal.arguments[:2])
+        if not isinstance(first, int) or not isinstance(last, int) or last - first >= MOST_NUMBERS:
+            hint = f"between(1, 6, X) of at most {MOST_NUMBERS:,} whole numbers is read"
+            raise LanguageError(f"{goal} has no numbers as its range", span=goal.span, hint=hint)
+        atom = Atom(
+            self._names.of(f"between {first} and {last}", 1), (self.term(goal.arguments[2]),), goal.span
+        )
+        if not any(clause.heads[0].predicate == atom.predicate for clause in self.made):
+            numbers = [Constant(number, goal.span) for number in range(first, last + 1)]
+            self.made += [Clause((replace(atom, arguments=(number,)),), ()) for number in numbers]
+            if not numbers:
+                self.made.append(Clause((atom,), (Truth(False),)))
+        return atom
 
     def _comparison(self, goal: PrologTerm) -> BodyLiteral:
         left, right = (self._compared(side, goal.name) for side in goal.arguments)
         sign = _SIGNS[goal.name]
+        if not isinstance(left, Term) or not isinstance(right, Term):
+            return Computed(sign, left, right, goal.span)
         if isinstance(left, Constant) and isinstance(right, Constant):
             if isinstance(left.value, str) != isinstance(right.value, str):
                 return Truth(sign == "!=", goal.span)
-            return Truth(_COMPARE[sign](left.value, right.value), goal.span)
+            return Truth(COMPARE[sign](left.value, right.value), goal.span)
         if goal.name == "==" and goal.span is not None:
             self._tests.add(goal.span)
         return Comparison(sign, left, right, goal.span)
@@ -173,14 +240,21 @@ class Goals:
                 )
             bound.update(variable.name for variable in _bound_by(literal))
 
-    def _compared(self, side: PrologTerm, sign: str) -> Term:
-        number = constant_value(side) if sign in _NUMERIC else None
+    def _compared(self, side: PrologTerm, sign: str) -> Expression:
+        return self.number(side) if sign in _NUMERIC else self.term(side)
+
+    def number(self, side: PrologTerm) -> Expression:
+        """A variable, a number, or what computes one."""
+        number = constant_value(side)
         if number is not None:
             return Constant(number, side.span)
-        if sign in _NUMERIC and side.kind != "variable":
-            hint = "the language compares and computes with numbers that are constants here"
-            raise LanguageError(f"arithmetic over variables is not read: {side}", span=side.span, hint=hint)
-        return self.term(side)
+        if side.kind == "variable":
+            return self.term(side)
+        sign = _ARITHMETIC.get((side.name, len(side.arguments)))
+        if side.kind != "name" or sign is None:
+            hint = "the language computes with + - * / // mod, abs, min and max of numbers"
+            raise LanguageError(f"{side.indicator} computes no number here", span=side.span, hint=hint)
+        return Arithmetic(sign, tuple(self.number(operand) for operand in side.arguments), side.span)
 
 
 def not_in_the_language(indicator: str, span: Span | None) -> LanguageError:
@@ -194,6 +268,9 @@ def _terms(literal: BodyLiteral) -> tuple[Term, ...]:
 
 def _bound_by(literal: BodyLiteral) -> list[Variable]:
     """The variables that have a value behind this goal."""
+    if isinstance(literal, Computed):
+        sides = (literal.left, literal.right) if literal.operator == "=" else ()
+        return [side for side in sides if isinstance(side, Variable)]
     binds = isinstance(literal, Atom) or (isinstance(literal, Comparison) and literal.operator == "=")
     return [term for term in leaf_terms(literal) if isinstance(term, Variable)] if binds else []
 

@@ -7,18 +7,19 @@ become text. A variable of a head that no goal binds stands for every constant t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError
 from herbrand.graphs import Classes
+from herbrand.language.computed import assigned, variables_of
 from herbrand.language.names import shown_constant
-from herbrand.language.scope import bound_variables
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
     Comparison,
+    Computed,
     Constant,
     Formula,
     Term,
@@ -29,6 +30,7 @@ from herbrand.language.syntax import (
     walk,
 )
 
+NOTHING: Mapping[str, tuple[int, ...]] = {}
 Part = TypeVar("Part", bound=Formula)
 Place = tuple[str, int] | tuple[int, str]
 """An argument of a predicate, or a variable of a clause by the clause's number."""
@@ -64,13 +66,18 @@ class Places:
                 found += self._link(number, part)
         for place, constant in found:
             self._constants.setdefault(self._same.leader(place), {}).setdefault(constant)
+        self._mixed = {
+            leader
+            for leader, constants in self._constants.items()
+            if len({isinstance(constant.value, str) for constant in constants}) == 2
+        }
 
     def constants(self, place: Place) -> list[Value]:
         return [constant.value for constant in self._constants.get(self._same.leader(place), ())]
 
     def is_mixed(self, place: Place) -> bool:
         """Whether both text and numbers stand there."""
-        return len({isinstance(value, str) for value in self.constants(place)}) == 2
+        return self._same.leader(place) in self._mixed
 
     def _link(self, number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
         for leaf in walk(part):
@@ -115,9 +122,26 @@ def with_one_kind(part: Part, places: Places, number: int) -> Part:
     return cast(Part, replace_leaves(part, changed))
 
 
+def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] = NOTHING) -> set[str]:
+    """The variables that a body gives values; ``called``: the places to which atoms give none, as their
+    callers do."""
+    known: set[str] = set()
+    tests = [part for part in body if isinstance(part, Comparison | Computed)]
+    for atom in (part for part in body if isinstance(part, Atom)):
+        own = called.get(atom.predicate, ())
+        free = [term for place, term in enumerate(atom.arguments) if place not in own]
+        known |= variables_of(free).keys()
+    for _ in tests:
+        for test in tests:
+            value = assigned(test, known)
+            if value is not None and variables_of(value[1]).keys() <= known:
+                known.add(value[0])
+    return known
+
+
 def unbound(heads: Iterable[Atom], body: Sequence[BodyLiteral]) -> dict[str, tuple[str, int]]:
     """The variables of heads that no goal binds, each with a place where it stands."""
-    bound = bound_variables(body)
+    bound = valued(body)
     return {
         term.name: (head.predicate, i)
         for head in heads

@@ -17,13 +17,22 @@ b(1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
-from herbrand.errors import LanguageError, Source, Span
+from herbrand.errors import LanguageError, Source
+from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.problog.goals import BUILT_IN, Body, Goals, not_in_the_language
+from herbrand.language.dialects.problog.calls import with_calls
+from herbrand.language.dialects.problog.goals import (
+    BUILT_IN,
+    COMPARE,
+    Body,
+    Clause,
+    Goals,
+    not_in_the_language,
+)
 from herbrand.language.dialects.problog.names import Places, PredicateNames, unbound, with_one_kind
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value
 from herbrand.language.names import shown_constant
@@ -34,6 +43,7 @@ from herbrand.language.syntax import (
     Chance,
     Choice,
     Comparison,
+    Computed,
     Constant,
     FactKind,
     FactRows,
@@ -43,35 +53,17 @@ from herbrand.language.syntax import (
     Query,
     Rule,
     Statement,
+    Term,
     Theory,
     Truth,
     Value,
     Variable,
-    leaf_terms,
     merged,
 )
 
 _EVERY = "constants of"
 _ANY = "_"
 """What a place can hold of which nothing is known: ``p(_) :- a`` makes ``q :- p(_)`` true all the same."""
-
-
-@dataclass(frozen=True)
-class _Clause:
-    """``chances``: nothing for a rule or fact, which has one head."""
-
-    heads: tuple[Atom, ...]
-    body: Body
-    chances: tuple[Chance, ...] = ()
-    span: Span | None = None
-
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        return (*self.heads, *self.body)
-
-    @property
-    def is_fact(self) -> bool:
-        return not self.body and not self.chances
 
 
 def read_pl(source: Source) -> Theory:
@@ -86,15 +78,16 @@ class _Reader:
         self._mistakes = MistakeList()
         self._names = PredicateNames()
         self._goals = Goals(self._names)
-        self._clauses: list[_Clause] = []
+        self._clauses: list[Clause] = []
         self._evidence: list[tuple[Atom, bool]] = []
         self._queries: list[tuple[Atom, bool]] = []
         self._conditional: list[tuple[Atom, bool, Body]] = []
+        self._observed: list[tuple[Atom, bool, Body]] = []
         self._undefined_fails = False
         for term in clauses(source, self._mistakes):
             with self._mistakes.collecting():
                 self._read(term)
-        self._clauses += [_Clause((rule.head,), rule.body, span=rule.span) for rule in self._goals.made]
+        self._clauses += self._goals.made
         self._mistakes.raise_any()
 
     def theory(self) -> Theory:
@@ -103,6 +96,8 @@ class _Reader:
         self._instantiate_queries()
         self._mistakes.raise_any()
         self._mention_queries()
+        asked = [atom for atom, _ in (*self._queries, *self._evidence)]
+        self._clauses = with_calls(self._clauses, asked, self._names)
         self._give_one_kind()
         self._bind_heads()
         derived = self._derived()
@@ -146,17 +141,20 @@ class _Reader:
             if len(parts) > 1:
                 hint = "give each head its probability: 0.4::a; 0.6::b"
                 raise LanguageError("a clause has one head", span=head.span, hint=hint)
-            self._clauses += [_Clause(heads, body, span=whole.span) for body in bodies]
+            self._clauses += [Clause(heads, body, span=whole.span) for body in bodies]
             return
-        chances = tuple(self._chance(part) for part in parts)
+        computed: list[Computed] = []
+        chances = tuple(self._chance(part, computed) for part in parts)
+        bodies = [(*body, *computed) for body in bodies]
         if len(bodies) != 1:
             variables = [*heads, *(chance for chance in chances if isinstance(chance, Variable))]
             shared = dict.fromkeys(name for part in variables for name in _names_of(part))
             bodies = [(self._goals.auxiliary(bodies, list(shared), whole),)]
         body, chances = _with_constants(bodies[0], chances)
-        self._clauses.append(_Clause(heads, body, chances, whole.span))
+        self._clauses.append(Clause(heads, body, chances, whole.span))
 
-    def _chance(self, part: PrologTerm) -> Chance:
+    def _chance(self, part: PrologTerm, computed: list[Computed]) -> Chance:
+        """What stands before ``::``; the equations of probabilities that are computed are added."""
         if not part.is_operator("::"):
             raise LanguageError("every head of this clause needs a probability", span=part.span)
         chance = part.arguments[0]
@@ -167,7 +165,11 @@ class _Reader:
             return Variable(chance.name, chance.span)
         if chance.name == "t" and chance.arguments:
             by = [self._goals.term(each) for each in chance.arguments[1:]]
-            return Learned(tuple(each for each in by if isinstance(each, Variable)))
+            return Learned(tuple(t for t in by if isinstance(t, Variable)), _start(chance.arguments[0]))
+        if chance.arguments:
+            own = Variable(f"P{len(computed)} of {chance}", chance.span)
+            computed.append(Computed("=", own, self._goals.number(chance), chance.span))
+            return own
         raise LanguageError(f"{chance} is no probability", span=chance.span, hint="as in 0.3::a or 1/3::a")
 
     # Queries and evidence
@@ -188,9 +190,10 @@ class _Reader:
         if what.is_operator("\\+", 1):
             what, holds = what.arguments[0], not holds
         atom = self._goals.atom(what)
-        if goal is not None or any(isinstance(term, Variable) for term in atom.arguments):
+        if goal is None and any(isinstance(term, Variable) for term in atom.arguments):
             raise LanguageError("evidence is a ground atom", span=said.span, hint="evidence(a(1), true).")
-        self._evidence.append((atom, holds))
+        for body in [()] if goal is None else self._goals.bodies(goal, said):
+            self._observed.append((atom, holds, body))
 
     def _asked(self, atom: Atom, positive: bool) -> Query:
         name = self._names.spelled.get(atom.predicate, atom.predicate)
@@ -200,40 +203,48 @@ class _Reader:
         return Query(Not(atom, atom.span), f"\\+{shown}", atom.span)
 
     def _instantiate_queries(self) -> None:
-        """Each query whose body holds as a query of its own."""
+        """Each query and each evidence whose body holds as one of its own."""
         for atom, positive, body in self._conditional:
             with self._mistakes.collecting():
                 self._queries += [(each, positive) for each in self._instances(atom, body)]
+        for atom, holds, body in self._observed:
+            with self._mistakes.collecting():
+                self._evidence += [(each, holds) for each in self._instances(atom, body)]
 
     def _instances(self, atom: Atom, body: Body) -> Iterator[Atom]:
         """The atoms that a query asks for where its body, over facts of the file, holds."""
-        variables = list(dict.fromkeys(name for part in body for name in _names_of(part)))
-        if not variables:
+        if not variables_of(body):
             if not any(isinstance(part, Truth) and not part.value for part in body):
                 yield atom
             return
         facts = {clause.heads[0] for clause in self._clauses if clause.is_fact}
         others = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
-        for part in body:
-            if not isinstance(part, Atom) or part.predicate in others:
-                hint = "the body of a query names facts only"
-                raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
-        rows = [[fact for fact in facts if _matches(part, fact)] for part in body if isinstance(part, Atom)]
+        atoms = [part for part in body if isinstance(part, Atom)]
+        tests = [part for part in body if isinstance(part, Comparison)]
+        if len(atoms) + len(tests) < len(body) or any(part.predicate in others for part in atoms):
+            hint = "the body of a query, or of evidence, names facts and compares their constants"
+            raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
+        rows = [[fact for fact in facts if _matches(part, fact)] for part in atoms]
         for chosen in product(*rows):
-            values: dict[str, Constant] = {}
+            values: dict[str, Term] = {}
+            for test in tests:
+                if (
+                    test.operator == "="
+                    and isinstance(test.left, Variable)
+                    and isinstance(test.right, Constant)
+                ):
+                    values[test.left.name] = test.right
             pairs = [
                 (term, value)
-                for part, fact in zip(body, chosen, strict=True)
-                if isinstance(part, Atom)
+                for part, fact in zip(atoms, chosen, strict=True)
                 for term, value in zip(part.arguments, fact.arguments, strict=True)
             ]
             if all(
                 not isinstance(term, Variable) or values.setdefault(term.name, value) == value
                 for term, value in pairs
                 if isinstance(value, Constant)
-            ):
-                arguments = (values.get(t.name, t) if isinstance(t, Variable) else t for t in atom.arguments)
-                yield replace(atom, arguments=tuple(arguments))
+            ) and all(_passes(test, values) for test in tests):
+                yield replace(atom, arguments=tuple(_replaced(term, values) for term in atom.arguments))
 
     # The program as a whole
 
@@ -245,8 +256,7 @@ class _Reader:
             for clause in self._clauses
             for part in clause.body
         ]
-        used += [part for atom, _, body in self._conditional for part in (atom, *body)]
-        used += [atom for atom, _ in self._evidence]
+        used += [part for a, _, body in (*self._conditional, *self._observed) for part in (a, *body)]
         for part in used:
             if not isinstance(part, Atom) or part.predicate in defined:
                 continue
@@ -257,20 +267,24 @@ class _Reader:
                 self._mistakes.add(not_in_the_language(indicator, part.span))
             elif self._undefined_fails:
                 head = Atom(part.predicate, tuple(Variable(f"A{i}") for i in range(len(part.arguments))))
-                self._clauses.append(_Clause((head,), (Truth(False),), span=part.span))
+                self._clauses.append(Clause((head,), (Truth(False),), span=part.span))
             else:
                 self._mistakes.note(f"no clause defines {indicator}", part.span)
 
     def _mention_queries(self) -> None:
         """A query may name a constant that its predicate has nowhere: no clause makes its atom true."""
         places = Places([clause.formulas for clause in self._clauses])
+        known: dict[tuple[str, int], set[Value]] = {}
         for atom, _ in self._queries:
+            for place in ((atom.predicate, i) for i in range(len(atom.arguments))):
+                if place not in known:
+                    known[place] = set(places.constants(place))
             new = any(
-                isinstance(term, Constant) and term.value not in places.constants((atom.predicate, i))
+                isinstance(term, Constant) and term.value not in known[atom.predicate, i]
                 for i, term in enumerate(atom.arguments)
             )
             if new and not any(isinstance(term, Variable) for term in atom.arguments):
-                self._clauses.append(_Clause((atom,), (Truth(False),), span=atom.span))
+                self._clauses.append(Clause((atom,), (Truth(False),), span=atom.span))
 
     def _give_one_kind(self) -> None:
         asked = [(atom,) for atom, _ in self._queries]
@@ -298,7 +312,7 @@ class _Reader:
             self._clauses[number] = replace(clause, body=(*literals, *clause.body))
         for domain, place in needed.items():
             values = dict.fromkeys(self._values(place)) or {_ANY: None}
-            self._clauses += [_Clause((Atom(domain, (Constant(value),)),), ()) for value in values]
+            self._clauses += [Clause((Atom(domain, (Constant(value),)),), ()) for value in values]
 
     def _values(self, place: tuple[str, int]) -> Iterable[Value]:
         mixed, values = self._places.is_mixed(place), self._places.constants(place)
@@ -311,7 +325,7 @@ class _Reader:
         return derived | asked | {atom.predicate for atom, _ in self._evidence}
 
 
-def _statement(clause: _Clause, derived: set[str]) -> Statement:
+def _statement(clause: Clause, derived: set[str]) -> Statement:
     if clause.chances:
         alternatives = zip(clause.chances, clause.heads, strict=True)
         parts = tuple(Alternative(chance, head, head.span) for chance, head in alternatives)
@@ -328,6 +342,17 @@ def _fact(atom: Atom, kind: FactKind) -> FactRows:
     return FactRows(atom.predicate, columns, 1, kind, span=atom.span, starts=starts)
 
 
+def _start(term: PrologTerm) -> float | None:
+    """Where a probability that is learned starts; ``None`` for ``t(_)``."""
+    number = constant_value(term)
+    if term.kind == "variable":
+        return None
+    if number is None or not 0 <= number <= 1:
+        hint = "t(_) to be learned from any start, or a probability such as t(0.3) to start from"
+        raise LanguageError(f"{term} is no start of a probability", span=term.span, hint=hint)
+    return float(number)
+
+
 def _parts(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
     if term.is_operator(sign):
         for part in term.arguments:
@@ -342,10 +367,7 @@ def _head(part: PrologTerm) -> PrologTerm:
 
 def _names_of(part: Formula | Variable) -> Iterator[str]:
     """The variables of an atom, a literal or a probability."""
-    terms = (
-        (part,) if isinstance(part, Variable) else leaf_terms(part.operand if isinstance(part, Not) else part)
-    )
-    return (term.name for term in terms if isinstance(term, Variable) and not term.anonymous)
+    return (name for name, variable in variables_of(part).items() if not variable.anonymous)
 
 
 def _with_constants(body: Body, chances: tuple[Chance, ...]) -> tuple[Body, tuple[Chance, ...]]:
@@ -360,6 +382,20 @@ def _with_constants(body: Body, chances: tuple[Chance, ...]) -> tuple[Body, tupl
                 number = float(right.value)
                 chances = tuple(number if each == chance else each for each in chances)
     return body, chances
+
+
+def _replaced(term: Term, values: Mapping[str, Term]) -> Term:
+    return values.get(term.name, term) if isinstance(term, Variable) else term
+
+
+def _passes(test: Comparison, values: Mapping[str, Term]) -> bool:
+    """Whether constants compare so."""
+    left, right = _replaced(test.left, values), _replaced(test.right, values)
+    if not isinstance(left, Constant) or not isinstance(right, Constant):
+        raise LanguageError(f"{show_formula(test)} has no values to compare", span=test.span)
+    if isinstance(left.value, str) != isinstance(right.value, str):
+        return test.operator == "!="
+    return COMPARE[test.operator](left.value, right.value)
 
 
 def _matches(pattern: Atom, fact: Atom) -> bool:

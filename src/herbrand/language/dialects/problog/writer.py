@@ -18,19 +18,23 @@ import re
 from collections.abc import Iterable, Iterator
 
 from herbrand.errors import UnsupportedError
+from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN
 from herbrand.language.dialects.renaming import SpelledNames
-from herbrand.language.names import shown_number
+from herbrand.language.names import is_made, shown_constant, shown_number
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Alternative,
+    Arithmetic,
     Atom,
     BodyLiteral,
     Choice,
     Comparison,
+    Computed,
     Constant,
+    Expression,
     FactRows,
     Formula,
     Learned,
@@ -43,8 +47,8 @@ from herbrand.language.syntax import (
     Theory,
     Truth,
     TypeDeclaration,
+    Value,
     Variable,
-    leaf_terms,
 )
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
@@ -57,7 +61,11 @@ def write_pl(theory: Theory, signature: Signature) -> str:
     writer = _Writer(theory)
     lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
     used = {rows.predicate for rows in theory.facts} | theory.derived.keys()
-    bare = [predicate for name, predicate in signature.predicates.items() if name not in used]
+    bare = [
+        predicate
+        for name, predicate in signature.predicates.items()
+        if name not in used and not is_made(name)
+    ]
     for predicate in bare:
         if predicate.role != "observed":
             message = f"'{predicate.name}' is open, and a .pl file has closed predicates only"
@@ -129,7 +137,16 @@ class _Writer:
             case Truth(value=value):
                 return "true" if value else "fail"
             case Comparison(operator=operator, left=left, right=right):
+                if operator not in ("=", "!=") and any(isinstance(_value(x), str) for x in (left, right)):
+                    raise UnsupportedError("a .pl file compares no text by order", span=literal.span)
                 return f"{_term(left, names)} {_SIGNS[operator]} {_term(right, names)}"
+            case Computed(operator=operator, left=left, right=right):
+                if operator == "=" and isinstance(right, Variable):
+                    left, right = right, left
+                sign = {"=": "is" if isinstance(left, Variable) else "=:=", "!=": "=\\="}.get(
+                    operator, _SIGNS[operator]
+                )
+                return f"{_number(left, names)} {sign} {_number(right, names)}"
         raise UnsupportedError(f"a .pl file cannot say {show_formula(literal)}", span=literal.span)
 
     def _atom(self, atom: Atom, names: SpelledNames | None) -> str:
@@ -144,8 +161,9 @@ def _chance(alternative: Alternative, names: SpelledNames) -> str:
     match alternative.probability:
         case Variable() as variable:
             return _term(variable, names)
-        case Learned(by=by):
-            return f"t({', '.join(['_', *(_term(variable, names) for variable in by)])})"
+        case Learned(by=by, start=start):
+            first = "_" if start is None else shown_number(start)
+            return f"t({', '.join([first, *(_term(variable, names) for variable in by)])})"
         case number:
             return shown_number(number)
 
@@ -153,7 +171,25 @@ def _chance(alternative: Alternative, names: SpelledNames) -> str:
 def _term(term: Term, names: SpelledNames | None) -> str:
     if isinstance(term, Variable):
         return "_" if term.anonymous or names is None else names[term.name]
-    return _quoted(term.value) if isinstance(term.value, str) else shown_number(term.value)
+    return _quoted(term.value) if isinstance(term.value, str) else shown_constant(term.value)
+
+
+def _value(term: Term) -> Value | None:
+    return term.value if isinstance(term, Constant) else None
+
+
+def _number(value: Expression, names: SpelledNames) -> str:
+    """A variable, a number, or what computes one."""
+    match value:
+        case Arithmetic(sign=("abs" | "min" | "max") as sign, operands=operands):
+            return f"{sign}({', '.join(_number(operand, names) for operand in operands)})"
+        case Arithmetic(sign="negative", operands=[operand]):
+            return f"-({_number(operand, names)})"
+        case Arithmetic(sign=sign, operands=[left, right]):
+            return f"({_number(left, names)} {'mod' if sign == '%' else sign} {_number(right, names)})"
+        case Variable() | Constant():
+            return _term(value, names)
+    raise UnsupportedError("a .pl file has no aggregates", span=value.span)
 
 
 def _quoted(text: str) -> str:
@@ -166,9 +202,8 @@ def _quoted(text: str) -> str:
 def _spelled_variables(parts: Iterable[Formula], more: Iterable[Variable] = ()) -> SpelledNames:
     """Names of variables begin with a capital."""
     leaves = (part.operand if isinstance(part, Not) else part for part in parts)
-    terms = [*more, *(term for leaf in leaves for term in leaf_terms(leaf))]
-    names = dict.fromkeys(term.name for term in terms if isinstance(term, Variable) and not term.anonymous)
-    return SpelledNames(names, _capitalised)
+    terms = variables_of([*more, *leaves])
+    return SpelledNames([name for name, term in terms.items() if not term.anonymous], _capitalised)
 
 
 def _capitalised(name: str) -> str:
@@ -178,6 +213,6 @@ def _capitalised(name: str) -> str:
 
 def _binds_last(literal: BodyLiteral) -> int:
     """Prolog tries goals in order: what binds variables first, then equations, then what needs them."""
-    if isinstance(literal, Comparison):
+    if isinstance(literal, Comparison | Computed):
         return 1 if literal.operator == "=" else 2
     return 2 if isinstance(literal, Not | Truth) else 0

@@ -239,8 +239,8 @@ def _rule(head: Atom, body: list[BodyLiteral], span: Span) -> Rule:
     uses = _uses([head, *body])
     kept = [literal for literal in body if not _assigns_in_vain(literal, uses)]
     blanks = _with_blank(head, kept)
-    told_apart = any(isinstance(literal, Comparison) or literal is head for literal in blanks)
-    if told_apart or (uses["_"] > 1 and not _closes_cycle(kept)):
+    distinct = any(isinstance(literal, Comparison) or literal is head for literal in blanks)
+    if distinct or (uses["_"] > 1 and not _closes_cycle(kept)):
         name = fresh_name("_1", uses)
         head, kept = _named_atom(head, name), [_named(literal, name) for literal in kept]
     return Rule(head, tuple(kept) or (Truth(True, span),), span=span)
@@ -253,7 +253,7 @@ def _uses(literals: list[BodyLiteral]) -> Counter[str]:
 
 
 def _assigns_in_vain(literal: BodyLiteral, uses: Counter[str]) -> bool:
-    """Such a variable takes one value, changes no count of proofs, and nothing would tell its type."""
+    """Such a variable takes one value, changes no count of proofs, and nothing would give its type."""
     return isinstance(literal, Comparison) and all(
         uses[term.name] == 1 for term in leaf_terms(literal) if isinstance(term, Variable)
     )

@@ -1,0 +1,211 @@
+"""Circuits beside ProbLog in one process, from a program's text to its numbers, and theories of determinism.
+
+    python -m benchmarks circuit      (make bench-circuit)
+
+ProbLog is no dependency: where it is not installed only our times are told. ``HERBRAND_PROBLOG`` names a
+folder of ProbLog's own programs; some of these are raced as well. A run is stopped after half a minute.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import herbrand as hb
+from benchmarks.measurement import seconds
+from herbrand.language.dialects import read_theory_text
+
+LIMIT, SLOW, REPEATS = 30, 2.0, 3
+PROGRAMS = Path(os.environ.get("HERBRAND_PROBLOG", "../shared/cases/problog/programs"))
+PATHS = "path(X, Y) :- edge(X, Y).\npath(X, Y) :- edge(X, Z), path(Z, Y).\n"
+Answers = dict[str, float]
+
+
+def two_hops(count: int) -> str:
+    text = "".join(f"0.3::edge(s, m{i}). 0.4::edge(m{i}, t).\n" for i in range(count))
+    return f"{text}hops(X, Y) :- edge(X, Z), edge(Z, Y).\nquery(hops(s, t))."
+
+
+def chain(count: int) -> str:
+    text = "".join(f"0.99::edge({i}, {i + 1}).\n" for i in range(count))
+    return f"{text}{PATHS}query(path(0, {count}))."
+
+
+def ladder(count: int) -> str:
+    """Two rails and a rung at each step, both ways."""
+    pairs = [(f"a{i}", f"a{i + 1}") for i in range(count)] + [(f"b{i}", f"b{i + 1}") for i in range(count)]
+    pairs += [(f"a{i}", f"b{i}") for i in range(count + 1)] + [(f"b{i}", f"a{i}") for i in range(count + 1)]
+    text = "".join(f"0.8::edge({a}, {b}).\n" for a, b in pairs)
+    return f"{text}{PATHS}query(path(a0, b{count}))."
+
+
+def grid(side: int) -> str:
+    """Edges to the right and down."""
+    cells = [(i, j) for i in range(side) for j in range(side)]
+    pairs = [(f"c{i}_{j}", f"c{i}_{j + 1}") for i, j in cells if j + 1 < side]
+    pairs += [(f"c{i}_{j}", f"c{i + 1}_{j}") for i, j in cells if i + 1 < side]
+    text = "".join(f"0.8::edge({a}, {b}).\n" for a, b in pairs)
+    return f"{text}{PATHS}query(path(c0_0, c{side - 1}_{side - 1}))."
+
+
+def smokers(people: int) -> str:
+    """Each newcomer befriends one or two of those before, the popular ones more often; it is mutual."""
+    rng = np.random.default_rng(people)
+    friends, ends = {("p0", "p1"), ("p1", "p0")}, [0, 1]
+    for newcomer in range(2, people):
+        for other in sorted(set(rng.choice(ends, 2).tolist())):
+            friends |= {(f"p{newcomer}", f"p{other}"), (f"p{other}", f"p{newcomer}")}
+            ends += [newcomer, other]
+    text = "".join(f"person(p{i}).\n" for i in range(people))
+    text += "".join(f"friend({a}, {b}).\n" for a, b in sorted(friends))
+    return f"""{text}0.3::stress(X) :- person(X).
+0.2::influences(X, Y) :- friend(Y, X).
+smokes(X) :- stress(X).
+smokes(X) :- friend(X, Y), influences(Y, X), smokes(Y).
+query(smokes(_))."""
+
+
+def programs() -> Iterator[tuple[str, str]]:
+    yield "two-hop paths, 99", two_hops(99)
+    yield "chain, 400 edges", chain(400)
+    yield "chain, 1,500 edges", chain(1500)
+    for count in (20, 40, 80):
+        yield f"ladder, {count} rungs", ladder(count)
+    for side in (4, 5, 6):
+        yield f"directed grid, {side} × {side}", grid(side)
+    for people in (12, 16):
+        yield f"smokers, {people} people", smokers(people)
+    found = sorted(PROGRAMS.glob("*.pl")) if PROGRAMS.is_dir() else []
+    for path in found:
+        text = path.read_text()
+        if isinstance(_answers(_ours, text), dict) and isinstance(_answers(_problog, text), dict):
+            yield f"its test {path.name}", text
+
+
+def _ours(text: str) -> Answers:
+    found = hb.Model(read_theory_text(text, "pl")).infer()
+    return {_plain(row.atom): row.probability for row in found.rows()}
+
+
+def _problog(text: str) -> Answers:
+    from problog import get_evaluatable
+    from problog.program import PrologString
+
+    found = get_evaluatable().create_from(PrologString(text)).evaluate()
+    return {_plain(str(atom)): float(probability) for atom, probability in found.items()}
+
+
+def _plain(atom: str) -> str:
+    return "".join(letter for letter in atom if letter not in "\"'` ")
+
+
+def _answers(system: Callable[[str], Answers], text: str) -> Answers | str:
+    """What a system gives, or why it gives nothing."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(LIMIT)
+    try:
+        return system(text)
+    except TimeoutError:
+        return f"stopped after {LIMIT}"
+    except (Exception, SystemExit) as error:
+        return type(error).__name__
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _took(system: Callable[[str], Answers], text: str) -> tuple[float | str, Answers]:
+    """Median seconds after a run to warm up, and the answers."""
+    found = _answers(system, text)
+    if isinstance(found, str):
+        return found, {}
+    first = seconds(lambda: system(text))
+    more = [seconds(lambda: system(text)) for _ in range(REPEATS - 1)] if first < SLOW else []
+    return median([first, *more]), found
+
+
+def beside_problog() -> Iterator[str]:
+    yield "| program | ours (s) | ProbLog (s) | ProbLog ÷ ours | largest difference |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    installed = find_spec("problog") is not None
+    _ours(ladder(80))  # loads the compiled loops, which a process does once
+    for what, text in programs():
+        ours, mine = _took(_ours, text)
+        other, theirs = _took(_problog, text) if installed else ("not installed", {})
+        both = mine.keys() & theirs.keys()
+        times = f"{other / ours:.1f}" if isinstance(ours, float) and isinstance(other, float) else ""
+        apart = f"{max(abs(mine[atom] - theirs[atom]) for atom in both):.0e}" if both else ""
+        yield f"| {what} | {_shown(ours)} | {_shown(other)} | {times} | {apart} |"
+
+
+def _shown(took: float | str) -> str:
+    return took if isinstance(took, str) else f"{took:.4f}"
+
+
+def deterministic() -> Iterator[tuple[str, str, dict[str, list[tuple[int, int]]], float | None]]:
+    """A theory, its facts, and the number of its worlds where every weight is 0."""
+    size = 8
+    cells = [(i, j) for i in range(size) for j in range(size)]
+    lines = [(i, j) for i in cells for j in cells if i < j and abs(i[0] - j[0]) == abs(i[1] - j[1])]
+    attacks = "".join(f"hard: not (queen({a}, {b}) and queen({c}, {d}))\n" for (a, b), (c, d) in lines)
+    once = "hard: count(y: {p}(x, y)) = 1\nhard: count(x: {p}(x, y)) = 1\n"
+    queens = f"type n = 0..{size - 1}\npredicate queen(n, n)\n{once.format(p='queen')}{attacks}"
+    yield "8 queens with soft preferences", f"{queens}0.3: queen(x, x)\n", {}, None
+    yield "8 queens", queens, {}, 92
+    for n in (9,):
+        text = f"type n = 1..{n}\npredicate pairs(n, n)\n{once.format(p='pairs')}"
+        yield f"one-to-one matching, {n} × {n}", text, {}, math.factorial(n)
+    text = "type n = 1..12\npredicate maps(n) in {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}\n"
+    yield "functions of 12 into 12", f"{text}0: maps(x) = 1\n", {}, 12.0**12
+    for n in (8, 10, 12):
+        text = f"type n = 1..{n}\npredicate before(n, n)\nhard: before(x, y) xor before(y, x) where x != y\n"
+        text += "hard: not before(x, x)\nhard: before(x, y) and before(y, z) => before(x, z)\n"
+        yield f"total orders of {n}", text, {}, math.factorial(n)
+    for n in (8, 10, 12):
+        text = f"type n = 1..{n}\npredicate same(n, n)\nhard: same(x, x)\nhard: same(x, y) => same(y, x)\n"
+        text += "hard: same(x, y) and same(y, z) => same(x, z)\n"
+        yield f"equivalence relations of {n}", text, {}, _bell(n)
+
+
+def _bell(size: int) -> float:
+    """How many partitions a set has, by Aitken's triangle."""
+    row = [1]
+    for _ in range(size - 1):
+        below = [row[-1]]
+        for number in row:
+            below.append(below[-1] + number)
+        row = below
+    return float(row[-1])
+
+
+def worlds() -> Iterator[str]:
+    yield "| theory | seconds | worlds by the circuit | worlds |"
+    yield "| --- | ---: | ---: | ---: |"
+    for what, text, facts, count in deterministic():
+
+        def ours(text: str, facts: dict[str, list[tuple[int, int]]] = facts) -> Answers:
+            found = hb.Model(hb.parse(text), facts or None).infer(engine="circuit", log_partition=True)
+            return {"log": found.log_partition or 0.0}
+
+        took, found = _took(ours, text)
+        told = f"{math.exp(found['log']):.10g}" if found else ""
+        yield f"| {what} | {_shown(took)} | {told} | {'' if count is None else f'{count:.10g}'} |"
+
+
+def report() -> str:
+    return "\n".join([*beside_problog(), "", *worlds()])
+
+
+if __name__ == "__main__":
+    print(report())

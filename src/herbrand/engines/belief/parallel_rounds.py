@@ -1,0 +1,333 @@
+"""Parallel rounds of messages, written once over relations: in memory, or between tables of a database.
+
+A :class:`Family` is a relation with a row a factor: its atoms ``s0`` ..., its ``kind`` of potential and its
+messages ``m0_0`` ... (slot, then value), log-values whose largest is 0 as in
+:mod:`herbrand.engines.belief.kernels`; an impossible value is minus infinity. Sums over an atom keep what is
+finite, ``v0`` ..., and how many messages exclude each value, ``i0`` ..., apart, so that one message can be
+taken out of them again. Between classes of atoms, factors and messages have counts ``n`` and ``x0`` ...
+
+>>> from herbrand.relations.memory import Memory
+>>> pair = Family(0, (2, 2), (np.array([[0.0, 0.0], [0.0, np.log(2)]]),))
+>>> rounds = Rounds((pair,), lifted=False, barring=False)
+>>> axes = {2: Memory.of(atom=[0, 1], u0=[0.0, 0.0], u1=[0.0, math.log(3)])}
+>>> messages = {0: rounds.first(pair, Memory.of(s0=[0], s1=[1], kind=[0]))}
+>>> messages = {0: rounds.after(pair, messages[0], rounds.totals(axes, messages), 0.0)}
+>>> totals = rounds.totals(axes, messages)[2]
+>>> totals.select(p=probabilities(rounds.log_beliefs(2))[1]).arrays()["p"].round(4)
+array([0.6364, 0.8182])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeVar
+
+import numpy as np
+
+from herbrand.engines.belief.graph import Array
+from herbrand.engines.belief.kernels import FARTHEST, ROUNDING
+from herbrand.relations.expression import (
+    Expression,
+    Given,
+    choose,
+    column,
+    either,
+    exp,
+    greater,
+    lesser,
+    literal,
+    log,
+    magnitude,
+    summed,
+)
+from herbrand.relations.fold import largest, total
+from herbrand.relations.relation import Relation
+
+__all__ = ["Family", "Rounds", "probabilities"]
+
+R = TypeVar("R", bound=Relation)
+NEVER = -math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Factors whose atoms have ``sizes`` values; ``potentials`` [kind] over as many axes."""
+
+    number: int
+    sizes: tuple[int, ...]
+    potentials: tuple[Array, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def slots(self) -> list[str]:
+        return [f"s{slot}" for slot in range(self.width)]
+
+    def names(self, letter: str, slot: int) -> list[str]:
+        """The columns of a slot's values."""
+        return [f"{letter}{slot}_{value}" for value in range(self.sizes[slot])]
+
+    def all_names(self, letter: str) -> list[str]:
+        return [name for slot in range(self.width) for name in self.names(letter, slot)]
+
+    def kinds(self) -> dict[str, Array]:
+        """The entries ``t0`` ... of each kind's potential, in the order of C, as columns."""
+        entries = np.stack([potential.reshape(-1) for potential in self.potentials])
+        return {
+            "kind": np.arange(len(entries)),
+            **{f"t{entry}": entries[:, entry] for entry in range(entries.shape[1])},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """What a round is between these families. ``lifted``: between classes; ``barring``: some value of some
+    atom may be impossible."""
+
+    families: tuple[Family, ...]
+    lifted: bool
+    barring: bool
+
+    def first(self, family: Family, factors: R) -> R:
+        """Every factor says nothing, and ``d``, how far the last round moved it, is 0."""
+        return factors.only(*self._kept(family)).let(**dict.fromkeys([*family.all_names("m"), "d"], 0.0))
+
+    def totals(self, axes: Mapping[int, R], messages: Mapping[int, R]) -> dict[int, R]:
+        """By the number of atoms' values the sums of their own weights ``u0`` ... and messages."""
+        return {size: self._totals(size, own, messages) for size, own in axes.items()}
+
+    def _totals(self, size: int, own: R, messages: Mapping[int, R]) -> R:
+        one = literal(1.0)
+        names = [f"u{value}" for value in range(size)]
+        parts = [own.select(atom=column("atom"), **self._apart(names, one))]
+        for family in self.families:
+            for slot in (slot for slot, values in enumerate(family.sizes) if values == size):
+                times = column(f"x{slot}") if self.lifted else one
+                terms = self._apart(family.names("m", slot), times)
+                parts.append(messages[family.number].select(atom=column(f"s{slot}"), **terms))
+        folds = {name: total(column(name)) for name in parts[0].columns if name != "atom"}
+        return parts[0].stack(*parts[1:]).group(["atom"], **folds)
+
+    def _apart(self, names: Sequence[str], times: Expression) -> dict[str, Expression]:
+        """Messages so many times: what is finite, and how many say that a value is impossible."""
+        values = [column(name) for name in names]
+        scaled = values if times.operation == "literal" else [times * value for value in values]
+        if not self.barring:
+            return {f"v{place}": value for place, value in enumerate(scaled)}
+        never = [value == NEVER for value in values]
+        return {
+            **{f"v{i}": choose(never[i], 0.0, value) for i, value in enumerate(scaled)},
+            **{f"i{i}": choose(never[i], times, 0.0) for i in range(len(values))},
+        }
+
+    def log_beliefs(self, size: int) -> list[Expression]:
+        """Of a row of totals."""
+        sums = [column(f"v{value}") for value in range(size)]
+        if not self.barring:
+            return sums
+        return [choose(column(f"i{value}") > 0.5, NEVER, found) for value, found in enumerate(sums)]
+
+    def after(
+        self,
+        family: Family,
+        messages: R,
+        totals: Mapping[int, R],
+        damping: float,
+        kinds: R | None = None,
+    ) -> R:
+        """The family's messages of the next round; ``kinds`` has the potentials where there are several.
+
+        ``d`` is not a number where a message leaves its atom no value.
+        """
+        heard = self._heard(family, messages, totals, kinds)
+        terms = {
+            name: self._terms(family, slot, value)
+            for slot in range(family.width)
+            for value, name in enumerate(family.names("o", slot))
+        }
+        summed_up = _log_sums(heard, terms)
+        fresh = {
+            name: self._near(level)
+            for slot in range(family.width)
+            for name, level in zip(
+                family.names("n", slot), self._levelled(family.names("o", slot)), strict=True
+            )
+        }
+        known = {name: column(name) for name in self._kept(family)}
+        damped = {name: self._damped(name, damping) for name in family.all_names("m")}
+        return summed_up.let(**fresh).select(**known, **damped, d=self._moved(family))
+
+    def moved(self, messages: Mapping[int, R]) -> float:
+        """How far the round moved any message; one query for all families."""
+        moves = [one.only("d") for one in messages.values()]
+        if not moves:
+            return 0.0
+        return float(max(moves[0].stack(*moves[1:]).scalar(largest(column("d"))), 0.0))
+
+    def bethe(
+        self,
+        axes: Mapping[int, R],
+        messages: Mapping[int, R],
+        totals: Mapping[int, R],
+        kinds: Mapping[int, R],
+    ) -> float:
+        """Atoms plus factors minus edges, each as often as it stands in the ground; not a number, or minus
+        infinity, where some atom has no value left."""
+        parts = [self._bethe_of_axes(size, own, totals[size]) for size, own in axes.items()]
+        parts += [
+            self._bethe_of_factors(one, messages[one.number], totals, kinds.get(one.number))
+            for one in self.families
+        ]
+        return math.fsum(parts) if all(map(math.isfinite, parts)) else NEVER
+
+    def _bethe_of_factors(
+        self, family: Family, messages: R, totals: Mapping[int, R], kinds: R | None
+    ) -> float:
+        """What the factors add, less what their edges do."""
+        entries = product(*map(range, family.sizes))
+        worths = [
+            summed(worth, *(column(f"h{slot}_{value}") for slot, value in enumerate(values)))
+            for worth, values in zip(self._worths(family), entries, strict=True)
+        ]
+        edges = {
+            f"e{slot}": [
+                column(message) + column(heard)
+                for message, heard in zip(family.names("m", slot), family.names("h", slot), strict=True)
+            ]
+            for slot in range(family.width)
+        }
+        found = _log_sums(self._heard(family, messages, totals, kinds), {"own": worths, **edges})
+        gain = column("own") - summed(*(column(name) for name in edges))
+        return float(found.scalar(total(column("n") * gain if self.lifted else gain)))
+
+    def _bethe_of_axes(self, size: int, own: R, totals: R) -> float:
+        """What the atoms add, from their totals."""
+        found = _log_sums(totals, {"own": self.log_beliefs(size)}).only("atom", "own")
+        if not self.lifted:
+            return float(found.scalar(total(column("own"))))
+        return float(found.join(own.only("atom", "n"), ["atom"]).scalar(total(column("n") * column("own"))))
+
+    def _kept(self, family: Family) -> list[str]:
+        counts = ["n", *(f"x{slot}" for slot in range(family.width))] if self.lifted else []
+        return [*family.slots, "kind", *counts]
+
+    def _heard(self, family: Family, messages: R, totals: Mapping[int, R], kinds: R | None) -> R:
+        """With ``h0_0`` ...: what atoms send the factor, all but one copy of its own message; and the
+        entries ``t0`` ... of its potential, where there are several."""
+        heard, letters = messages, "vi" if self.barring else "v"
+        for slot, size in enumerate(family.sizes):
+            sums = {
+                f"{letter}{slot}_{value}": column(f"{letter}{value}")
+                for letter in letters
+                for value in range(size)
+            }
+            heard = heard.join(totals[size].select(**{f"s{slot}": column("atom")}, **sums), [f"s{slot}"])
+        if len(family.potentials) > 1:
+            assert kinds is not None
+            heard = heard.join(kinds, ["kind"])
+        gathered = {
+            f"g{slot}_{value}": self._without(slot, value)
+            for slot, size in enumerate(family.sizes)
+            for value in range(size)
+        }
+        levelled = {
+            name: level
+            for slot in range(family.width)
+            for name, level in zip(
+                family.names("h", slot), self._levelled(family.names("g", slot)), strict=True
+            )
+        }
+        return heard.let(**gathered).let(**levelled)
+
+    def _without(self, slot: int, value: int) -> Expression:
+        message, found = column(f"m{slot}_{value}"), column(f"v{slot}_{value}")
+        if not self.barring:
+            return found - message
+        excluded, never = column(f"i{slot}_{value}"), message == NEVER
+        others = choose(never, excluded - 1.0, excluded)
+        return choose(others > 0.5, NEVER, found - choose(never, 0.0, message))
+
+    def _levelled(self, names: Sequence[str]) -> list[Expression]:
+        """With the largest taken off, where there is one."""
+        values = [column(name) for name in names]
+        peak = greater(*values)
+        if not self.barring:
+            return [value - peak for value in values]
+        return [choose(peak == NEVER, NEVER, value - peak) for value in values]
+
+    def _near(self, message: Expression) -> Expression:
+        """No farther than :data:`FARTHEST`: only what is impossible is minus infinity."""
+        near = greater(message, -FARTHEST)
+        return choose(message == NEVER, NEVER, near) if self.barring else near
+
+    def _worths(self, family: Family) -> list[Expression]:
+        """The entries of the potential, in the order of C."""
+        first = family.potentials[0]
+        if len(family.potentials) > 1:
+            return [column(f"t{entry}") for entry in range(first.size)]
+        return [literal(worth) for worth in first.reshape(-1).tolist()]
+
+    def _terms(self, family: Family, slot: int, value: int) -> list[Expression]:
+        """What each entry with this value in the slot adds to the message there."""
+        return [
+            summed(worth, *(column(f"h{j}_{v}") for j, v in enumerate(values) if j != slot))
+            for worth, values in zip(self._worths(family), product(*map(range, family.sizes)), strict=True)
+            if values[slot] == value
+        ]
+
+    def _damped(self, message: str, damping: float) -> Expression:
+        new, old = column(f"n{message[1:]}"), column(message)
+        if not damping:
+            return new
+        mixed = (1 - damping) * new + damping * old
+        if not self.barring:
+            return mixed
+        return choose((new == NEVER) | (old == NEVER), lesser(new, old), mixed)
+
+    def _moved(self, family: Family) -> Expression:
+        """How far undamped messages are from the last, and at the least their rounding; not a number where
+        one leaves its atom no value, and infinite where one has run away to :data:`FARTHEST`."""
+        pairs = [(column(f"n{name[1:]}"), column(name)) for name in family.all_names("m")]
+        lowest = lesser(*(self._finite(new) for new, _ in pairs))
+        moves = [self._move(new, old) for new, old in pairs]
+        found = choose(lowest <= -FARTHEST, math.inf, greater(*moves, -ROUNDING * lowest))
+        if not self.barring:
+            return found
+        lost = [
+            greater(*(column(name) for name in family.names("o", slot))) == NEVER
+            for slot in range(family.width)
+        ]
+        return choose(either(*lost), math.nan, found)
+
+    def _finite(self, message: Expression) -> Expression:
+        return choose(message == NEVER, 0.0, message) if self.barring else message
+
+    def _move(self, new: Expression, old: Expression) -> Expression:
+        if not self.barring:
+            return magnitude(new - old)
+        excluded = choose((new == NEVER) | (old == NEVER), math.inf, magnitude(new - old))
+        return choose(new == old, 0.0, excluded)
+
+
+def probabilities(log_values: Sequence[Given]) -> list[Expression]:
+    """Log-values as probabilities."""
+    values = [literal(value) for value in log_values]
+    peak = greater(*values)
+    shares = [exp(value - peak) for value in values]
+    return [share / summed(*shares) for share in shares]
+
+
+def _log_sums(rows: R, sums: Mapping[str, Sequence[Expression]]) -> R:
+    """With the logarithms of sums of exponentials; the largest term of each is taken out first."""
+    peaks = {f"peak_{name}": greater(*terms) for name, terms in sums.items()}
+    found = {name: _log_sum(terms, column(f"peak_{name}")) for name, terms in sums.items()}
+    return rows.let(**peaks).let(**found)
+
+
+def _log_sum(terms: Sequence[Expression], peak: Expression) -> Expression:
+    return choose(peak == NEVER, NEVER, peak + log(summed(*(exp(term - peak) for term in terms))))

@@ -1,0 +1,166 @@
+"""Lower and upper probabilities while a circuit is too large to be compiled at once.
+
+The worlds are divided into cases, each a few decided variables. The heaviest case is compiled with a little
+work; where that does not end, the first variable that its search decided divides it in two. What was compiled
+counts exactly, and a case that is open weighs at most the product of its decided weights and of the sums of
+all others: a gate follows from its inputs, so it adds at most the larger of its two. With ``T`` and ``F`` the
+weight of the compiled worlds in which an atom is true and false, and ``t`` and ``f`` what open cases may have
+of either, its probability is between T / (T + F + f) and (T + t) / (T + t + F). Cases are divided by what is
+no gate: its two weights share the case's, so that bounds only narrow.
+
+>>> from herbrand.budget import UNLIMITED
+>>> from herbrand.engines.circuit.choices import ChoiceConstraints
+>>> made = ChoiceConstraints()
+>>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
+>>> made.stipulate(made.net.either([a, b]), "a or b")
+>>> cases = Cases(made.task([a]), UNLIMITED)
+>>> cases.bounds()[0][a >> 1].item(), cases.bounds()[1][a >> 1].item()
+(0.0, 1.0)
+>>> cases.narrow(math.inf)
+>>> lower, upper = cases.bounds()
+>>> round(lower[a >> 1].item(), 6), round(upper[a >> 1].item(), 6)
+(0.666667, 0.666667)
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import Task
+from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
+from herbrand.errors import BudgetError
+
+LEAST_WORK, SHARE = 4_000, 0.0005
+"""The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
+dividing soon narrows faster than trying long, which pays only where cases stay large."""
+
+
+class Cases:
+    """The cases into which the worlds are divided; weights are relative to an upper bound of all."""
+
+    def __init__(self, task: Task, budget: Budget) -> None:
+        self._task, self._budget = task, budget
+        self._problem = problem_of(task.net, task.told, task.normal, ())
+        self._gates = np.array(task.net.gates, bool)
+        larger = task.log_weights.max(axis=1, initial=-math.inf)
+        sums = np.logaddexp(task.log_weights[:, 0], task.log_weights[:, 1])
+        self._most = np.where(self._gates, larger, sums)
+        self.scale = float(self._most.sum())
+        """The logarithm of that upper bound."""
+        self._weight = 0.0
+        self._true = np.zeros(len(task.net))
+        self._open: list[tuple[float, int, tuple[int, ...], np.ndarray]] = []
+        self._work, self._made = 0, 0
+        self.least_work = LEAST_WORK
+        if task.net.consistent:
+            self._add((), np.zeros(0, np.int64))
+
+    @property
+    def log_total(self) -> float:
+        """A lower bound of the logarithm of all weight."""
+        return self.scale + math.log(self._weight) if self._weight > 0 else -math.inf
+
+    @property
+    def done(self) -> bool:
+        return not self._open
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and the upper probability of each variable that is told."""
+        may_hold, may_fail = np.zeros((2, len(self._true)))
+        rest = 0.0
+        for weight, _, _, fixed in self._open:
+            rest -= weight
+            may_hold[fixed[fixed & 1 == 1] >> 1] += weight
+            may_fail[fixed[fixed & 1 == 0] >> 1] += weight
+        may_hold, may_fail = np.maximum(may_hold + rest, 0.0), np.maximum(may_fail + rest, 0.0)
+        with np.errstate(invalid="ignore"):
+            lower = self._true / (self._weight + may_fail)
+            upper = (self._true + may_hold) / (self._weight + may_hold)
+        return np.nan_to_num(lower, nan=0.0), np.minimum(np.nan_to_num(upper, nan=1.0), 1.0)
+
+    def narrow(self, seconds: float, least: int = 0) -> None:
+        """Compile or divide the heaviest cases for about so long, but as many as ``least``."""
+        until, done = time.monotonic() + seconds, 0
+        while self._open and (done < least or time.monotonic() < until) and not self._budget.ended:
+            done += 1
+            _, _, decided, _ = heapq.heappop(self._open)
+            search = Compilation(self._problem, self._budget, decided)
+            circuit = search.advanced(max(self.least_work, int(SHARE * self._work)))
+            self._work += search.work
+            if circuit is None:
+                part, fixed = search.begun()
+                inputs = part[~self._gates[part]]
+                variable = int(inputs[0] if len(inputs) else part[0])
+                for literal in (2 * variable, 2 * variable + 1):
+                    self._add((*decided, literal), np.append(fixed, literal))
+                continue
+            values = circuit.values(self._task.log_weights)
+            weight = math.exp(float(values[circuit.root]) - self.scale)
+            if weight > 0:
+                self._weight += weight
+                self._true += weight * circuit.shares(self._task.log_weights, values)
+
+    def _add(self, decided: tuple[int, ...], fixed: np.ndarray) -> None:
+        """An open case. ``fixed``: the literals that are known to hold in it, the decided ones among them."""
+        own = self._task.log_weights[fixed >> 1, 1 - (fixed & 1)]
+        weight = math.exp(float((own - self._most[fixed >> 1]).sum()))
+        if weight > 0:
+            self._made += 1
+            heapq.heappush(self._open, (-weight, self._made, decided, fixed))
+
+
+@dataclass(eq=False)
+class Unfinished:
+    """A compilation that goes on while bounds narrow beside it; ``failure``: why it cannot."""
+
+    task: Task
+    budget: Budget
+    search: Compilation
+    began: float = field(default_factory=time.monotonic)
+    cases: Cases | None = None
+    failure: BudgetError | None = None
+
+    @classmethod
+    def of(cls, task: Task, budget: Budget) -> Unfinished:
+        """Nothing done yet."""
+        return cls(task, budget, Compilation(problem_of(task.net, task.told, task.normal, ()), budget))
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.began
+
+    def compiled(self, seconds: float) -> Circuit | None:
+        """The circuit, if so much more time is enough; ``None`` for good where memory ends."""
+        until = time.monotonic() + seconds
+        try:
+            while self.failure is None:
+                circuit = self.advanced(WORK_AT_ONCE)
+                if circuit is not None or self.budget.ended or time.monotonic() >= until:
+                    return circuit
+        except BudgetError as error:
+            self.failure = error
+            self.search.forget()
+        return None
+
+    def advanced(self, work: int) -> Circuit | None:
+        """The circuit, if so much more work is enough."""
+        return self.search.advanced(work)
+
+    def narrowed(self, seconds: float) -> Cases:
+        """The cases after so much more time; raises where memory leaves neither a circuit nor bounds."""
+        if self.cases is None:
+            self.cases = Cases(self.task, self.budget)
+        try:
+            self.cases.narrow(seconds, least=1)
+        except BudgetError as error:
+            raise self.failure or error from None
+        if self.failure is not None and self.cases.done and self.cases.log_total == -math.inf:
+            raise self.failure
+        return self.cases

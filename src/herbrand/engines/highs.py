@@ -1,0 +1,117 @@
+"""Linear and integer programs by HiGHS: floating-point numbers, which whoever needs a proof has to check.
+
+>>> from scipy.sparse import csr_array
+>>> one = np.ones(1)
+>>> program = LinearProgram(csr_array(np.array([[1.0, 1.0]])), one, one, np.zeros(2), np.ones(2))
+>>> found = optimum(np.array([1.0, 2.0]), program)
+>>> found.bound, found.point.tolist(), found.multipliers.tolist()
+(1.0, [1.0, 0.0], [1.0])
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+from highspy import Highs, HighsLp, HighsModelStatus, HighsVarType, MatrixFormat
+
+from herbrand.engines.linear_program import LinearProgram
+
+_own = threading.local()
+
+
+class _Silent(Highs):
+    """HiGHS prints its name and licence on standard output, among our answers, when callbacks are enabled;
+    nothing here uses them."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802 - its name there
+        pass
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """A point of least cost, if one was found, and what ``bound`` says no point is below.
+
+    ``multipliers`` are the prices of the rows, where no variable had to be whole.
+    """
+
+    infeasible: bool
+    point: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
+    bound: float = -np.inf
+
+
+def optimum(
+    cost: np.ndarray,
+    program: LinearProgram,
+    *,
+    whole: np.ndarray | None = None,
+    seconds: float | None = None,
+    exactness: float | None = None,
+) -> Optimum:
+    """The least ``cost @ x`` of a program, or as far as HiGHS gets.
+
+    ``whole`` says which variables take whole numbers; ``exactness`` is how far rows and prices may be off.
+    """
+    found = _run(cost, program, whole, seconds, exactness, prepared=whole is not None)
+    if whole is None and not found.infeasible and found.point is None:
+        found = _run(cost, program, whole, seconds, exactness, prepared=True)
+    return found
+
+
+def _run(
+    cost: np.ndarray,
+    program: LinearProgram,
+    whole: np.ndarray | None,
+    seconds: float | None,
+    exactness: float | None,
+    *,
+    prepared: bool,
+) -> Optimum:
+    """``prepared``: HiGHS simplifies the program first, which takes longer than small ones themselves."""
+    solver = _solver()
+    solver.setOptionValue("presolve", "choose" if prepared else "off")
+    solver.setOptionValue("time_limit", np.inf if seconds is None else solver.getRunTime() + seconds)
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        solver.setOptionValue(option, exactness or 1e-7)
+    solver.passModel(_model(cost, program, whole))
+    solver.run()
+    status, solution = solver.getModelStatus(), solver.getSolution()
+    if status == HighsModelStatus.kInfeasible or (
+        status == HighsModelStatus.kUnboundedOrInfeasible and program.is_bounded
+    ):
+        return Optimum(infeasible=True)
+    solved = status == HighsModelStatus.kOptimal
+    if whole is not None:
+        point = np.array(solution.col_value) if solution.value_valid else None
+        return Optimum(False, point, None, solver.getInfo().mip_dual_bound)
+    if not solved:
+        return Optimum(False)
+    bound = solver.getInfo().objective_function_value
+    return Optimum(False, np.array(solution.col_value), np.array(solution.row_dual), bound)
+
+
+def _solver() -> Highs:
+    """This thread's own solver: making one takes as long as a small program."""
+    if not hasattr(_own, "solver"):
+        _own.solver = _Silent()
+        _own.solver.setOptionValue("output_flag", False)
+        _own.solver.setOptionValue("parallel", "off")
+    return _own.solver
+
+
+def _model(cost: np.ndarray, program: LinearProgram, whole: np.ndarray | None) -> HighsLp:
+    model, rows = HighsLp(), program.rows
+    model.num_col_, model.num_row_ = len(cost), len(program.row_lower)
+    model.col_cost_, model.col_lower_, model.col_upper_ = cost, program.lower, program.upper
+    model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
+    matrix = model.a_matrix_
+    matrix.format_ = MatrixFormat.kRowwise
+    matrix.start_, matrix.index_ = np.asarray(rows.indptr, np.int32), np.asarray(rows.indices, np.int32)
+    matrix.value_ = np.asarray(rows.data, float)
+    if whole is not None:
+        kinds = {False: HighsVarType.kContinuous, True: HighsVarType.kInteger}
+        model.integrality_ = [kinds[each] for each in whole.tolist()]
+    return model

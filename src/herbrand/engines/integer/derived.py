@@ -1,0 +1,245 @@
+"""Atoms that rules derive, counts and sums among their bodies, as rows of an integer program.
+
+An atom holds where one of its instances does, an instance where all its parts do. Both are written both ways,
+so that the solver may take neither more nor less than the rules give. Whether a total reaches a number is one
+more variable: where it is 1 the total is at least the number, where it is 0 at most one less. Each of the two
+rows is slack by what the total can reach, where the other one counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from itertools import chain
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Stated, lowered_all
+from herbrand.engines.integer.linear import Linear
+from herbrand.errors import UnsupportedError
+from herbrand.graphs import strong_components
+from herbrand.language.syntax import Operator
+from herbrand.program.choices import heads_of, only_count, unusable_by
+from herbrand.program.evidence import arguments_of, codes_of
+from herbrand.program.ground import Ground
+
+FINEST = 10**6
+"""Amounts are added up in whole parts; finer ones would be near the solver's rounding."""
+COMPARED: Mapping[Operator, Callable[[Fraction, Fraction], bool]] = {
+    ">=": lambda total, number: total >= number,
+    ">": lambda total, number: total > number,
+    "<=": lambda total, number: total <= number,
+    "<": lambda total, number: total < number,
+    "=": lambda total, number: total == number,
+    "!=": lambda total, number: total != number,
+}
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A number, and columns of which each 1 adds an entry."""
+
+    number: Fraction = Fraction(0)
+    entries: Mapping[int, Fraction] = field(default_factory=dict)
+
+    def plus(self, other: Sum, times: Fraction | int = 1) -> Sum:
+        entries = dict(self.entries)
+        for column, entry in other.entries.items():
+            entries[column] = entries.get(column, Fraction(0)) + times * entry
+        kept = {column: entry for column, entry in entries.items() if entry}
+        return Sum(self.number + times * other.number, kept)
+
+    @property
+    def reach(self) -> tuple[Fraction, Fraction]:
+        """The least and the most that it can be."""
+        entries = self.entries.values()
+        return (
+            self.number + sum((entry for entry in entries if entry < 0), Fraction(0)),
+            self.number + sum((entry for entry in entries if entry > 0), Fraction(0)),
+        )
+
+
+ZERO, ONE = Sum(), Sum(Fraction(1))
+
+
+class Derived:
+    """What the rules of a program derive, written into an integer program."""
+
+    def __init__(self, ground: Ground, linear: Linear, budget: Budget) -> None:
+        program = ground.program
+        if not only_count(program.uncertain):
+            raise unusable_by("integer", program.uncertain[0])
+        self._ground, self._linear = ground, linear
+        self._stated = Stated(ground.evidence, program.signature, program.facts)
+        statements = lowered_all(program.uncertain, program.signature, program.facts)
+        grounding = Grounding(statements, self._stated, budget)
+        self._names = sorted({name for statement in program.uncertain for name in heads_of(statement)})
+        for name in self._names:
+            grounding.ask(name, (ANY,) * len(program.signature.predicates[name].column_types))
+        rules: dict[Atom, list[Instance]] = {}
+        for instance in grounding.instances():
+            for head in instance.heads:
+                rules.setdefault(head, []).append(instance)
+        below = {
+            atom: [part for instance in own for part in _parts(instance) if part in rules]
+            for atom, own in rules.items()
+        }
+        self._rules = {atom: rules[atom] for (atom,) in strong_components(below)}
+        for atom, instances in self._rules.items():
+            budget.check()
+            self._holds(self._literal(atom), [self._body(instance) for instance in instances])
+        for name in self._names:
+            for atom in self._latent(name):
+                if atom not in self._rules:
+                    self._row(self._literal(atom), most=0)
+
+    def agrees(self, values: np.ndarray) -> bool:
+        """Whether a world has just the atoms that the rules derive in it, counted again and exactly."""
+        derived: dict[Atom, bool] = {}
+
+        def holds(atom: Atom) -> bool:
+            return derived[atom] if atom in derived else self._value(atom, values)
+
+        for atom, instances in self._rules.items():
+            derived[atom] = any(_instance_holds(instance, holds) for instance in instances)
+        latent = (atom for name in self._names for atom in self._latent(name) if atom not in derived)
+        return all(truth == self._value(atom, values) for atom, truth in derived.items()) and not any(
+            self._value(atom, values) for atom in latent
+        )
+
+    # Atoms
+
+    def _latent(self, name: str) -> Iterator[Atom]:
+        evidence = self._ground.evidence
+        codes = self._ground.atoms.codes.get(name, np.empty(0, np.int64))
+        columns = [column.tolist() for column in arguments_of(codes, evidence.sizes(name))]
+        values = range(self._ground.program.value_count(name) if evidence.is_valued(name) else 0)
+        for row in zip(*columns, strict=True) if columns else [()] * len(codes):
+            yield from ((name, (*row, value)) for value in values) if values else [(name, row)]
+
+    def _place(self, atom: Atom) -> tuple[int, int]:
+        """The number of a latent atom, and the value that is meant."""
+        name, row = atom
+        evidence = self._ground.evidence
+        sizes = evidence.sizes(name)
+        code = codes_of(np.array([row[: len(sizes)]], np.int64).reshape(1, len(sizes)), sizes)
+        return int(self._ground.atoms.numbers(name, code)[0]), row[-1] if evidence.is_valued(name) else 1
+
+    def _value(self, atom: Atom, values: np.ndarray) -> bool:
+        known = self._stated.status(*atom)
+        if known is not None:
+            return known
+        number, value = self._place(atom)
+        return bool(values[number] == value)
+
+    def _literal(self, atom: Atom) -> Sum:
+        known = self._stated.status(*atom)
+        if known is not None:
+            return ONE if known else ZERO
+        number, value = self._place(atom)
+        first = int(self._linear.offset[number])
+        if self._linear.value_counts[number] != 2:
+            return Sum(entries={first + value: Fraction(1)})
+        one = Sum(entries={first: Fraction(1)})
+        return one if value else ONE.plus(one, -1)
+
+    # Rows
+
+    def _row(self, total: Sum, least: float = -math.inf, most: float = math.inf) -> None:
+        number = float(total.number)
+        (row,) = self._linear.new_rows(np.array([least - number]), np.array([most - number]))
+        for column, entry in total.entries.items():
+            self._linear.enter(np.array([row]), np.array([column]), float(entry))
+
+    def _new(self, *, whole: bool = False) -> Sum:
+        (column,) = self._linear.new(1, whole=whole)
+        return Sum(entries={int(column): Fraction(1)})
+
+    def _holds(self, head: Sum, bodies: Sequence[Sum]) -> None:
+        """The head is the largest of the bodies."""
+        for body in bodies:
+            self._row(head.plus(body, -1), least=0)
+        self._row(reduce(lambda left, body: left.plus(body, -1), bodies, head), most=0)
+
+    def _every(self, parts: Sequence[Sum]) -> Sum:
+        """The smallest of the parts."""
+        open_ = [part for part in parts if part != ONE]
+        if ZERO in open_:
+            return ZERO
+        if len(open_) < 2:
+            return open_[0] if open_ else ONE
+        truth = self._new()
+        for part in open_:
+            self._row(part.plus(truth, -1), least=0)
+        together = reduce(Sum.plus, open_)
+        self._row(together.plus(truth, -1), most=len(open_) - 1)
+        return truth
+
+    def _body(self, instance: Instance) -> Sum:
+        parts = [self._literal(atom) for atom in instance.held]
+        parts += [ONE.plus(self._literal(atom), -1) for atom in instance.absent]
+        parts += [self._compared(*part) for part in _totals(instance)]
+        return self._every(parts)
+
+    def _compared(self, weighted: Sequence[tuple[Fraction, Atom]], sign: Operator, number: Fraction) -> Sum:
+        parts = math.lcm(*(amount.denominator for amount, _ in weighted))
+        if parts > FINEST:
+            raise UnsupportedError(
+                "integer programs do not add up such fine amounts",
+                hint="round the amounts to thousandths or so and give them as whole numbers, or name "
+                "--engine circuit",
+            )
+        total, number = ZERO, number * parts
+        for amount, atom in weighted:
+            total = total.plus(self._literal(atom), amount * parts)
+        least, above = math.ceil(number), math.floor(number) + 1
+        match sign:
+            case ">=":
+                return self._reached(total, least)
+            case ">":
+                return self._reached(total, above)
+            case "<":
+                return ONE.plus(self._reached(total, least), -1)
+            case "<=":
+                return ONE.plus(self._reached(total, above), -1)
+        equal = self._reached(total, least).plus(self._reached(total, above), -1)
+        return equal if sign == "=" else ONE.plus(equal, -1)
+
+    def _reached(self, total: Sum, number: int) -> Sum:
+        """Whether a whole total is at least so much."""
+        low, high = total.reach
+        if number <= low:
+            return ONE
+        if number > high:
+            return ZERO
+        truth = self._new(whole=True)
+        self._row(total.plus(truth, low - number), least=float(low))
+        self._row(total.plus(truth, number - 1 - high), most=number - 1)
+        return truth
+
+
+def _parts(instance: Instance) -> Iterator[Atom]:
+    return chain(instance.held, instance.absent, *instance.counted)
+
+
+def _totals(instance: Instance) -> Iterator[tuple[list[tuple[Fraction, Atom]], Operator, Fraction]]:
+    """What each comparison of an instance adds up: amounts of atoms; the sign, and the number."""
+    counted = iter(instance.counted)
+    for total in instance.plan.totals:
+        weighted = [(Fraction(part.amount(atom[1])), atom) for part in total.parts for atom in next(counted)]
+        yield weighted, total.operator, Fraction(total.number(instance.binding))
+
+
+def _instance_holds(instance: Instance, holds: Callable[[Atom], bool]) -> bool:
+    return (
+        all(map(holds, instance.held))
+        and not any(map(holds, instance.absent))
+        and all(
+            COMPARED[sign](sum((amount for amount, atom in weighted if holds(atom)), Fraction(0)), number)
+            for weighted, sign, number in _totals(instance)
+        )
+    )

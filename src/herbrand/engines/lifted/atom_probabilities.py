@@ -1,0 +1,279 @@
+"""From expected counts to the probability of every atom, looked up for as many atoms as are asked for.
+
+An atom of one element has the share of the cells in which it holds. An atom of two has, over the joint
+profiles of its elements, the share that their table gives it; that joint comes with the sums where the two
+elements' pools are of one class each, and else from sums in which one element is held in each of its
+profiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from herbrand.engines.lifted.count_axes import Clamp
+from herbrand.engines.lifted.element_groups import ElementGroup, ElementGroups
+from herbrand.engines.lifted.exchangeable_model import ExchangeableModel
+from herbrand.engines.lifted.pairs import turned
+from herbrand.engines.lifted.summation import Sums
+from herbrand.engines.lifted.tabulated import Link, Tabulated, pair_count, swings
+from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+
+
+class Summed(Protocol):
+    """A summation, or what stands for one: it gives what is expected, also with an element clamped."""
+
+    tabulated: Tabulated
+    scene: ExchangeableModel
+    bunches: ElementGroups
+
+    def sums(self, clamp: Clamp | None = None) -> Sums: ...
+
+
+@dataclass(frozen=True, eq=False)
+class AtomProbabilities:
+    """The probabilities that one summation gives."""
+
+    summation: Summed
+    sums: Sums
+
+    def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        """The probability of each value of these atoms [atom, value]."""
+        types = self.summation.scene.program.signature.predicates[predicate].types
+        if len(types) < 2:
+            return self._own(types[0] if types else PROPOSITIONS, Own(predicate))[codes]
+        return self._binary(predicate, codes)
+
+    # Atoms of one element
+
+    def _own(self, type_name: str, own: Own) -> np.ndarray:
+        """For each element, the share of each value of its own atom."""
+        scene = self.summation.scene
+        index = scene.family_with(type_name, own)
+        family = scene.families[index]
+        of_cell = np.eye(scene.program.value_count(own.predicate))[family.values(own)]
+        found = np.zeros((scene.elements[index].count, of_cell.shape[1]))
+        for number, bunch in enumerate(self.summation.bunches.all):
+            if scene.pools[bunch.pool].family == index:
+                found[bunch.elements] = self.cells_of(number) @ of_cell
+        return found
+
+    def cells_of(self, number: int) -> np.ndarray:
+        """The probability of each cell for the elements of a bunch."""
+        bunch = self.summation.bunches.all[number]
+        states = self.sums.states[number] / len(bunch)
+        return self._within_states(bunch).T @ states
+
+    def _within_states(self, bunch: ElementGroup) -> np.ndarray:
+        """The share of each cell in its state [state, cell]."""
+        tabulated = self.summation.tabulated
+        cells = tabulated.cells[bunch.pool]
+        weights = (
+            tabulated.weights[self.summation.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
+        )
+        shares = np.zeros((cells.states, len(weights)))
+        for state in range(cells.states):
+            here = np.flatnonzero((cells.state == state) & (weights > -np.inf))
+            if len(here):
+                w = np.exp(weights[here] - weights[here].max())
+                shares[state, here] = w / w.sum()
+        return shares
+
+    # Atoms of two elements
+
+    def _binary(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        scene = self.summation.scene
+        width = scene.evidence.sizes(predicate)[1]
+        group = next(i for i, g in enumerate(scene.groups) if any(name == predicate for name, _ in g.atoms))
+        rows, columns = np.divmod(codes, width)
+        families = scene.groups[group].families
+        same_order = scene.program.signature.predicates[predicate].types == scene.groups[group].types
+        if not same_order:
+            rows, columns = columns, rows
+        table = self._between(group, predicate)
+        found = table[self.bunch_of[families[0]][rows], self.bunch_of[families[1]][columns]]
+        unusual, values = self._unusual(group, predicate, width, same_order)
+        if len(unusual):
+            at = np.minimum(np.searchsorted(unusual, codes), len(unusual) - 1)
+            hit = unusual[at] == codes
+            found[hit] = values[at[hit]]
+        if scene.groups[group].within:
+            own = Own(predicate, diagonal=True)
+            diagonal = rows == columns
+            if diagonal.any():
+                found[diagonal] = self._own(scene.groups[group].types[0], own)[rows[diagonal]]
+        return found
+
+    @cached_property
+    def bunch_of(self) -> tuple[np.ndarray, ...]:
+        """For each family, the bunch of each element."""
+        scene = self.summation.scene
+        found = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
+        for number, bunch in enumerate(self.summation.bunches.all):
+            found[scene.pools[bunch.pool].family][bunch.elements] = number
+        return found
+
+    def _between(self, group: int, predicate: str) -> np.ndarray:
+        """The probabilities for usual pairs of elements of two bunches [bunch, bunch, value]."""
+        scene = self.summation.scene
+        atoms = scene.groups[group].atoms
+        bunches = self.summation.bunches.all
+        found = np.zeros((len(bunches), len(bunches), scene.program.value_count(predicate)))
+        pattern = scene.knowledge[group].patterns[0]
+        for link, tables in self.summation.tabulated.tables.items():
+            if link[0] != group:
+                continue
+            shares = tables.shares(pattern)
+            here = [[n for n, b in enumerate(bunches) if b.pool == pool] for pool in link[1:]]
+            for one in here[0]:
+                for other in here[1]:
+                    if link[1] == link[2] and one > other:
+                        continue
+                    joint = self._joint(link, one, other)
+                    for way in (True, False):
+                        if (predicate, way) in atoms:
+                            share = shares[atoms.index((predicate, way))]
+                            value = self._mean(link, one, other, joint, share)
+                            found[(one, other) if way else (other, one)] = value
+        return found
+
+    def _joint(self, link: Link, one: int, other: int) -> np.ndarray | None:
+        """The probability of the profiles of two elements; ``None`` where at most one of them matters."""
+        summation = self.summation
+        if link in summation.tabulated.flat:
+            return None
+        bunches = summation.bunches.all
+        if one == other and len(bunches[one]) < 2:
+            return np.zeros([summation.tabulated.cells[pool].profiles for pool in link[1:]])
+        if {one, other} <= summation.bunches.whole_pools:
+            pools = (link[1], link[2])
+            turned_pools = (link[2], link[1])
+            straight = pools in self.sums.pairs
+            expected = self.sums.pairs[pools] if straight else self.sums.pairs[turned_pools].T
+            if link[1] == link[2]:
+                expected = (expected + expected.T) / 2
+            return expected / pair_count(summation.scene, link)
+        return self._by_clamping(one, other)
+
+    def _by_clamping(self, one: int, other: int) -> np.ndarray:
+        profiles = self._profiles(one, self.sums)
+        rows = []
+        for profile, probability in enumerate(profiles):
+            if probability <= 0:
+                rows.append(
+                    np.zeros(self.summation.tabulated.cells[self.summation.bunches.all[other].pool].profiles)
+                )
+                continue
+            conditional = self._profiles(other, self._clamped(one, profile), one, profile)
+            rows.append(probability * conditional)
+        return np.array(rows)
+
+    def _profiles(self, number: int, sums: Sums, held: int = -1, profile: int = -1) -> np.ndarray:
+        """The probability of each profile for an element of a bunch, other than the one that is held."""
+        bunch = self.summation.bunches.all[number]
+        cells = self.summation.tabulated.cells[bunch.pool]
+        expected = np.bincount(cells.profile_of, sums.states[number], cells.profiles)
+        count = len(bunch)
+        if held == number:
+            expected[profile] -= 1
+            count -= 1
+        return expected / max(1, count)
+
+    @cached_property
+    def _sums_when(self) -> dict[tuple[int, int], Sums]:
+        return {}
+
+    def _clamped(self, number: int, profile: int) -> Sums:
+        key = (number, profile)
+        if key not in self._sums_when:
+            self._sums_when[key] = self.summation.sums(Clamp(number, profile))
+        return self._sums_when[key]
+
+    def _mean(
+        self, link: Link, one: int, other: int, joint: np.ndarray | None, share: np.ndarray
+    ) -> np.ndarray:
+        """The mean of a table of shares [left cell, right cell, value]."""
+        if joint is None:
+            by_right, by_left = swings(share)
+            return (
+                self.cells_of(one) @ share[:, 0] if by_right <= by_left else self.cells_of(other) @ share[0]
+            )
+        rows, columns = (self.summation.tabulated.cells[pool].first_of(True) for pool in link[1:])
+        return np.einsum("ij,ijv->v", joint, share[np.ix_(rows, columns)])
+
+    def _unusual(
+        self, group: int, predicate: str, width: int, same_order: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of the atoms of unusual pairs, ascending, and their probabilities."""
+        codes, values = (
+            [np.empty(0, np.int64)],
+            [np.empty((0, self.summation.scene.program.value_count(predicate)))],
+        )
+        for left, right, forward, backward in self._unusual_pairs(group, predicate):
+            for first, second, value in ((left, right, forward), (right, left, backward)):
+                if value is None:
+                    continue
+                if not same_order:
+                    first, second = second, first
+                codes.append(first * width + second)
+                values.append(np.broadcast_to(value, (len(first), len(value))))
+        all_codes, all_values = np.concatenate(codes), np.concatenate(values)
+        order = np.argsort(all_codes)
+        return all_codes[order], all_values[order]
+
+    def _unusual_pairs(
+        self, group: int, predicate: str
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]]:
+        """Left and right elements of pairs that share their probabilities, for the atom each way."""
+        scene, summation = self.summation.scene, self.summation
+        knowledge = scene.knowledge[group]
+        families = scene.groups[group].families
+        for settled, pattern, left, right in summation.bunches.settled:
+            if settled == group:
+                here = knowledge.pattern_of == pattern
+                for place, pool in enumerate((left, right)):
+                    here &= scene.pool_of[families[place]][knowledge.pairs[:, place]] == pool
+                pairs = knowledge.pairs[here]
+                joint = np.ones((1, 1))
+                yield (
+                    pairs[:, 0],
+                    pairs[:, 1],
+                    *self._pattern_means(group, predicate, pattern, left, right, joint),
+                )
+        for (number, tie), expected in self.sums.ties.items():
+            if tie.group == group:
+                bunch, hub = summation.bunches.all[number], summation.bunches.hubs[tie.hub]
+                joint = expected / len(bunch)
+                hubs = np.repeat(hub.elements, len(bunch))
+                if tie.left:
+                    means = self._pattern_means(group, predicate, tie.pattern, bunch.pool, hub.pool, joint.T)
+                    yield bunch.elements, hubs, *means
+                else:
+                    means = self._pattern_means(group, predicate, tie.pattern, hub.pool, bunch.pool, joint)
+                    yield hubs, bunch.elements, *means
+
+    def _pattern_means(
+        self, group: int, predicate: str, pattern: int, left: int, right: int, joint: np.ndarray
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The mean shares of the atom each way, in pairs of a pattern; ``joint`` of states."""
+        summation = self.summation
+        of_group = summation.scene.groups[group]
+        link, is_turned = summation.tabulated.link(group, left, right)
+        shown = summation.scene.knowledge[group].patterns[pattern]
+        if is_turned:
+            shown, joint, left, right = turned(of_group, shown), joint.T, right, left
+        shares = summation.tabulated.tables[link].shares(shown)
+        rows, columns = (summation.tabulated.cells[pool].first_of(False) for pool in (left, right))
+        means = [
+            np.einsum(
+                "ij,ijv->v", joint, shares[of_group.atoms.index((predicate, way))][np.ix_(rows, columns)]
+            )
+            if (predicate, way) in of_group.atoms
+            else None
+            for way in (True, False)
+        ]
+        return (means[1], means[0]) if is_turned else (means[0], means[1])

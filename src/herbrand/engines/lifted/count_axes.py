@@ -1,0 +1,238 @@
+"""Elements gathered into axes: which vectors of counts they can have, and what all ways to have each weigh.
+
+Each bunch becomes a polynomial over the states of the hubs that it is tied to; hubs are summed out one after
+another; what shares a pool is multiplied. A pool that is one bunch needs no table: its counts are listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from herbrand import arrays
+from herbrand.arrays import Array
+from herbrand.engines.lifted.element_groups import ElementGroup, ElementGroups, Tie
+from herbrand.engines.lifted.polynomials import (
+    Polynomial,
+    compositions,
+    cropped,
+    multiplied,
+    of_equals,
+    of_rows,
+    summed_out,
+)
+from herbrand.engines.lifted.tabulated import Cells, Tabulated
+
+FLOAT = arrays.float64
+
+
+@dataclass(frozen=True, eq=False)
+class Clamp:
+    """One element of a bunch (hubs come first in the numbering) is held in one profile."""
+
+    bunch: int
+    profile: int
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Pools whose elements evidence links, and all vectors of counts that they can have together."""
+
+    pools: tuple[int, ...]
+    counts: Mapping[int, Array]
+    """For each pool [row, profile]."""
+    prior: Array
+
+    def __len__(self) -> int:
+        return len(self.prior)
+
+    def by_count(self, weights: Array) -> Array:
+        """Weights of rows by the count of the second profile, from 0 on: of one pool with two profiles."""
+        (rows,) = self.counts.values()
+        elements = int(rows[0].sum())
+        return weights.new_full((elements + 1,), -math.inf).with_at(rows[:, 1].long().data, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathering:
+    """``states`` and ``ties``: what is added to the weights of each bunch, and of each tie."""
+
+    tabulated: Tabulated
+    bunches: ElementGroups
+    states: Sequence[Array]
+    ties: Mapping[tuple[int, Tie], Array]
+    clamp: Clamp | None = None
+
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        return self.tabulated.cells
+
+    def axes(self) -> list[Axis]:
+        """One for each set of pools that evidence links."""
+        clamped = None if self.clamp is None else self.clamp.bunch
+        alone = [number for number in self.bunches.whole_pools if number != clamped]
+        joined = _by_pools(self._without_hubs(list(self._polynomials(alone))))
+        return [*map(self._direct, alone), *map(self._axis, joined)]
+
+    def _polynomials(self, alone: Collection[int]) -> Iterator[Polynomial]:
+        """One for each bunch that is no hub, and one for each hub's own weights."""
+        hub_count = len(self.bunches.hubs)
+        for number, bunch in enumerate(self.bunches.all):
+            if number in alone:
+                continue
+            weights = self._weights(number, bunch)
+            hubs, table = self._tied(number, bunch, weights)
+            if number < hub_count:
+                yield self._hub(number, bunch, hubs, table)
+                continue
+            yield from self._others(number, bunch, hubs, table)
+
+    def _weights(self, number: int, bunch: ElementGroup) -> Array:
+        """Log-weights of a bunch's elements [state]."""
+        pool = self.tabulated.scene.pools[bunch.pool]
+        cells = self.cells[bunch.pool]
+        raw = self.tabulated.weights[pool.family][bunch.klass]
+        kept = arrays.from_numpy(np.flatnonzero(cells.state >= 0))
+        states = arrays.from_numpy(cells.state[cells.state >= 0])
+        return self.tabulated.algebra.segment_sum(raw[kept], states, cells.states) + self.states[number]
+
+    def _tied(self, number: int, bunch: ElementGroup, weights: Array) -> tuple[tuple[int, ...], Array]:
+        """The weights with those of its ties: [states of each hub ..., state]."""
+        hubs = tuple(sorted({tie.hub for tie in bunch.ties}))
+        table = weights.view(*[1] * len(hubs), -1)
+        for tie in bunch.ties:
+            extra = self._correction(bunch, tie) + self.ties[number, tie]
+            shape = [extra.shape[0] if hub == tie.hub else 1 for hub in hubs]
+            table = table + extra.view(*shape, extra.shape[1])
+        return hubs, table
+
+    def _correction(self, bunch: ElementGroup, tie: Tie) -> Array:
+        """What an unusual pair gives beyond a usual one [hub's state, element's state]."""
+        hub = self.bunches.hubs[tie.hub]
+        if tie.left:
+            return self.tabulated.unusual(tie.group, tie.pattern, bunch.pool, hub.pool).T
+        return self.tabulated.unusual(tie.group, tie.pattern, hub.pool, bunch.pool)
+
+    def _hub(self, number: int, bunch: ElementGroup, hubs: tuple[int, ...], table: Array) -> Polynomial:
+        if self.clamp is not None and self.clamp.bunch == number:
+            elsewhere = arrays.tensor([k != self.clamp.profile for k in self.cells[bunch.pool].profile_of])
+            table = table.masked_fill(elsewhere, -math.inf)
+        joint = (*hubs, number)
+        order = sorted(range(len(joint)), key=lambda place: joint[place])
+        width = self._width(bunch.pool)
+        table = table.permute(order)
+        return Polynomial(
+            tuple(sorted(joint)), (bunch.pool,), (width,), table.reshape(*table.shape, *[1] * width)
+        )
+
+    def _others(
+        self, number: int, bunch: ElementGroup, hubs: tuple[int, ...], table: Array
+    ) -> Iterator[Polynomial]:
+        cells = self.cells[bunch.pool]
+        profiles = arrays.tensor(cells.profile_of)
+        by_profile = self.tabulated.algebra.segment_sum(
+            table.movedim(-1, 0), profiles, cells.profiles
+        ).movedim(0, -1)
+        count = len(bunch)
+        width = self._width(bunch.pool)
+        if self.clamp is not None and self.clamp.bunch == number:
+            count -= 1
+            elsewhere = arrays.arange(cells.profiles) != self.clamp.profile
+            one = of_equals(by_profile.masked_fill(elsewhere, -math.inf), 1, self.tabulated.algebra)
+            yield Polynomial(hubs, (bunch.pool,), (width,), cropped(one, len(hubs)))
+        if count and number not in self.bunches.largest and _slow_at_once(by_profile, count):
+            one = cropped(of_equals(by_profile, 1, self.tabulated.algebra), len(hubs))
+            yield from [Polynomial(hubs, (bunch.pool,), (width,), one)] * count
+        elif count:
+            made = cropped(of_equals(by_profile, count, self.tabulated.algebra), len(hubs))
+            yield Polynomial(hubs, (bunch.pool,), (width,), made)
+
+    def _width(self, pool: int) -> int:
+        return max(0, self.cells[pool].profiles - 1)
+
+    def _direct(self, number: int) -> Axis:
+        bunch = self.bunches.all[number]
+        cells = self.cells[bunch.pool]
+        weights = self._weights(number, bunch)
+        by_profile = self.tabulated.algebra.segment_sum(
+            weights, arrays.tensor(cells.profile_of), cells.profiles
+        )
+        counts = arrays.from_numpy(compositions(len(bunch), cells.profiles).copy()).to(FLOAT)
+        return Axis(
+            (bunch.pool,), {bunch.pool: counts}, of_rows(by_profile, len(bunch), self.tabulated.algebra)
+        )
+
+    def _without_hubs(self, waiting: list[Polynomial]) -> list[Polynomial]:
+        """Hubs summed out, the one that makes the smallest table first."""
+        hubs = {hub for p in waiting for hub in p.hubs}
+        while hubs:
+            hub = min(hubs, key=lambda h: (self._joint_size([p for p in waiting if h in p.hubs]), h))
+            hubs.remove(hub)
+            touched = [p for p in waiting if hub in p.hubs]
+            waiting = [p for p in waiting if hub not in p.hubs]
+            touched.sort(key=lambda p: p.table.numel())
+            joint = touched[0]
+            for other in touched[1:]:
+                joint = multiplied(joint, other, self.tabulated.algebra)
+            pool = self.bunches.hubs[hub].pool
+            waiting.append(summed_out(joint, hub, pool, self.cells[pool].profile_of, self.tabulated.algebra))
+        return waiting
+
+    def _joint_size(self, touched: Sequence[Polynomial]) -> int:
+        hubs = {hub: self.cells[self.bunches.hubs[hub].pool].states for p in touched for hub in p.hubs}
+        counts: dict[int, tuple[int, ...]] = {}
+        for p in touched:
+            shape = iter(p.counts)
+            for pool, width in zip(p.pools, p.axes, strict=True):
+                own = tuple(next(shape) for _ in range(width))
+                counts[pool] = tuple(
+                    a + b - 1 for a, b in zip(counts.get(pool, (1,) * width), own, strict=True)
+                )
+        return math.prod(hubs.values()) * math.prod(math.prod(c) for c in counts.values())
+
+    def _axis(self, joined: list[Polynomial]) -> Axis:
+        joined.sort(key=lambda p: p.table.numel())
+        joint = joined[0]
+        for other in joined[1:]:
+            joint = multiplied(joint, other, self.tabulated.algebra)
+        table = joint.table
+        rows = (table.detach() > -math.inf).nonzero()
+        prior = table[tuple(rows.T)] if table.dim() else table.view(1)
+        if not table.dim():
+            rows = rows.new_zeros((1, 0))
+        elif not len(rows):
+            rows, prior = rows.new_zeros((1, table.dim())), prior.new_full((1,), -math.inf)
+        counts, start = {}, 0
+        for pool, width in zip(joint.pools, joint.axes, strict=True):
+            own = rows[:, start : start + width].to(FLOAT)
+            start += width
+            counts[pool] = arrays.cat(
+                [len(self.tabulated.scene.pools[pool]) - own.sum(1, keepdim=True), own], 1
+            )
+        return Axis(joint.pools, counts, prior)
+
+
+def _slow_at_once(by_profile: Array, count: int) -> bool:
+    """Whether adding alike elements one by one takes fewer steps than all of their counts at once."""
+    possible = by_profile.detach() > -math.inf
+    profiles = int(possible.reshape(-1, possible.shape[-1]).any(0).sum())
+    return profiles > 0 and math.comb(count + profiles - 1, profiles - 1) > 2 * count * profiles
+
+
+def _by_pools(waiting: list[Polynomial]) -> list[list[Polynomial]]:
+    """Polynomials that share pools, directly or through others, together."""
+    groups: list[tuple[set[int], list[Polynomial]]] = []
+    for polynomial in waiting:
+        pools, members = set(polynomial.pools), [polynomial]
+        apart = []
+        for other_pools, others in groups:
+            if pools & other_pools:
+                pools |= other_pools
+                members = [*others, *members]
+            else:
+                apart.append((other_pools, others))
+        groups = [*apart, (pools, members)]
+    return [members for _, members in groups]

@@ -1,0 +1,170 @@
+"""Elements that are counted together, and the few that are not: hubs.
+
+A pair with unusual knowledge links its two elements. Hubs are a set of elements that meets every link; all
+other elements have links to hubs only, and those of one class with the same links are a
+:class:`ElementGroup`: given the hubs' states, they are alike and independent but for what counts say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.lifted.tabulated import Tabulated
+from herbrand.engines.lifted.terms import NotLiftableError
+
+MOST_LINKS = 20_000
+
+Node = tuple[int, int]
+"""A family and an element."""
+
+
+@dataclass(frozen=True, order=True)
+class Tie:
+    """What links an element to a hub: a pattern of a group; ``left``: whether the element is the left one."""
+
+    hub: int
+    group: int
+    pattern: int
+    left: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ElementGroup:
+    """``elements`` of a pool and a class. A hub is a bunch of one."""
+
+    pool: int
+    klass: int
+    elements: np.ndarray
+    ties: tuple[Tie, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+
+@dataclass(frozen=True, eq=False)
+class ElementGroups:
+    """``hubs`` have ties to hubs before them only. ``settled``: how many unusual pairs of single states there
+    are, by group, pattern and pools. ``sizes``: how many elements each pool has."""
+
+    hubs: tuple[ElementGroup, ...]
+    others: tuple[ElementGroup, ...]
+    settled: Mapping[tuple[int, int, int, int], int]
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def all(self) -> tuple[ElementGroup, ...]:
+        """Hubs first: their numbers are those of hubs."""
+        return (*self.hubs, *self.others)
+
+    @cached_property
+    def whole_pools(self) -> frozenset[int]:
+        """Bunches without ties that are all of their pool."""
+        return frozenset(
+            number
+            for number, bunch in enumerate(self.all)
+            if number >= len(self.hubs) and not bunch.ties and len(bunch) == self.sizes[bunch.pool]
+        )
+
+    @cached_property
+    def largest(self) -> frozenset[int]:
+        """The largest bunch of each pool."""
+        best: dict[int, int] = {}
+        for number, bunch in enumerate(self.all):
+            if bunch.pool not in best or len(bunch) > len(self.all[best[bunch.pool]]):
+                best[bunch.pool] = number
+        return frozenset(best.values())
+
+
+def element_groups_of(tabulated: Tabulated) -> ElementGroups:
+    scene = tabulated.scene
+    links, settled = _links(tabulated)
+    hubs = _cover(links)
+    number = {node: i for i, node in enumerate(hubs)}
+    ties: dict[Node, list[Tie]] = defaultdict(list)
+    for (left, right), found in links.items():
+        as_hub = [number.get(left), number.get(right)]
+        for group, pattern in found:
+            if as_hub[1] is not None and (as_hub[0] is None or as_hub[1] < as_hub[0]):
+                ties[left].append(Tie(as_hub[1], group, pattern, True))
+            else:
+                assert as_hub[0] is not None
+                ties[right].append(Tie(as_hub[0], group, pattern, False))
+    made = tuple(_bunch(tabulated, [node], ties[node]) for node in hubs)
+    alike: dict[object, list[Node]] = defaultdict(list)
+    for node in ties:
+        if node not in number:
+            pool, klass = _place(tabulated, node)
+            alike[pool, klass, tuple(sorted(ties[node]))].append(node)
+    others = [_bunch(tabulated, nodes, ties[nodes[0]]) for nodes in alike.values()]
+    tied = [
+        np.array([e for f, e in {*ties, *number} if f == family], np.int64)
+        for family in range(len(scene.families))
+    ]
+    for index, pool in enumerate(scene.pools):
+        free = np.setdiff1d(pool.elements, tied[pool.family])
+        classes = scene.elements[pool.family].class_of[free]
+        others += [ElementGroup(index, int(k), free[classes == k]) for k in np.unique(classes)]
+    return ElementGroups(made, tuple(others), settled, tuple(map(len, scene.pools)))
+
+
+def _bunch(tabulated: Tabulated, nodes: list[Node], ties: list[Tie]) -> ElementGroup:
+    pool, klass = _place(tabulated, nodes[0])
+    return ElementGroup(pool, klass, np.array([element for _, element in nodes]), tuple(sorted(ties)))
+
+
+def _place(tabulated: Tabulated, node: Node) -> tuple[int, int]:
+    """The pool and the class of an element."""
+    family, element = node
+    scene = tabulated.scene
+    return int(scene.pool_of[family][element]), int(scene.elements[family].class_of[element])
+
+
+def _links(
+    tabulated: Tabulated,
+) -> tuple[dict[tuple[Node, Node], list[tuple[int, int]]], dict[tuple[int, int, int, int], int]]:
+    """Unusual pairs by their elements; those that have one state each are only counted."""
+    scene = tabulated.scene
+    links: dict[tuple[Node, Node], list[tuple[int, int]]] = defaultdict(list)
+    settled: dict[tuple[int, int, int, int], int] = {}
+    states = np.array([cells.states for cells in tabulated.cells])
+    for group, knowledge in enumerate(scene.knowledge):
+        if not len(knowledge.pairs):
+            continue
+        left, right = scene.groups[group].families
+        pools = np.column_stack(
+            [scene.pool_of[left][knowledge.pairs[:, 0]], scene.pool_of[right][knowledge.pairs[:, 1]]]
+        )
+        single = (states[pools] <= 1).all(1)
+        rows = np.column_stack([pools, knowledge.pattern_of])[single]
+        for (one, other, pattern), count in zip(*np.unique(rows, axis=0, return_counts=True), strict=True):
+            settled[group, int(pattern), int(one), int(other)] = int(count)
+        if (~single).sum() > MOST_LINKS:
+            raise NotLiftableError(
+                f"the facts distinguish {int((~single).sum()):,} pairs; at most {MOST_LINKS:,} are taken"
+            )
+        pairs = zip(knowledge.pairs[~single].tolist(), knowledge.pattern_of[~single].tolist(), strict=True)
+        for (one, other), pattern in pairs:
+            links[(left, one), (right, other)].append((group, pattern))
+    return links, settled
+
+
+def _cover(links: Mapping[tuple[Node, Node], object]) -> list[Node]:
+    """Elements that meet every link: those with the most links first."""
+    around: dict[Node, set[Node]] = defaultdict(set)
+    for one, other in links:
+        around[one].add(other)
+        around[other].add(one)
+    cover: list[Node] = []
+    while around:
+        node = max(around, key=lambda n: (len(around[n]), n))
+        if not around[node]:
+            break
+        cover.append(node)
+        for other in around.pop(node):
+            around[other].discard(node)
+    return cover

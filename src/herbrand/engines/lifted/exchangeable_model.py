@@ -1,0 +1,190 @@
+"""Everything about a program that counting needs and that does not depend on the weights' values.
+
+Owns :class:`ExchangeableModel`: families of own atoms, classes of elements, groups of binary predicates with
+what is known of their pairs, and the pools: the elements of a family that terms do not distinguish. A
+constant that a formula about several elements names is a pool by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.lifted.elements import Elements, element_count, elements_of
+from herbrand.engines.lifted.families import Family, binary_groups, families_of
+from herbrand.engines.lifted.pairs import PairGroup, PairKnowledge, Range, covers, group_of, knowledge_of
+from herbrand.engines.lifted.terms import CountTerm, Own, PairTerm, Slot, Terms, terms_of
+from herbrand.program.evidence import Evidence
+from herbrand.program.program import Program
+from herbrand.program.template import Template
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """``elements`` of a family; ``range`` says which they are to a slot."""
+
+    family: int
+    range: Range
+    elements: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangeableModel:
+    program: Program
+    evidence: Evidence
+    terms: Terms
+    families: tuple[Family, ...]
+    elements: tuple[Elements, ...]
+    groups: tuple[PairGroup, ...]
+    knowledge: tuple[PairKnowledge, ...]
+    pools: tuple[Pool, ...]
+    named: tuple[frozenset[int], ...]
+    """For each family the constants that terms name."""
+
+    def family_with(self, type_name: str, own: Own) -> int:
+        """The family that an own atom is in."""
+        return self._family_of[type_name, own]
+
+    @cached_property
+    def _family_of(self) -> dict[tuple[str, Own], int]:
+        return {(f.type, own): i for i, f in enumerate(self.families) for own in f.owns}
+
+    def pools_of(self, family: int) -> list[int]:
+        return [i for i, pool in enumerate(self.pools) if pool.family == family]
+
+    def pools_in(self, slot: Slot) -> list[int]:
+        """The pools that a slot with literals ranges over."""
+        family = self.family_with(slot.type, slot.literals[0][0])
+        return [i for i in self.pools_of(family) if covers(slot, self.pools[i].range)]
+
+    def linear_in(self, term: CountTerm) -> frozenset[int]:
+        """The pools in whose counts a term is linear: one slot of each product, at most, ranges over them."""
+        if term.weight is None:
+            return frozenset()
+        times: Counter[int] = Counter()
+        for number in term.numbers:
+            products = [
+                Counter(p for s in slots if s.literals for p in self.pools_in(s)) for _, slots in number
+            ]
+            for pool in {pool for product in products for pool in product}:
+                times[pool] += max(product[pool] for product in products)
+        bent = {p for slot in term.quantified if slot.literals for p in self.pools_in(slot)}
+        return frozenset(pool for pool, most in times.items() if most == 1) - bent
+
+    def elements_in(self, slot: Slot) -> int:
+        """How many elements a slot without literals ranges over."""
+        if slot.constant is not None:
+            return 1
+        return element_count(slot.type, self.program) - len(slot.excluded)
+
+    @cached_property
+    def pool_of(self) -> tuple[np.ndarray, ...]:
+        """For each family, the pool of each element."""
+        found = tuple(np.empty(elements.count, np.int64) for elements in self.elements)
+        for number, pool in enumerate(self.pools):
+            found[pool.family][pool.elements] = number
+        return found
+
+    @cached_property
+    def switches(self) -> tuple[str, ...]:
+        """Propositions that terms about pairs depend on: their values are tried one after another."""
+        return tuple(sorted({own.predicate for term in self.terms.pairs for own, _ in term.given}))
+
+
+def exchangeable_model_of(
+    program: Program, templates: Sequence[Template], evidence: Evidence, by_class: bool = False
+) -> ExchangeableModel:
+    """``by_class``: elements of which different things are known are in different pools. Raises
+    :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
+    terms = terms_of(program, templates)
+    families = list(families_of(terms, program))
+    family_of = {(f.type, own): i for i, f in enumerate(families) for own in f.owns}
+
+    def side(slots: Sequence[Slot], type_name: str) -> int:
+        """The family of one side of a group: of what terms say of it, or, if nothing, one without atoms."""
+        for slot in slots:
+            if slot.literals:
+                return family_of[slot.type, slot.literals[0][0]]
+        nothing = Family(type_name, (), ())
+        if nothing not in families:
+            families.append(nothing)
+        return families.index(nothing)
+
+    groups = []
+    for predicates in binary_groups(terms.pairs, program):
+        own_terms = tuple(term for term in terms.pairs if term.atoms[0][0] in predicates)
+        types = program.signature.predicates[predicates[0]].types
+        slots = [slot for term in own_terms for slot in (term.left, term.right)]
+        of_type = [[slot for slot in slots if slot.type == name] for name in types]
+        sides = (side(of_type[0], types[0]), side(of_type[1], types[1]))
+        groups.append(group_of(predicates, own_terms, sides, program))
+    named = [_named(i, family, terms, groups, family_of) for i, family in enumerate(families)]
+    elements = tuple(elements_of(f, n[0] | n[1], evidence) for f, n in zip(families, named, strict=True))
+    pools = tuple(
+        pool
+        for i, (family, (_, apart)) in enumerate(zip(families, named, strict=True))
+        for pool in _pools(i, family, apart, program, elements[i] if by_class else None)
+    )
+    knowledge = tuple(knowledge_of(group, evidence) for group in groups)
+    return ExchangeableModel(
+        program,
+        evidence,
+        terms,
+        tuple(families),
+        elements,
+        tuple(groups),
+        knowledge,
+        pools,
+        tuple(one | other for one, other in named),
+    )
+
+
+def _named(
+    index: int,
+    family: Family,
+    terms: Terms,
+    groups: Sequence[PairGroup],
+    family_of: dict[tuple[str, Own], int],
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Constants that terms name by themselves, and those that terms about several elements do."""
+
+    def here(slot: Slot) -> bool:
+        return bool(slot.literals) and family_of[slot.type, slot.literals[0][0]] == index
+
+    alone: set[int] = set()
+    apart: set[int] = set()
+    for term in terms.counts:
+        for slot in filter(here, term.slots):
+            (apart if term.single is None else alone).update(slot.named)
+    for group in groups:
+        for slot in _sides(group.terms):
+            if index in group.families and slot.type == family.type:
+                apart |= slot.named
+    return frozenset(alone), frozenset(apart)
+
+
+def _sides(terms: Sequence[PairTerm]) -> Iterator[Slot]:
+    for term in terms:
+        yield term.left
+        yield term.right
+
+
+def _pools(
+    index: int, family: Family, apart: frozenset[int], program: Program, elements: Elements | None
+) -> Iterator[Pool]:
+    """One for each constant that is distinguished, and one for all others; or, with their ``elements``,
+    one for each class of these."""
+    count = element_count(family.type, program)
+    others = np.setdiff1d(np.arange(count), sorted(apart))
+    classes = np.zeros(len(others)) if elements is None else elements.class_of[others]
+    for klass in np.unique(classes):
+        yield Pool(index, apart, others[classes == klass])
+    for constant in sorted(apart):
+        yield Pool(index, constant, np.array([constant]))

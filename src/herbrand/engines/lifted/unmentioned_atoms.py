@@ -1,0 +1,65 @@
+"""Latent atoms of more arguments than counting takes, where no statement speaks of them: each by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from herbrand import arrays
+from herbrand.arrays import Array
+from herbrand.contraction.algebras.maximum import first_maximum
+from herbrand.engines.lifted.elements import opinions
+from herbrand.engines.lifted.families import has_say
+from herbrand.program.evidence import LATENT, Evidence
+
+WIDEST = 2
+
+
+def bystanders(evidence: Evidence) -> Iterator[str]:
+    """Predicates of more than two arguments whose atoms bear on the sum."""
+    for predicate in evidence.program.signature.predicates.values():
+        if predicate.arity > WIDEST and has_say(predicate.name, evidence.program):
+            yield predicate.name
+
+
+def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
+    """What all atoms of the predicate add to the log-partition; to the largest log-weight for ``most``."""
+    known, size = evidence.known(predicate), evidence.program.value_count(predicate)
+    codes, added = opinionated(predicate, evidence)
+    impossible = arrays.from_numpy(np.isneginf(added))
+    rows = (trust * arrays.from_numpy(np.where(np.isneginf(added), 0.0, added))).masked_fill(
+        impossible, -math.inf
+    )
+    settled = known.lookup(codes)
+    latent = rows[arrays.from_numpy(settled == LATENT)]
+    total = rows[
+        arrays.from_numpy(np.flatnonzero(settled != LATENT)), arrays.from_numpy(settled[settled != LATENT])
+    ].sum()
+    if most:
+        return total + first_maximum(latent, (1,)).sum()
+    return total + arrays.logsumexp(latent, 1).sum() + (known.latent_count() - len(latent)) * np.log(size)
+
+
+def opinionated(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of atoms with opinions, ascending, and what is added to each of their values [atom, value]."""
+    codes, values, worths = opinions(predicate, evidence)
+    unique, place = np.unique(codes, return_inverse=True)
+    added = np.zeros((len(unique), evidence.program.value_count(predicate)))
+    np.add.at(added, (place, values), worths)
+    return unique, added
+
+
+def bystander_shares(predicate: str, evidence: Evidence, codes: np.ndarray, most: bool) -> np.ndarray:
+    """The probabilities of the values of latent atoms [atom, value]."""
+    held, added = opinionated(predicate, evidence)
+    rows = np.zeros((len(codes), added.shape[1]))
+    if len(held):
+        at = np.minimum(np.searchsorted(held, codes), len(held) - 1)
+        hit = held[at] == codes
+        rows[hit] = added[at[hit]]
+    if most:
+        return np.eye(rows.shape[1])[rows.argmax(1)]
+    weights = np.exp(rows - rows.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)

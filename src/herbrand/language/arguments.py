@@ -1,0 +1,108 @@
+"""Computed arguments of atoms, as equations: ``p(n + 1)`` is ``p(v)`` with ``v = n + 1``.
+
+In a rule the equation is one more literal of its body. In a formula the value is quantified, so that an atom
+of what is no constant is false: ``p(n + 1)`` is ``exists v: v = n + 1 and p(v)``. The variable bears the text
+of the value as its name, which a theory can hold in back-quotes: what is printed reads back.
+
+>>> from herbrand.language.formulas import Arithmetic, Constant
+>>> from herbrand.language.show import show_formula
+>>> later = Arithmetic("+", (Variable("n"), Constant(1)))
+>>> print(show_formula(in_formula(Atom("p", (Variable("x"), later)))))
+p(x, n + 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from herbrand.language.formulas import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Atom,
+    Computed,
+    Constant,
+    Exists,
+    Formula,
+    Leaf,
+    Not,
+    Term,
+    ValueIn,
+    ValueIs,
+    Variable,
+    refuse_deep,
+    replace_leaves,
+)
+from herbrand.language.show import name_of_value
+
+
+def computes_argument(leaf: Formula) -> bool:
+    """Whether this atom itself has an argument that is computed."""
+    return bool(_plain(leaf)[1])
+
+
+def in_formula(formula: Formula) -> Formula:
+    """The formula with a quantified variable for each computed argument."""
+
+    def changed(leaf: Leaf) -> Formula:
+        plain, equations = _plain(leaf)
+        if not equations:
+            return leaf
+        variables = tuple(one.left for one in equations if isinstance(one.left, Variable))
+        return Exists(variables, And((*equations, plain), leaf.span), leaf.span)
+
+    refuse_deep(formula)
+    return replace_leaves(formula, changed)
+
+
+def in_body(body: Iterable[Formula]) -> tuple[Formula, ...]:
+    """The body of a rule or an aggregate with an equation for each computed argument."""
+    plain, equations = in_rule((), body)
+    return (*plain, *equations)
+
+
+def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Heads, and a body that has the equations of their computed arguments and of its own; where there are
+    no heads, the body alone and the equations."""
+    found: dict[Formula, None] = {}
+
+    def changed(literal: Formula) -> Formula:
+        inner = literal.operand if isinstance(literal, Not) else literal
+        plain, equations = _plain(inner)
+        found.update(dict.fromkeys(equations))
+        return Not(plain, literal.span) if isinstance(literal, Not) else plain
+
+    literals = tuple(map(changed, body))
+    if not heads:
+        return literals, tuple(found)
+    changed_heads = tuple(map(changed, heads))
+    return changed_heads, (*literals, *found)
+
+
+def _plain(leaf: Formula) -> tuple[Formula, tuple[Computed, ...]]:
+    """An atom over terms alone, and the equations of what stood in their places."""
+    match leaf:
+        case Atom():
+            return _atom(leaf)
+        case ValueIs(atom=atom) | ValueIn(atom=atom):
+            plain, equations = _atom(atom)
+            return replace(leaf, atom=plain), equations
+    return leaf, ()
+
+
+def _atom(atom: Atom) -> tuple[Atom, tuple[Computed, ...]]:
+    if all(isinstance(argument, Variable | Constant) for argument in atom.arguments):
+        return atom, ()
+    equations: dict[str, Computed] = {}
+
+    def term(argument: Term | Arithmetic | Aggregate) -> Term:
+        if isinstance(argument, Variable | Constant):
+            return argument
+        name = Variable(name_of_value(argument), argument.span)
+        equations[name.name] = Computed("=", name, argument, argument.span)
+        return name
+
+    arguments: Sequence[Term] = tuple(map(term, atom.arguments))
+    return replace(atom, arguments=tuple(arguments)), tuple(equations.values())

@@ -1,0 +1,137 @@
+"""Comparisons of counts and sums: added up, each so many times, beside a number or a bound variable.
+
+>>> from herbrand.language.parse import parse_theory
+>>> (rule,) = parse_theory("even(x) :- p(x), count(y: a(x, y)) >= 2 * count(y: b(x, y)) + 1").rules
+>>> found = compared_totals(rule.body[1], {"x"})
+>>> [times for times, _ in found.totals], found.operator, found.number.value
+([1, -2], '>=', 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from herbrand.language.formulas import (
+    Aggregate,
+    Arithmetic,
+    Computed,
+    Constant,
+    Expression,
+    Operator,
+    Variable,
+)
+
+MIRRORED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+AMOUNT = "amount`"
+"""The names of variables that no theory can hold begin so."""
+Number = int | float
+Totals = tuple[tuple[Number, Aggregate], ...]
+
+
+@dataclass(frozen=True)
+class ComparedTotals:
+    """``totals``, each so many times, compared with a number."""
+
+    totals: Totals
+    operator: Operator
+    number: Constant | Variable
+
+    @property
+    def expression(self) -> Expression:
+        """All totals added up."""
+        return reduce(
+            lambda left, right: Arithmetic("+", (left, right)),
+            (one if times == 1 else Arithmetic("*", (Constant(times), one)) for times, one in self.totals),
+        )
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A sum of totals, of variables and of a number; totals and variables each so many times."""
+
+    totals: Totals = ()
+    variables: tuple[tuple[Number, Variable], ...] = ()
+    number: Number = 0
+
+    def __add__(self, other: _Linear) -> _Linear:
+        return _Linear(
+            self.totals + other.totals, self.variables + other.variables, self.number + other.number
+        )
+
+    def times(self, factor: Number) -> _Linear:
+        return _Linear(
+            tuple((factor * times, one) for times, one in self.totals),
+            tuple((factor * times, one) for times, one in self.variables),
+            factor * self.number,
+        )
+
+
+def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | None:
+    """What a test compares, if that is counts and sums with a number or a bound variable."""
+    if not isinstance(test, Computed):
+        return None
+    left, right = _linear(test.left), _linear(test.right)
+    if left is None or right is None:
+        return None
+    whole, operator = left + right.times(-1), test.operator
+    if all(times < 0 for times, _ in whole.totals):
+        whole, operator = whole.times(-1), MIRRORED[operator]
+    if not whole.totals:
+        return None
+    match whole.variables:
+        case ():
+            return ComparedTotals(whole.totals, operator, Constant(-whole.number))
+        case ((1 | -1 as times, variable),) if not whole.number and variable.name in bound:
+            pass
+        case _:
+            return None
+    if times == 1:
+        whole, operator = whole.times(-1), MIRRORED[operator]
+    return ComparedTotals(whole.totals, operator, variable)
+
+
+def _linear(part: Expression) -> _Linear | None:
+    match part:
+        case Constant(value=int() | float() as number):
+            return _Linear(number=number)
+        case Variable():
+            return _Linear(variables=((1, part),))
+        case Aggregate(function="count", terms=terms):
+            plain = all(isinstance(term, Variable | Constant) for term in terms)
+            return _Linear(((1, part),)) if plain else None
+        case Aggregate(function="sum", terms=(_, *others)):
+            plain = all(isinstance(term, Variable | Constant) for term in others)
+            return _Linear(((1, part),)) if plain else None
+        case Arithmetic(sign=sign, operands=operands):
+            values = [_linear(operand) for operand in operands]
+            return None if None in values else _combined(sign, [x for x in values if x is not None])
+    return None
+
+
+def _combined(sign: str, values: list[_Linear]) -> _Linear | None:
+    match sign, values:
+        case "negative", [one]:
+            return one.times(-1)
+        case "+", [left, right]:
+            return left + right
+        case "-", [left, right]:
+            return left + right.times(-1)
+        case "*", [left, right]:
+            for one, factor in ((left, right), (right, left)):
+                if not factor.totals and not factor.variables:
+                    return one.times(factor.number)
+    return None
+
+
+def with_amount(one: Aggregate, number: int) -> tuple[Aggregate, tuple[Any, ...]]:
+    """The aggregate with a variable or a constant as the amount that is added up, and the body that computes
+    this variable where the amount is computed."""
+    first = one.terms[0] if one.terms else None
+    if one.function != "sum" or first is None or isinstance(first, Variable | Constant):
+        return one, one.body
+    amount = Variable(f"{AMOUNT}{number}", one.span)
+    body = (*one.body, Computed("=", amount, first, one.span))
+    return Aggregate("sum", (amount, *one.terms[1:]), body, one.span), body

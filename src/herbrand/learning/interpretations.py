@@ -1,0 +1,361 @@
+"""Probabilities of choices (``? ::``) by likelihood, from worlds of which only a part is known.
+
+What is listed of derived predicates is evidence, what is not listed of them is unknown; every other predicate
+is closed. Each world is compiled once to a circuit, which then gives log P(evidence) and how often each
+alternative is expected to be chosen. Expectation maximisation sets each probability to the expected share of
+the instances of its statement, so that the likelihood never falls. As any such climb it may stop at a local
+top; a probability on which no evidence bears keeps its start.
+
+Starts (``t(0.3)::`` of a ``.pl`` file) are those of every climb, so what starts at 0 stays there unless a
+world needs it. The first climb starts the other probabilities of a statement of several heads where these
+leave nothing: none of the heads is then chosen only as far as worlds need it, which settles what the
+likelihood leaves open between a head that nobody saw and none at all.
+
+Learning from interpretations: Gutmann, Thon, De Raedt, "Learning the parameters of probabilistic logic
+programs from interpretations" (ECML 2011).
+
+>>> import herbrand as hb
+>>> model = hb.Model(hb.parse("? :: rain\\n0.5 :: leak\\nwet :- rain\\nwet :- leak"))
+>>> worlds = [hb.parse(text) for text in ("wet", "wet", "wet", "wet", "not wet")]
+>>> found = model.learn(worlds=worlds)  # 1 - 0.5 (1 - p) = 4/5
+>>> [(w.statement, round(w.weight, 2)) for w in found.weights]
+[('? :: rain', 0.6)]
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status, out_of_iterations, out_of_time
+from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, impossible_evidence, share_of
+from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.worlds import Worlds
+from herbrand.errors import UnsupportedError
+from herbrand.language.scope import with_constants
+from herbrand.language.syntax import (
+    Atom,
+    Choice,
+    Constant,
+    FactRows,
+    Learned,
+    Rule,
+    Statement,
+    Theory,
+    Truth,
+    Value,
+)
+from herbrand.learning.learned import LearnedWeight, Learning, statement_text
+from herbrand.learning.likelihood import fingerprint
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.program.ground import ground
+from herbrand.program.program import Program
+
+STEPS = 10_000
+TOLERANCE = 1e-10
+STARTS = 4
+"""The likelihood of partly known worlds may have several tops, of which the best is taken."""
+MOST_GROUNDINGS = 3_000_000
+SMALLEST = 1e-300
+"""What a probability of 0 counts as within a circuit, where its logarithm must be finite."""
+
+Group = tuple[int, tuple[Value, ...]]
+"""The number of a statement in its theory, and the values of ``?[x]``."""
+Probabilities = dict[Group, np.ndarray]
+"""The probability of each alternative."""
+
+
+def with_starts(theory: Theory) -> Theory:
+    """The theory with numbers in place of ``? ::``, so that it can be lowered; raises for what is mixed."""
+    for formula in theory.formulas:
+        raise UnsupportedError(
+            "probabilities are learned from theories of choices and rules alone, without weighted or hard "
+            "formulas",
+            span=formula.span,
+            hint="write the formula as rules, or state the probabilities as numbers",
+        )
+    return Theory(tuple(_started(s) if isinstance(s, Choice) else s for s in theory.statements))
+
+
+def in_world(theory: Theory, stated: Theory) -> Theory:
+    r"""The theory with what is stated of one world. What an example of a ``.pl`` file names is evidence, also
+    where the theory has facts of it: these are then rules, so that they make it true.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> from herbrand.language.show import show
+    >>> print(show(in_world(parse_theory("b(1)"), parse_theory("b(x) :- false\nb(1)"))), end="")
+    b(1) :- true
+    b(x) :- false
+    b(1)
+    """
+    named = stated.derived.keys() - theory.derived.keys()
+    statements: list[Statement] = []
+    for statement in theory.statements:
+        if isinstance(statement, FactRows) and statement.predicate in named and statement.kind == "true":
+            for number in range(statement.row_count):
+                head = Atom(statement.predicate, tuple(map(Constant, statement.row(number))))
+                statements.append(Rule(head, (Truth(True),), span=statement.row_span(number)))
+        else:
+            statements.append(statement)
+    return Theory((*statements, *stated.statements))
+
+
+def learn(theory: Theory, worlds: Iterable[Program], settings: LearningSettings) -> Learning:
+    """The theory with the likeliest probabilities; ``worlds`` are those of :func:`with_starts`."""
+    began = time.perf_counter()
+    numbers = {_place(s): n for n, s in enumerate(theory.statements) if isinstance(s, Choice)}
+    same: dict[bytes, Program] = {}
+    times: Counter[bytes] = Counter()
+    for program in worlds:
+        key = fingerprint(program)
+        same.setdefault(key, program)
+        times[key] += 1
+    made = [_World.of(same[key], theory, numbers, settings.budget, times[key]) for key in same]
+    dice = np.random.default_rng(settings.seed)
+    best = _climbed(made, theory, _first(made, theory, None), settings)
+    drawn = any(_open_places(theory, group).any() for group in best.probabilities)
+    for _ in range((settings.starts or STARTS) - 1 if drawn else 0):
+        if settings.budget.ended:
+            break
+        other = _climbed(made, theory, _first(made, theory, dice), settings)
+        best = other if other.value > best.value + TOLERANCE * abs(best.value) else best
+    weights = tuple(_weights(theory, best.probabilities))
+    return Learning(
+        "likelihood",
+        Theory(tuple(_written(theory, best.probabilities))),
+        Status(best.converged, best.steps, time.perf_counter() - began, best.advice),
+        weights,
+        {"log_likelihood": best.value, "worlds": times.total(), "weights": len(weights)},
+        engine="circuit",
+        guarantee=Guarantee.EXACT,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """An instance of a statement. ``fixed``: the probabilities of its alternatives, where ``group`` is
+    ``None`` because none is learned."""
+
+    group: Group | None
+    fixed: np.ndarray
+    variables: tuple[int, ...]
+    outcomes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _World:
+    """The evidence of ``times`` equal worlds as a circuit; ``base``: the log-weights of what is no choice."""
+
+    circuit: Circuit
+    base: np.ndarray
+    constant: float
+    draws: tuple[_Draw, ...]
+    times: int
+
+    @classmethod
+    def of(
+        cls, program: Program, theory: Theory, numbers: Mapping[Any, int], budget: Budget, times: int
+    ) -> _World:
+        """Compile what is known; raises where no probabilities allow it."""
+        made = ChoiceConstraints(scaled=True)
+        worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
+        worlds.add_formulas()
+        draws = []
+        for instance, drawn in worlds.drawn:
+            choice = cast(Choice, instance.plan.statement)
+            number, group = numbers[_place(choice)], None
+            by = _by(_choice(theory, number))
+            if by is not None:
+                slots = {name: (slot, kind) for name, slot, kind in instance.plan.columns}
+                places = [slots[name] for name in by]
+                group = (number, tuple(program.domain(k).value(instance.binding[s]) for s, k in places))
+            draws.append(_Draw(group, np.array(drawn.chances), drawn.variables, drawn.outcomes))
+        told = [2 * v for draw in draws for v in draw.variables if v >= 0]
+        told += [literal for draw in draws if draw.group for literal in draw.outcomes]
+        circuit, base = made.circuit(told, budget)
+        found = cls(circuit, base, made.constant, tuple(draws), times)
+        if circuit.total(np.zeros_like(base)) == -math.inf:
+            raise impossible_evidence(made.smallest_evidence(budget))
+        return found
+
+    def counts(self, probabilities: Probabilities, found: Probabilities) -> float:
+        """The log-likelihood; adds to ``found`` how often each alternative is chosen, and none last."""
+        weights = self.base.copy()
+        for draw in self.draws:
+            left = 1.0
+            chances = draw.fixed if draw.group is None else probabilities[draw.group]
+            for variable, chance in zip(draw.variables, chances.tolist(), strict=True):
+                if variable >= 0:
+                    share = min(1.0, chance / left) if left > 0 else 0.0
+                    weights[variable] = math.log(max(1 - share, SMALLEST)), math.log(max(share, SMALLEST))
+                left -= chance
+        values = self.circuit.values(weights)
+        shares = self.circuit.shares(weights, values)
+        for draw in self.draws:
+            if draw.group is not None:
+                chosen = [share_of(shares, literal) for literal in draw.outcomes]
+                found[draw.group] += self.times * np.array([*chosen, max(0.0, 1 - math.fsum(chosen))])
+        return self.times * (float(values[self.circuit.root]) + self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class _Climbed:
+    probabilities: Probabilities
+    value: float
+    steps: int
+    converged: bool
+    advice: str = ""
+
+
+def _first(worlds: Sequence[_World], theory: Theory, dice: np.random.Generator | None) -> Probabilities:
+    """Equal shares of what given probabilities and starts leave, or drawn ones."""
+    found: Probabilities = {}
+    for group in dict.fromkeys(draw.group for world in worlds for draw in world.draws):
+        if group is not None:
+            open_places = _open_places(theory, group)
+            size = int(open_places.sum())
+            if dice is not None:
+                shares = dice.dirichlet(np.ones(size + 1))[:-1]
+            else:
+                shares = np.full(size, 1 / (size if size > 1 else size + 1))
+            found[group] = _stated(_choice(theory, group[0]))
+            found[group][open_places] = (1 - found[group].sum()) * shares
+    return found
+
+
+def _climbed(
+    worlds: Sequence[_World], theory: Theory, first: Probabilities, settings: LearningSettings
+) -> _Climbed:
+    """Expectation maximisation until the likelihood rises no more."""
+    probabilities, last, most = first, -math.inf, settings.iterations or STEPS
+    tolerance = settings.tolerance or TOLERANCE
+    learned = {group: _learned_places(theory, group) for group in first}
+    step = 0
+    while True:
+        counts: Probabilities = {g: np.zeros(len(p) + 1) for g, p in probabilities.items()}
+        value = math.fsum(world.counts(probabilities, counts) for world in worlds)
+        if settings.watch is not None:
+            settings.watch(Progress(step, most, "log-likelihood", value))
+        if value - last <= tolerance * max(1.0, abs(value)):
+            return _Climbed(probabilities, value, step, True)
+        if step >= most:
+            return _Climbed(probabilities, value, step, False, out_of_iterations(step))
+        if settings.budget.ended:
+            return _Climbed(probabilities, value, step, False, out_of_time(settings.budget.elapsed))
+        probabilities = {g: _maximised(p, counts[g], learned[g]) for g, p in probabilities.items()}
+        last, step = value, step + 1
+
+
+def _maximised(probabilities: np.ndarray, counts: np.ndarray, learned: np.ndarray) -> np.ndarray:
+    """The likeliest probabilities for these counts, of which the last is that of none; given ones stay."""
+    free = np.append(learned, True)
+    total = counts[free].sum()
+    if total <= 0:
+        return probabilities
+    found = probabilities.copy()
+    found[learned] = (1 - probabilities[~learned].sum()) * counts[free][:-1] / total
+    return found
+
+
+# Statements
+
+
+def _is_learned(choice: Choice) -> bool:
+    return any(isinstance(one.probability, Learned) for one in choice.alternatives)
+
+
+def _choice(theory: Theory, number: int) -> Choice:
+    return cast(Choice, theory.statements[number])
+
+
+def _place(choice: Choice) -> Any:
+    """What tells a statement from others, also after it was rewritten."""
+    return choice if choice.span is None else (choice.span.source.name, choice.span.start)
+
+
+def _by(choice: Choice) -> tuple[str, ...] | None:
+    """The variables of ``?[x]``, the same in all alternatives; ``None`` where nothing is learned."""
+    every = [one.probability.by for one in choice.alternatives if isinstance(one.probability, Learned)]
+    return tuple(variable.name for variable in every[0]) if every else None
+
+
+def _learned_places(theory: Theory, group: Group) -> np.ndarray:
+    alternatives = _choice(theory, group[0]).alternatives
+    return np.array([isinstance(one.probability, Learned) for one in alternatives])
+
+
+def _open_places(theory: Theory, group: Group) -> np.ndarray:
+    """The alternatives that have neither a probability nor a start."""
+    chances = [one.probability for one in _choice(theory, group[0]).alternatives]
+    return np.array([isinstance(chance, Learned) and chance.start is None for chance in chances])
+
+
+def _stated(choice: Choice) -> np.ndarray:
+    """The probability or the start of each alternative, 0 where it has neither."""
+    chances = [one.probability for one in choice.alternatives]
+    numbers = [chance.start if isinstance(chance, Learned) else chance for chance in chances]
+    return np.array([float(n) if isinstance(n, float | int) else 0.0 for n in numbers])
+
+
+def _started(choice: Choice) -> Choice:
+    if not _is_learned(choice):
+        return choice
+    chances = [one.probability for one in choice.alternatives]
+    kinds = {c.by if isinstance(c, Learned) else c for c in chances if not isinstance(c, float | int)}
+    if len(kinds) > 1:
+        raise UnsupportedError(
+            "the probabilities of one statement are learned for the same values, and beside numbers only",
+            span=choice.span,
+            hint="write ? or numbers before each head, or the same ?[x] before each",
+        )
+    if math.fsum(_stated(choice)) > 1 + CERTAIN:
+        raise UnsupportedError(
+            f"the probabilities and starts of this statement add up to {math.fsum(_stated(choice)):.10g}",
+            span=choice.span,
+            hint="at most one of the heads holds, so they add up to at most 1",
+        )
+    given = math.fsum(float(c) for c in chances if isinstance(c, float | int))
+    share = (1 - given) / (len(choice.alternatives) + 1)
+    alternatives = [
+        replace(one, probability=float(share)) if isinstance(one.probability, Learned) else one
+        for one in choice.alternatives
+    ]
+    return replace(choice, alternatives=tuple(alternatives))
+
+
+def _with_numbers(choice: Choice, values: tuple[Value, ...], probabilities: np.ndarray) -> Choice:
+    """The statement for these values of its ``?[x]``, with its probabilities."""
+    constants = dict(zip(_by(choice) or (), map(Constant, values), strict=True))
+    alternatives = tuple(
+        replace(one, probability=float(number), head=cast(Any, with_constants(one.head, constants)))
+        for one, number in zip(choice.alternatives, probabilities.tolist(), strict=True)
+    )
+    body = tuple(cast(Any, with_constants(part, constants)) for part in choice.body)
+    return replace(choice, alternatives=alternatives, body=body)
+
+
+def _written(theory: Theory, probabilities: Probabilities) -> Iterator[Statement]:
+    """The statements with numbers; one that no evidence reaches keeps its question mark."""
+    for number, statement in enumerate(theory.statements):
+        groups = [group for group in probabilities if group[0] == number]
+        if not groups:
+            yield statement
+        for group in groups:
+            yield _with_numbers(_choice(theory, number), group[1], probabilities[group])
+
+
+def _weights(theory: Theory, probabilities: Probabilities) -> Iterator[LearnedWeight]:
+    for group in sorted(probabilities, key=lambda group: group[0]):
+        choice = _choice(theory, group[0])
+        constants = dict(zip(_by(choice) or (), group[1], strict=True))
+        for one, number in zip(choice.alternatives, probabilities[group].tolist(), strict=True):
+            if isinstance(one.probability, Learned):
+                yield LearnedWeight(statement_text(replace(choice, alternatives=(one,))), constants, number)

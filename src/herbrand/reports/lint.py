@@ -1,0 +1,571 @@
+"""What is likely wrong in a theory that is well-formed: ``herbrand check --lint``.
+
+Each check is a function from what is read to warnings; each warning has a code, the place of the statement,
+and what to do. Checks over facts ask goals of the certain part of the theory: what rests on open predicates,
+choices or counts of these may hold or not, and is passed over.
+
+>>> theory = parse_theory("p(x, y) :- q(x, z), r(y)\\n1.5: s(x) => t(x)\\n-1.5: s(y) => t(y)")
+>>> for warning in lint(Model(theory, {"q": [("a", "b")], "r": ["c"]})).warnings:
+...     print(warning.code, warning.place)
+single-variable <text>:1:17
+weights-cancel <text>:3:1
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from herbrand.answers.sheet import Sheet
+from herbrand.budget import Budget
+from herbrand.engines.described import budget_of
+from herbrand.errors import ContradictionError, HerbrandError, Span
+from herbrand.facts.table import FactTable
+from herbrand.language.arguments import in_body
+from herbrand.language.computed import computes, variables_of
+from herbrand.language.names import shown_name
+from herbrand.language.parse import parse_theory
+from herbrand.language.scope import Renaming, free_variables, with_terms
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    BoundRows,
+    Choice,
+    Comparison,
+    Computed,
+    Exists,
+    Forall,
+    Formula,
+    Hard,
+    Implies,
+    Learned,
+    Not,
+    Or,
+    Rule,
+    Statement,
+    Theory,
+    Truth,
+    ValueIn,
+    ValueIs,
+    Variable,
+    WeightedFormula,
+    children,
+    leaf_terms,
+    walk,
+)
+from herbrand.model import Model
+from herbrand.program.question import named_predicates
+
+__all__ = ["CODES", "LintReport", "LintWarning", "lint", "parse_theory"]
+
+CODES = {
+    "unused-predicate": "a declared predicate that no statement uses",
+    "no-facts": "an observed predicate without facts: all its atoms are false",
+    "single-variable": "a variable that stands once in its statement",
+    "duplicate": "two statements that say the same",
+    "weights-cancel": "weights of one formula that add up to 0",
+    "weight-of-nothing": "a weight of 0, a probability of 0, or an opinion of 0.5",
+    "weight-without-effect": "a formula all of whose atoms are known",
+    "always-true": "a formula that holds whatever is true",
+    "never-true": "a formula or a body that never holds, whatever is true",
+    "no-base": "a predicate all of whose rules need it",
+    "never-fires": "a rule whose body holds for no rows of the facts",
+    "never-applies": "a formula whose premise holds for no rows of the facts",
+    "broken-by-facts": "a hard formula that facts break",
+    "contradiction": "hard formulas and facts that no world satisfies",
+}
+"""Every code, and what it is about."""
+LONGEST_SEARCH = 5.0
+"""Seconds that the search for a contradiction may take, and each goal over the facts."""
+_ATOMS = (Atom, ValueIs, ValueIn)
+
+
+@dataclass(frozen=True)
+class LintWarning:
+    code: str
+    message: str
+    span: Span | None = None
+    hint: str = ""
+
+    @property
+    def place(self) -> str:
+        return "" if self.span is None else self.span.place
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "where": self.place or None, "hint": self.hint}
+
+
+@dataclass(frozen=True, repr=False)
+class LintReport(Sheet):
+    """The warnings in the order of the theory."""
+
+    warnings: tuple[LintWarning, ...]
+
+    words = (0, 1, 2)
+
+    @property
+    def title(self) -> str:
+        return f"{len(self.warnings):,} warning{'' if len(self.warnings) == 1 else 's'}"
+
+    @property
+    def heads(self) -> tuple[str, str, str]:
+        return "code", "where", "warning"
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        for one in self.warnings:
+            yield one.code, one.place, one.message + (f"; {one.hint}" if one.hint else "")
+
+    def __len__(self) -> int:
+        return len(self.warnings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``herbrand check --lint``."""
+        return {"warnings": [one.to_dict() for one in self.warnings]}
+
+    def to_arrow(self) -> pa.Table:
+        rows = [one.to_dict() for one in self.warnings]
+        return pa.table(
+            {
+                name: pa.array([r[name] for r in rows], pa.string())
+                for name in ("code", "where", "message", "hint")
+            }
+        )
+
+
+def lint(
+    model: Model,
+    memory: int | str | None = None,
+    time_limit: float | None = None,
+    *,
+    within: Budget | None = None,
+) -> LintReport:
+    """The warnings on a theory and its facts; nothing is inferred but whether a world is possible."""
+    budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
+    theory = model.theory
+    found = [
+        warning
+        for check in (_predicates, _variables, _repeated, _weights, _truths)
+        for warning in check(theory)
+    ]
+    if model.on is None:
+        found += _OverFacts(model, budget).warnings()
+    return LintReport(tuple(sorted(found, key=lambda one: (one.span is None, one.span and one.span.start))))
+
+
+# What the theory alone tells
+
+
+def _predicates(theory: Theory) -> Iterator[LintWarning]:
+    used = set(named_predicates(f for s in theory.singly() for f in _formulas(s)))
+    used |= {name for table in theory.tables for name in table.scope}
+    for declared in theory.predicates:
+        if declared.name not in used and any(True for _ in _stating(theory)):
+            yield LintWarning(
+                "unused-predicate",
+                f"no statement uses {shown_name(declared.name)}",
+                declared.span,
+                "a misspelt name elsewhere, or a declaration to leave out",
+            )
+
+
+def _stating(theory: Theory) -> Iterator[Statement]:
+    """The statements that say something of predicates; a theory of facts alone uses none."""
+    return (
+        s for s in theory.statements if isinstance(s, WeightedFormula | Bound | BoundRows | Rule | Choice)
+    )
+
+
+def _variables(theory: Theory) -> Iterator[LintWarning]:
+    for statement in _stating(theory):
+        if isinstance(statement, BoundRows):
+            continue
+        formulas = _formulas(statement)
+        own = _named_beside(statement)
+        uses = Counter(v.name for f in formulas for v in _occurrences(f) if not v.anonymous)
+        atoms = sum(isinstance(part, _ATOMS) for f in formulas for part in walk(f))
+        for formula in formulas if atoms > 1 else ():
+            for variable in _occurrences(formula):
+                if uses[variable.name] == 1 and variable.name not in own:
+                    counts = isinstance(statement, WeightedFormula) and not isinstance(statement.weight, Hard)
+                    yield LintWarning(
+                        "single-variable",
+                        f"{shown_name(variable.name)} stands once here"
+                        + (": the formula counts once for each of its constants" if counts else ""),
+                        variable.span,
+                        "write `exists` if one is enough" if counts else "write _ if it does not matter",
+                    )
+
+
+def _named_beside(statement: Statement) -> set[str]:
+    """The variables that a statement names outside of its formulas."""
+    own: set[str] = set()
+    if isinstance(statement, WeightedFormula | Rule) and isinstance(statement.weight, Learned):
+        own |= {variable.name for variable in statement.weight.by}
+    if isinstance(statement, WeightedFormula):
+        own |= variables_of(list(statement.where)).keys()
+        own |= {statement.times.name} if statement.times is not None else set()
+    if isinstance(statement, Choice):
+        own |= {a.probability.name for a in statement.alternatives if isinstance(a.probability, Variable)}
+    return own
+
+
+def _occurrences(formula: Formula) -> Iterator[Variable]:
+    """Every place of a variable that no quantifier binds, in what is computed too."""
+    free = (
+        free_variables(formula).keys() if any(isinstance(p, Exists | Forall) for p in walk(formula)) else None
+    )
+    for part in walk(formula):
+        terms: Sequence[object] = (part.left, part.right) if isinstance(part, Computed) else leaf_terms(part)
+        for term in terms:
+            if isinstance(term, Variable):
+                if free is None or term.name in free:
+                    yield term
+            else:  # what is computed uses its variables more than once: it says what they are for
+                yield from (*variables_of(term).values(),) * 2
+
+
+def _repeated(theory: Theory) -> Iterator[LintWarning]:
+    """Formulas and rules that are equal but for the names of variables."""
+    first: dict[object, list[WeightedFormula]] = {}
+    rules: dict[object, Rule] = {}
+    for statement in theory.statements:
+        if isinstance(statement, WeightedFormula):
+            weight = None if isinstance(statement.weight, float | int) else statement.weight
+            key = (_named_alike(statement.formula, statement), weight)
+            first.setdefault(key, []).append(statement)
+        elif isinstance(statement, Rule) and statement.weight is None:
+            key = _named_alike(And((statement.head, *statement.body)), statement)
+            if key in rules:
+                yield LintWarning(
+                    "duplicate",
+                    f"this rule stands at {_line(rules[key])} too: each proof counts twice",
+                    statement.span,
+                )
+            rules.setdefault(key, statement)
+    for same in first.values():
+        if len(same) > 1:
+            last, weights = same[-1], [s.weight for s in same if isinstance(s.weight, float | int)]
+            if weights and abs(sum(weights)) < 1e-12 and any(weights):
+                places = ", ".join(_line(statement) for statement in same[:-1])
+                yield LintWarning(
+                    "weights-cancel", f"with {places} the weights of this formula add up to 0", last.span
+                )
+            else:
+                message = f"this formula stands at {_line(same[0])} too"
+                yield LintWarning("duplicate", message, last.span, "their weights add up" if weights else "")
+
+
+def _named_alike(formula: Formula, statement: WeightedFormula | Rule) -> object:
+    """A formula with variables named by the order in which they come, and its conditions likewise."""
+    where = statement.where if isinstance(statement, WeightedFormula) else ()
+    times = statement.times if isinstance(statement, WeightedFormula) else None
+    whole = Renaming(numbered=True).formula(And((formula, *where)))
+    names = {name: f"v{place}" for place, name in enumerate(variables_of(whole))}
+    renamed = with_terms(whole, {name: Variable(new) for name, new in names.items()})
+    return show_formula(renamed), None if times is None else names.get(times.name)
+
+
+def _line(statement: Statement) -> str:
+    return "another place" if statement.span is None else statement.span.place
+
+
+def _weights(theory: Theory) -> Iterator[LintWarning]:
+    for statement in theory.statements:
+        match statement:
+            case WeightedFormula(weight=float() | int() as weight) if weight == 0:
+                yield LintWarning("weight-of-nothing", "a weight of 0 changes nothing", statement.span)
+            case Choice(alternatives=alternatives):
+                for one in alternatives:
+                    if isinstance(one.probability, float | int) and one.probability == 0:
+                        yield LintWarning("weight-of-nothing", "a probability of 0: never chosen", one.span)
+    for rows in theory.facts:
+        for place, number in enumerate(rows.numbers):
+            if rows.kind == "soft" and number == 0.5 and not rows.valued:
+                span = (
+                    rows.span
+                    if len(rows.starts) < 2 or rows.span is None
+                    else _row(rows.span, rows.starts[place])
+                )
+                yield LintWarning("weight-of-nothing", "an opinion of 0.5 changes nothing", span)
+
+
+def _row(span: Span, start: int) -> Span:
+    text = span.source.text
+    end = text.find("\n", start)
+    return Span(span.source, start, len(text) if end < 0 else end)
+
+
+def _truths(theory: Theory) -> Iterator[LintWarning]:
+    """Formulas decided by their form: clauses with an atom and its negation, conjunctions likewise."""
+    for statement in _stating(theory):
+        if isinstance(statement, WeightedFormula):
+            if _is_true(statement.formula):
+                yield LintWarning("always-true", "this holds whatever is true", statement.span)
+            elif _is_false(statement.formula):
+                yield LintWarning("never-true", "this never holds, whatever is true", statement.span)
+        elif isinstance(statement, Rule | Choice) and statement.body and _is_false(And(statement.body)):
+            yield LintWarning("never-true", "this body never holds", statement.span)
+
+
+def _is_true(formula: Formula) -> bool:
+    match formula:
+        case Truth(value=value):
+            return value
+        case Not(operand=operand):
+            return _is_false(operand)
+        case Implies(premise=premise, conclusion=conclusion):
+            parts = premise.operands if isinstance(premise, And) else (premise,)
+            return _is_true(Or((*map(Not, parts), conclusion)))
+        case Or(operands=operands):
+            return any(map(_is_true, operands)) or _opposed(_flat(Or, operands))
+        case And(operands=operands):
+            return bool(operands) and all(map(_is_true, operands))
+        case Comparison(operator="=" | "<=" | ">=", left=left, right=right):
+            return left == right and not (isinstance(left, Variable) and left.anonymous)
+    return False
+
+
+def _is_false(formula: Formula) -> bool:
+    match formula:
+        case Truth(value=value):
+            return not value
+        case Not(operand=operand):
+            return _is_true(operand)
+        case Implies(premise=premise, conclusion=conclusion):
+            return _is_true(premise) and _is_false(conclusion)
+        case And(operands=operands):
+            return any(map(_is_false, operands)) or _opposed(_flat(And, operands))
+        case Or(operands=operands):
+            return bool(operands) and all(map(_is_false, operands))
+        case Comparison(operator="!=" | "<" | ">", left=left, right=right):
+            return left == right and not (isinstance(left, Variable) and left.anonymous)
+    return False
+
+
+def _flat(kind: type[And | Or], parts: Sequence[Formula]) -> list[Formula]:
+    """The operands with those of the same connective taken apart."""
+    return [x for part in parts for x in (_flat(kind, part.operands) if isinstance(part, kind) else [part])]
+
+
+def _opposed(parts: Sequence[Formula]) -> bool:
+    """Whether some part is another's negation; ``_`` is another thing at each place."""
+    held: set[Formula] = set()
+    denied: set[Formula] = set()
+    for part in parts:
+        inner, one = part, True
+        while isinstance(inner, Not):
+            inner, one = inner.operand, not one
+        if not any(isinstance(t, Variable) and t.anonymous for p in walk(inner) for t in leaf_terms(p)):
+            (held if one else denied).add(inner)
+    return bool(held & denied)
+
+
+def _recursion(theory: Theory, stated: Collection[str]) -> Iterator[LintWarning]:
+    """Derived predicates that nothing can begin: they have no ``stated`` facts, and each rule has an atom of
+    one that cannot begin either."""
+    derived, bodies = theory.derived, dict[str, list[set[str]]]()
+    for statement in theory.statements:
+        if isinstance(statement, Rule | Choice):
+            heads = (
+                [statement.head] if isinstance(statement, Rule) else [a.atom for a in statement.alternatives]
+            )
+            needed = {
+                p.predicate for literal in statement.body if isinstance(literal, Atom) for p in [literal]
+            }
+            for head in heads:
+                bodies.setdefault(head.predicate, []).append(needed & derived.keys())
+    able, grown = set(stated), True
+    while grown:
+        more = {name for name, own in bodies.items() if name not in able and any(b <= able for b in own)}
+        grown, able = bool(more), able | more
+    for statement in theory.statements:
+        if isinstance(statement, Rule) and (name := statement.head.predicate) not in able:
+            able.add(name)
+            yield LintWarning(
+                "no-base",
+                f"no rule can begin {shown_name(name)}: each needs {shown_name(name)}, or what needs it",
+                statement.span,
+                f"state facts of {shown_name(name)}, or a rule without it",
+            )
+
+
+def _formulas(statement: Statement) -> tuple[Formula, ...]:
+    match statement:
+        case WeightedFormula(formula=formula):
+            return (formula,)
+        case Bound(event=event, given=given):
+            return (event,) if given is None else (event, given)
+        case Rule(head=head, body=body):
+            return (head, *body)
+        case Choice(alternatives=alternatives, body=body):
+            return (*(one.head for one in alternatives), *body)
+    return ()
+
+
+# What facts tell beside it
+
+
+class _OverFacts:
+    """Asks goals over the certain predicates: those that are closed, and derived from such alone."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        self._model, self._budget, theory = model, budget, model.theory
+        self._program = model.stated_program
+        open_ones = {n for n, table in self._program.facts.tables.items() if table.world == "open"}
+        open_ones -= theory.derived.keys()
+        self._uncertain = {
+            one.predicate for choice in theory.choices for one in choice.alternatives
+        } | open_ones
+        rules, grown = [(r.head.predicate, named_predicates(r.body)) for r in theory.rules], True
+        while grown:
+            more = {head for head, body in rules if head not in self._uncertain and body & self._uncertain}
+            grown, self._uncertain = bool(more), self._uncertain | more
+        kept = (
+            s for s in theory.statements if not isinstance(s, WeightedFormula | Bound | BoundRows | Choice)
+        )
+        certain = (s for s in kept if not isinstance(s, Rule) or s.head.predicate not in self._uncertain)
+        self._asked = model.restated(Theory(tuple(certain)))
+
+    def warnings(self) -> Iterator[LintWarning]:
+        theory = self._model.theory
+        yield from self._without_facts(theory)
+        tables = self._program.facts.tables
+        yield from _recursion(theory, [name for name, table in tables.items() if _is_stated(table)])
+        for statement in theory.statements:
+            self._budget.check()
+            if isinstance(statement, Rule | Choice):
+                yield from self._fires(statement)
+            elif isinstance(statement, WeightedFormula):
+                yield from self._applies(statement)
+        yield from self._contradiction()
+
+    def _without_facts(self, theory: Theory) -> Iterator[LintWarning]:
+        used = named_predicates(f for s in theory.singly() for f in _formulas(s)) - theory.derived.keys()
+        for declared in theory.predicates:
+            table = self._program.facts.tables.get(declared.name)
+            if table is None or declared.role != "observed" or declared.name not in used:
+                continue
+            if not _is_stated(table):
+                message = f"{shown_name(declared.name)} is observed and has no facts: all its atoms are false"
+                yield LintWarning("no-facts", message, declared.span, "give a table by --facts")
+
+    def _fires(self, statement: Rule | Choice) -> Iterator[LintWarning]:
+        if not _is_false(And(statement.body)) and self._first(statement.body) == []:
+            message = "no rows of the facts satisfy this body: the rule derives nothing"
+            yield LintWarning("never-fires", message, statement.span, self._why(statement.body))
+
+    def _applies(self, statement: WeightedFormula) -> Iterator[LintWarning]:
+        formula = statement.formula
+        names = named_predicates([formula])
+        if names and not names & self._uncertain and not names & self._derived_uncertain():
+            violation = _violation(formula)
+            row = None if violation is None else self._first(violation)
+            if isinstance(statement.weight, Hard):
+                if row:
+                    message = f"facts break this: {row[0]}"
+                    yield LintWarning(
+                        "broken-by-facts", message, statement.span, "correct the facts, or give it a weight"
+                    )
+                return
+            message = "all its atoms are known: its weight changes no probability"
+            yield LintWarning(
+                "weight-without-effect", message, statement.span, "--open PRED makes one uncertain"
+            )
+            return
+        if isinstance(formula, Implies) and not _is_false(formula.premise):
+            premise = formula.premise.operands if isinstance(formula.premise, And) else (formula.premise,)
+            if self._certain(premise) and self._first(premise) == []:
+                message = "no rows of the facts satisfy the premise: the formula is true everywhere"
+                yield LintWarning("never-applies", message, statement.span, self._why(premise))
+
+    def _derived_uncertain(self) -> set[str]:
+        return {name for name in self._model.theory.derived if name in self._uncertain}
+
+    def _certain(self, literals: Sequence[Formula]) -> list[Formula]:
+        """Those over certain predicates alone; they must hold, whatever else must."""
+        atoms = [x for x in literals if not named_predicates([x]) & self._uncertain]
+        bound = {name for x in atoms if isinstance(x, Atom | ValueIs | ValueIn) for name in variables_of(x)}
+        fitting = [
+            x for x in atoms if isinstance(x, Atom | ValueIs | ValueIn) or variables_of(x).keys() <= bound
+        ]
+        return fitting if any(isinstance(x, Atom | ValueIs | ValueIn) for x in fitting) else []
+
+    def _first(self, literals: Sequence[Formula]) -> list[str] | None:
+        """One row of a conjunction as text, none, or ``None`` where it cannot be asked."""
+        known = self._certain(literals)
+        if not known or not all(
+            isinstance(_positive(x), (*_ATOMS, Comparison, Computed, Truth)) for x in known
+        ):
+            return None
+        try:
+            found = self._asked.query(
+                " and ".join(show_formula(x) for x in in_body(known)),
+                algebra="boolean",
+                depth="fixpoint",
+                top=1,
+                within=self._budget.at_most(LONGEST_SEARCH),
+            )
+        except HerbrandError:
+            return None
+        return [
+            ", ".join(f"{name} = {value!r}" for name, value in row.bindings.items() if name.isidentifier())
+            for row in found.rows()
+        ]
+
+    def _why(self, literals: Sequence[Formula]) -> str:
+        """The first literal that no row satisfies by itself, if there is one."""
+        for part in self._certain(literals):
+            if isinstance(part, _ATOMS) and self._first([part]) == []:
+                return f"no row satisfies {show_formula(part)}"
+        return "each of its atoms holds somewhere, and never together"
+
+    def _contradiction(self) -> Iterator[LintWarning]:
+        hard = [s for s in self._model.theory.formulas if isinstance(s.weight, Hard)]
+        if not hard:
+            return
+        try:
+            self._model.infer(map=True, within=self._budget.at_most(LONGEST_SEARCH))
+        except ContradictionError as error:
+            first = error.mistakes[0]
+            yield LintWarning("contradiction", first.message, first.span or hard[0].span, first.hint)
+        except HerbrandError:
+            return
+
+
+def _is_stated(table: FactTable) -> bool:
+    return bool(len(table.true) or len(table.false) or len(table.soft))
+
+
+def _positive(literal: Formula) -> Formula:
+    return literal.operand if isinstance(literal, Not) else literal
+
+
+def _violation(formula: Formula) -> list[Formula] | None:
+    """The literals of a conjunction that is the formula's negation, where it is one."""
+    match formula:
+        case Implies(premise=premise, conclusion=conclusion):
+            parts = _conjunction(premise)
+            rest = _violation(conclusion)
+            return None if parts is None or rest is None else [*parts, *rest]
+        case Or(operands=operands):
+            found = [_violation(part) for part in operands]
+            return None if None in found else [x for part in found if part for x in part]
+        case Not(operand=operand):
+            return _conjunction(operand)
+        case _ if not children(formula) and not computes(formula):
+            return [Not(formula)]
+    return None
+
+
+def _conjunction(formula: Formula) -> list[Formula] | None:
+    if isinstance(formula, And):
+        found = [_conjunction(part) for part in formula.operands]
+        return None if None in found else [x for part in found if part for x in part]
+    inner = _positive(formula)
+    return [formula] if not children(inner) else None

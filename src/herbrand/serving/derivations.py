@@ -1,0 +1,78 @@
+"""What a derived atom rests on, for looking at: the groundings of rules and choices below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from herbrand.budget import UNLIMITED
+from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, atom_text, lowered_all
+from herbrand.engines.explained_atom import Asked
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show_statement
+from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.program import Program
+
+
+def derivations_of(program: Program, asked: Asked, most: int) -> dict[str, Any]:
+    """The atoms below a derived one, the nearest first, and the groundings whose atoms are all drawn.
+
+    A grounding derives one of its ``heads`` from its ``atoms``; what certainly holds is left out of these.
+    """
+    statements = lowered_all(program.uncertain, program.signature, program.facts)
+    stated = Stated(Evidence(program), program.signature, program.facts)
+    grounding = Grounding(statements, stated, UNLIMITED)
+    sizes = asked.evidence.sizes(asked.predicate)
+    row = tuple(int(column[0]) for column in arguments_of(asked.codes, sizes))
+    valued = program.signature.predicates[asked.predicate].value_type is not None
+    start = asked.predicate, (*row, asked.value) if valued else row
+    grounding.ask(*start)
+    deriving: dict[Atom, list[Instance]] = {}
+    for instance in grounding.instances():
+        for head in dict.fromkeys(instance.heads):
+            deriving.setdefault(head, []).append(instance)
+    near = _below(start, deriving)
+    drawn = dict(list(near.items())[:most])
+    return {
+        "atoms": [{"atom": atom_text(program, atom), "steps": steps} for atom, steps in drawn.items()],
+        "groundings": list(_groundings(program, deriving, drawn)),
+        "left_out": len(near) - len(drawn),
+    }
+
+
+def _below(start: Atom, deriving: Mapping[Atom, Sequence[Instance]]) -> dict[Atom, int]:
+    """All atoms that one rests on, each with the number of groundings between."""
+    near, edge = {start: 0}, [start]
+    while edge:
+        instances = chain.from_iterable(deriving.get(atom, ()) for atom in edge)
+        reached = chain.from_iterable(map(_body, instances))
+        steps = near[edge[0]] + 1
+        edge = [atom for atom in dict.fromkeys(reached) if atom not in near]
+        near |= dict.fromkeys(edge, steps)
+    return near
+
+
+def _body(instance: Instance) -> Iterator[Atom]:
+    return chain(instance.held, instance.absent, *instance.counted)
+
+
+def _groundings(
+    program: Program, deriving: Mapping[Atom, Sequence[Instance]], drawn: Mapping[Atom, int]
+) -> Iterator[dict[str, Any]]:
+    domains = program.facts.domains
+    own = {id(instance): instance for atom in drawn for instance in deriving.get(atom, ())}
+    for instance in own.values():
+        if all(part in drawn for part in _body(instance)):
+            where = (
+                f"{name} = {shown_constant(domains[kind].value(instance.binding[slot]))}"
+                for name, slot, kind in instance.plan.columns
+            )
+            yield {
+                "statement": next(iter(show_statement(instance.plan.statement))),
+                "where": ", ".join(where),
+                "atoms": [atom_text(program, part) for part in _body(instance)],
+                "heads": [
+                    atom_text(program, head) for head in dict.fromkeys(instance.heads) if head in drawn
+                ],
+            }

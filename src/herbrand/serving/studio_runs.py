@@ -1,0 +1,245 @@
+"""Runs of the studio: each a child process, whose events a browser can read from the first on at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from herbrand.errors import HerbrandError
+from herbrand.scratch_folders import ScratchFolder
+from herbrand.serving.frames import ANSWER, EVENT
+from herbrand.serving.json_requests import request_of, seconds_of
+from herbrand.serving.nursery import Child, Nursery
+from herbrand.serving.pool import LATER, LATER_SHARE
+from herbrand.serving.projects import Project
+from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, UNAVAILABLE, RefusedError, refusal_of
+
+COMMANDS = ("infer", "bound", "query", "learn", "induce", "compare", "explain", "sample")
+OF_MODEL = ("open", "closed", "ignore", "header", "dialect")
+"""Options that a model takes, and not the call."""
+MOST_RUNNING, MOST_KEPT = 8, 30
+LOST = "the process that did the work was lost; it may have lacked memory"
+LOOK_SECONDS = 30.0
+"""How long a look at the facts may take."""
+State = Literal["running", "done", "error", "cancelled"]
+
+
+@dataclass(eq=False)
+class Run:
+    """A run and what was heard of it. The last event is the answer, an error, or that it was cancelled."""
+
+    id: str
+    command: str
+    child: Child
+    scratch: ScratchFolder
+    began: float = field(default_factory=time.monotonic)
+    state: State = "running"
+    seconds: float = 0.0
+    events: list[tuple[str, str]] = field(default_factory=list)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    ending: asyncio.Task[None] | None = None
+
+    def described(self) -> dict[str, Any]:
+        running = self.state == "running"
+        return {
+            "id": self.id,
+            "command": self.command,
+            "state": self.state,
+            "pid": self.child.pid if running else None,
+            "seconds": time.monotonic() - self.began if running else self.seconds,
+        }
+
+    async def add(self, event: str, data: str, state: State = "running") -> None:
+        """Note an event; nothing is noted after the last one."""
+        if self.state != "running":
+            return
+        self.events.append((event, data))
+        if state != "running":
+            self.state, self.seconds = state, time.monotonic() - self.began
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def heard(self, first: int = 0) -> AsyncIterator[tuple[int, str, str]]:
+        """Events with their numbers, until the last."""
+        while True:
+            while first < len(self.events):  # more may come while one is read
+                yield first, *self.events[first]
+                first += 1
+            if self.state != "running":
+                return
+            async with self.changed:
+                while len(self.events) == first and self.state == "running":
+                    await self.changed.wait()
+
+
+class Runs:
+    """Starts, keeps and ends the runs of a project."""
+
+    def __init__(
+        self, nursery: Nursery, project: Project, memory: int | None = None, seconds: float | None = None
+    ) -> None:
+        self._nursery, self._project = nursery, project
+        self._memory, self._seconds = memory, seconds
+        self._runs: dict[str, Run] = {}
+        self._numbers = itertools.count(1)
+
+    def named(self, name: str) -> Run:
+        if name not in self._runs:
+            raise RefusedError(NOT_FOUND, f"there is no run '{name}'")
+        return self._runs[name]
+
+    async def start(self, asked: dict[str, Any]) -> Run:
+        """Start a run; raises where what is asked for is wrong in itself."""
+        command = asked.get("command")
+        if command not in COMMANDS:
+            raise RefusedError(
+                BAD_REQUEST, f"there is no command {json.dumps(command)[:60]}", f"one of {COMMANDS}"
+            )
+        if sum(run.state == "running" for run in self._runs.values()) >= MOST_RUNNING:
+            raise RefusedError(UNAVAILABLE, f"{MOST_RUNNING} runs are under way", "cancel one, or wait")
+        request, model = _request_in(command, asked)
+        seconds = seconds_of(request, self._seconds)
+        task = {"kind": "run", "command": command, "asked": request, "model": model}
+        limits = {"memory": self._memory, "seconds": self._seconds}
+        child, scratch = await self._begun(task | limits, asked)
+        run = Run(f"r{next(self._numbers)}", command, child, scratch)
+        self._runs[run.id] = run
+        run.ending = asyncio.create_task(self._followed(run, seconds))
+        self._forget()
+        return run
+
+    async def look(self, kind: str, asked: dict[str, Any], **more: Any) -> Any:
+        """What a short task over the facts gives; it is cut off after half a minute."""
+        child, scratch = await self._begun({"kind": kind, "model": {}, **more}, asked)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                reply = await child.next()
+        except TimeoutError:
+            raise RefusedError(UNAVAILABLE, f"the facts were not read after {LOOK_SECONDS:g} s") from None
+        finally:
+            await child.end()
+            await asyncio.to_thread(scratch.cleanup)
+        if reply is None:
+            raise RefusedError(UNAVAILABLE, LOST)
+        found = json.loads(reply[1])
+        if reply[0] != ANSWER:
+            error = found["error"]
+            raise RefusedError(found["status"], error["message"], error["hint"], error["where"])
+        return found
+
+    async def cancel(self, name: str) -> Run:
+        """End a run; its process is gone when this returns."""
+        run = self.named(name)
+        await run.add("cancelled", "{}", "cancelled")
+        await run.child.end()
+        return run
+
+    async def _begun(self, task: dict[str, Any], asked: dict[str, Any]) -> tuple[Child, ScratchFolder]:
+        """A child at work in a copy of the project with the editor's files."""
+        files, names, facts = _files_in(asked), theories_in(asked), _facts_in(asked)
+        for name in names:
+            self._project.path(name)
+        paths = [self._fact(predicate, name) for predicate, name in facts]
+        scratch = await asyncio.to_thread(self._project.laid_out, files)
+        child = await self._nursery.fork()
+        folder = f"{scratch.name}/project"
+        await child.ask({**task, "folder": folder, "theory": names, "facts": paths})
+        return child, scratch
+
+    def _fact(self, predicate: str | None, name: str) -> str:
+        path = self._project.facts_path(name)
+        return path if predicate is None else f"{predicate}={path}"
+
+    async def _followed(self, run: Run, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(None if seconds is None else seconds + LATER + LATER_SHARE * seconds):
+                await _heard(run)
+        except TimeoutError:
+            error = RefusedError(UNAVAILABLE, f"not done after {seconds:g} s", "allow more by --time-limit")
+            await run.add("error", json.dumps(error.body()["error"]), "error")
+        finally:
+            await run.child.end()
+            await asyncio.to_thread(run.scratch.cleanup)
+
+    def _forget(self) -> None:
+        ended = [name for name, run in self._runs.items() if run.state != "running"]
+        for name in ended[: max(len(self._runs) - MOST_KEPT, 0)]:
+            del self._runs[name]
+
+
+async def _heard(run: Run) -> None:
+    """Note what a child sends until its last message."""
+    while (message := await run.child.next()) is not None:
+        kind, body = message
+        if kind == EVENT:
+            message = json.loads(body)
+            await run.add(message["event"], json.dumps(message["data"], ensure_ascii=False))
+        elif kind == ANSWER:
+            return await run.add("answer", body.decode(), "done")
+        else:
+            error = json.loads(body)["error"]
+            return await run.add("error", json.dumps(error, ensure_ascii=False), "error")
+    return await run.add("error", json.dumps(RefusedError(UNAVAILABLE, LOST).body()["error"]), "error")
+
+
+def _request_in(command: str, asked: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of the call, and those of the model."""
+    options = dict(_object(asked, "options"))
+    model = {name: options.pop(name) for name in OF_MODEL if options.get(name) is not None}
+    header = model.pop("header", None)
+    if header is not None:
+        if header not in ("yes", "no"):
+            raise RefusedError(BAD_REQUEST, "'header' is yes or no")
+        model["header"] = header == "yes"
+    for name in ("query", "given"):
+        given = asked.get(name)
+        if given not in (None, [], ""):
+            options[name] = given
+    try:
+        return request_of(command, options), model
+    except HerbrandError as error:
+        raise refusal_of(error, BAD_REQUEST) from None
+
+
+def _object(asked: dict[str, Any], name: str) -> dict[str, Any]:
+    found = asked.get(name) or {}
+    if not isinstance(found, dict):
+        raise RefusedError(BAD_REQUEST, f"'{name}' is an object")
+    return found
+
+
+def _files_in(asked: dict[str, Any]) -> dict[str, str]:
+    files = _object(asked, "files")
+    if not all(isinstance(text, str) for text in files.values()):
+        raise RefusedError(BAD_REQUEST, "'files' holds texts by their names")
+    return files
+
+
+def theories_in(asked: dict[str, Any]) -> list[str]:
+    """The names of theory files in ``main``: one, several that make up one theory, or none."""
+    main = asked.get("main")
+    names = [] if main is None else [main] if isinstance(main, str) else main
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise RefusedError(BAD_REQUEST, "'main' is the name of a theory file, or a list of names")
+    return names
+
+
+def _facts_in(asked: dict[str, Any]) -> list[tuple[str | None, str]]:
+    """Tables as ``(predicate, file)``; each is a name, or an object of both."""
+    facts = asked.get("facts") or []
+    found: list[tuple[str | None, str]] = []
+    for each in facts if isinstance(facts, list) else [facts]:
+        entry = {"file": each} if isinstance(each, str) else each
+        file = entry.get("file") if isinstance(entry, dict) else None
+        predicate = entry.get("predicate") if isinstance(entry, dict) else None
+        if not isinstance(file, str) or not isinstance(predicate, str | None):
+            raise RefusedError(
+                BAD_REQUEST, "'facts' holds names of tables, or objects of 'predicate' and 'file'"
+            )
+        found.append((predicate, file))
+    return found

@@ -1,0 +1,138 @@
+"""The ground network around an atom, for looking at: its groundings, the atoms in these, and theirs in turn.
+
+>>> import herbrand as hb
+>>> theory = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)")
+>>> found = surroundings_of(hb.Model(theory, {"friends": [("anna", "bob")]}), 'smokes("bob")')
+>>> [atom["atom"] for atom in found["atoms"]]
+['smokes("bob")', 'smokes("anna")']
+>>> [(each["where"], each["atoms"]) for each in found["groundings"]]
+[('x = "anna", y = "bob"', ['smokes("bob")', 'smokes("anna")'])]
+
+Around an atom that rules or choices derive these are their groundings, down to what nothing derives.
+
+>>> found = surroundings_of(hb.Model(hb.parse("0.3 :: rain\\nwet :- rain")), "wet")
+>>> [(each["statement"], each["atoms"], each["heads"]) for each in found["groundings"]]
+[('wet :- rain', ['rain'], ['wet']), ('0.3 :: rain', [], ['rain'])]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from herbrand.budget import UNLIMITED
+from herbrand.engines.explained_atom import Asked
+from herbrand.errors import UnsupportedError
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show_statement
+from herbrand.model import Model
+from herbrand.program.choices import heads_of
+from herbrand.program.evidence import Evidence
+from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, ground
+from herbrand.program.question import read_explained
+from herbrand.serving.derivations import derivations_of
+
+MOST_ATOMS = 60
+"""What a drawing can show."""
+MOST_ROWS = 1e6
+"""Of groundings of one statement."""
+STEPS = 2
+"""From an atom over a grounding to another atom is one."""
+
+
+def surroundings_of(
+    model: Model, atom: str, given: Sequence[str] = (), steps: int = STEPS, most: int = MOST_ATOMS
+) -> dict[str, Any]:
+    """Atoms at most ``steps`` groundings away, the nearest first, and the groundings among them; below a
+    derived atom all that it rests on.
+
+    What is known has been absorbed: a grounding lists its latent atoms only.
+    """
+    program = model.measured_program(UNLIMITED, given=given)
+    asked = Asked.of(read_explained(atom, program.signature, program.facts), Evidence(program))
+    if any(asked.predicate in heads_of(statement) for statement in program.uncertain):
+        return derivations_of(program, asked, most)
+    if asked.known is not None:
+        raise UnsupportedError(
+            f"{asked.atom} is evidence, and so no part of the ground network",
+            hint="choose an atom that has a probability",
+        )
+    network = ground(program, UNLIMITED, MOST_ROWS)
+    links = _Links.of(network)
+    start = int(network.atoms.numbers(asked.predicate, asked.codes)[0])
+    near, beyond = links.near(start, steps, most)
+    texts = {number: _text(network, number) for number in near}
+    return {
+        "atoms": [{"atom": text, "steps": near[number]} for number, text in texts.items()],
+        "groundings": list(_groundings(network, links, texts)),
+        "left_out": beyond,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """Pair i: row ``rows[i]``, counted through all templates from ``first`` on, binds atom ``atoms[i]``."""
+
+    rows: np.ndarray
+    atoms: np.ndarray
+    first: tuple[int, ...]
+
+    @classmethod
+    def of(cls, network: Ground) -> _Links:
+        counts = [len(template.conjunction) for template in network.templates]
+        first = np.cumsum([0, *counts])
+        pairs = [
+            (start + rows, atoms)
+            for start, template in zip(first, network.templates, strict=False)
+            for rows, atoms in _pairs(template.conjunction)
+        ]
+        nothing = np.empty(0, np.int64)
+        rows, atoms = zip(*pairs, strict=True) if pairs else ([nothing], [nothing])
+        return cls(np.concatenate(rows), np.concatenate(atoms), tuple(map(int, first)))
+
+    def near(self, start: int, steps: int, most: int) -> tuple[dict[int, int], int]:
+        """The atoms that the steps reach, each with its distance, and how many of them are left out."""
+        found = {start: 0}
+        for step in range(1, steps + 1):
+            touched = np.unique(self.rows[np.isin(self.atoms, list(found))])
+            reached = np.unique(self.atoms[np.isin(self.rows, touched)]).tolist()
+            found |= {number: step for number in reached if number not in found}
+        kept = dict(list(found.items())[:most])
+        return kept, len(found) - len(kept)
+
+
+def _pairs(conjunction: GroundConjunction) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Each row with its latent atoms, those of its blocks among them."""
+    rows, columns = np.nonzero(conjunction.atoms != SATISFIED)
+    yield rows, conjunction.atoms[rows, columns]
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            for inner, atoms in _pairs(piece):
+                yield piece.origin[inner], atoms
+
+
+def _groundings(network: Ground, links: _Links, texts: dict[int, str]) -> Iterator[dict[str, Any]]:
+    """The groundings whose atoms are all drawn; pieces of one grounding are one."""
+    drawn = np.isin(links.atoms, list(texts))
+    whole = np.setdiff1d(links.rows[drawn], links.rows[~drawn])
+    found: dict[tuple[int, tuple[Any, ...]], dict[int, None]] = {}
+    for template, first, end in zip(network.templates, links.first, links.first[1:], strict=False):
+        rows = whole[(whole >= first) & (whole < end)]
+        where = template.groundings(network.program) if len(rows) else []
+        for row in rows.tolist():
+            key = (template.template.statement, where[row - first])
+            found.setdefault(key, {}).update(dict.fromkeys(links.atoms[links.rows == row].tolist()))
+    for (statement, where), atoms in found.items():
+        yield {
+            "statement": next(show_statement(network.program.statements[statement])),
+            "where": ", ".join(f"{name} = {shown_constant(value)}" for name, value in where),
+            "atoms": [texts[number] for number in texts if number in atoms],
+            "heads": [],
+        }
+
+
+def _text(network: Ground, number: int) -> str:
+    return network.evidence.atom_text(*network.atoms.atom(number))[0]

@@ -1,0 +1,145 @@
+"""Bounds of circuits that are not compiled yet: they hold, they narrow, and they end at the exact number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.budget import UNLIMITED
+from herbrand.engines.circuit import bounds, engine
+from herbrand.engines.circuit.bounds import Cases
+from herbrand.engines.circuit.choices import ChoiceConstraints
+from herbrand.engines.circuit.constraints import negated
+from herbrand.language.dialects import read_theory_text
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[ChoiceConstraints, list[int]]:
+    """Choices, gates over them, weights that do not add up to 1, and evidence."""
+    made = ChoiceConstraints()
+    chances = draw(st.lists(st.sampled_from((0.1, 0.3, 0.5, 0.9)), min_size=3, max_size=7))
+    literals = [made.choice([chance]).outcomes[0] for chance in chances]
+    signed = st.tuples(st.sampled_from(range(20)), st.booleans())
+    for _ in range(draw(st.integers(1, 8))):
+        inputs = draw(st.lists(signed, min_size=2, max_size=3))
+        chosen = [
+            negated(x) if flipped else x for i, flipped in inputs for x in [literals[i % len(literals)]]
+        ]
+        literals.append(draw(st.sampled_from((made.net.either, made.net.every)))(chosen))
+    if draw(st.booleans()):
+        made.weigh(literals[draw(st.integers(0, len(literals) - 1))], draw(st.sampled_from((-1.0, 0.7))))
+    one, other = (literals[draw(st.integers(0, len(literals) - 1))] for _ in range(2))
+    made.stipulate(made.net.either([one, other]), "one or other")
+    return made, [literal for literal in literals if literal >= 0]
+
+
+@settings(max_examples=150, deadline=None)
+@given(networks())
+def test_bounds_hold_and_narrow(network: tuple[ChoiceConstraints, list[int]]) -> None:
+    made, asked = network
+    circuit, weights = made.circuit(asked, UNLIMITED)
+    values = circuit.values(weights)
+    total = float(values[circuit.root])
+    if total == -math.inf or not asked:
+        return
+    exact = circuit.shares(weights, values)
+    places = np.array([literal >> 1 for literal in asked])
+    cases = Cases(made.task(asked), UNLIMITED)
+    cases.least_work = 1  # so that every case is divided as long as anything is left to decide
+    before, known = (np.zeros(len(places)), np.ones(len(places))), -math.inf
+    while True:
+        lower, upper = (each[places] for each in cases.bounds())
+        assert (lower <= exact[places] + 1e-9).all() and (exact[places] <= upper + 1e-9).all()
+        assert (before[0] <= lower + 1e-9).all() and (upper <= before[1] + 1e-9).all()
+        assert known - 1e-9 <= cases.log_total <= total + 1e-9
+        if cases.done:
+            break
+        before, known = (lower, upper), cases.log_total
+        cases.narrow(0.0, 1)
+    assert lower == pytest.approx(exact[places], abs=1e-9) and upper == pytest.approx(exact[places], abs=1e-9)
+    assert cases.log_total == pytest.approx(total, abs=1e-9)
+
+
+EDGES = [(i, j) for i in range(5) for j in range(5) if i != j]
+DENSE = "".join(f"0.3::e({i}, {j}). " for i, j in EDGES)
+DENSE += "p(X, Y) :- e(X, Y). p(X, Y) :- e(X, Z), p(Z, Y). evidence(p(1, 2)). query(p(0, 4)). query(e(0, 4))."
+
+
+CASES = 40
+
+
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The circuit is never done, and each step divides or compiles few cases, on a busy machine too."""
+    narrow = bounds.Cases.narrow
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(bounds, "LEAST_WORK", 10)
+    monkeypatch.setattr(bounds.Unfinished, "compiled", lambda self, seconds: None)
+    monkeypatch.setattr(bounds.Cases, "narrow", lambda self, seconds, least: narrow(self, 0.0, CASES))
+
+
+def test_what_is_not_compiled_in_time_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = hb.Model(read_theory_text(DENSE, "pl"))
+    exact = model.infer()
+    assert exact.guarantee == Guarantee.EXACT and exact.log_partition is not None
+    _impatient(monkeypatch)
+    widths, found = [], model.infer(iterations=1)
+    for iterations in (2, 5, 9):
+        found = model.infer(iterations=iterations)
+        assert found.guarantee == Guarantee.BOUND and not found.status.converged
+        assert found.log_partition_guarantee == PartitionGuarantee.LOWER
+        assert found.log_partition is None or found.log_partition <= exact.log_partition + 1e-9
+        for row, truth in zip(found.rows(), exact.rows(), strict=True):
+            lower, upper = row.bounds
+            assert lower - 1e-9 <= truth.probability <= upper + 1e-9
+            assert row.to_dict()["lower"] == lower and row.to_dict()["upper"] == upper
+        widths.append(found.status.trace[-1])
+    assert widths == sorted(widths, reverse=True) and widths[-1] < 1.0
+    assert " to " in str(found)
+    columns = found.to_arrow().to_pydict()
+    assert columns["lower"] == [row.bounds[0] for row in found.rows()]
+    assert columns["upper"] == [row.bounds[1] for row in found.rows()]
+    assert "lower" not in exact.to_arrow().column_names and "lower" not in exact.to_dict()["marginals"][0]
+    whole = model.infer()
+    for row, truth in zip(whole.rows(), exact.rows(), strict=True):
+        assert row.probability == pytest.approx(truth.probability, abs=1e-6)
+
+
+def test_who_interrupts_has_the_last_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    _impatient(monkeypatch)
+    model, steps = hb.Model(read_theory_text(DENSE, "pl")), []
+
+    def stopped(self: bounds.Unfinished, seconds: float) -> None:
+        steps.append(seconds)
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(bounds.Unfinished, "compiled", stopped)
+    found = model.infer()
+    assert found.guarantee == Guarantee.BOUND and found.status.advice == "stopped by hand"
+    assert found.status.iterations == 3
+    steps[:] = [0.0] * 3
+    with pytest.raises(KeyboardInterrupt):
+        model.infer()  # nothing is known yet
+
+
+def test_memory_that_ends_leaves_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for the circuit asks for more than there is; small cases do not."""
+    from herbrand.errors import BudgetError
+
+    model = hb.Model(read_theory_text(DENSE, "pl"))
+    exact = model.infer()
+
+    def refused(self: object, work: int) -> None:
+        raise BudgetError("the circuit needs more")
+
+    monkeypatch.setattr(bounds.Unfinished, "advanced", refused)
+    found = model.infer()
+    assert found.guarantee == Guarantee.BOUND and found.status.converged
+    for row, truth in zip(found.rows(), exact.rows(), strict=True):
+        assert row.probability == pytest.approx(truth.probability, abs=1e-6)

@@ -1,0 +1,108 @@
+"""Explanations under choices against derivatives by hand: loops over the outcomes of every choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+
+import herbrand as hb
+from herbrand.answers.explanation import Explanation
+from herbrand.errors import HerbrandError
+
+World = Sequence[bool]
+FACTS = (0.3, 0.6, 0.2, 0.7)
+FOUR = "".join(f"{p} :: {name}\n" for p, name in zip(FACTS, "abcd", strict=True))
+
+
+def by_hand(q: Callable[[World], bool], e: Callable[[World], bool], scales: Sequence[float]) -> float:
+    """P(q | e) where each of four facts has its own scale."""
+    chances = [p * s for p, s in zip(FACTS, scales, strict=True)]
+    both = given = 0.0
+    for world in product([False, True], repeat=4):
+        weight = math.prod(p if holds else 1 - p for p, holds in zip(chances, world, strict=True))
+        given += weight * e(world)
+        both += weight * (e(world) and q(world))
+    return both / given
+
+
+def explained(model: hb.Model, atom: str) -> Explanation:
+    why = model.explain(atom)
+    assert isinstance(why, Explanation)
+    return why
+
+
+Truth = Callable[[World], bool]
+PROGRAMS: dict[str, tuple[str, Truth, Truth]] = {
+    "and, or": ("q :- a, b\nq :- c, d", lambda w: (w[0] and w[1]) or (w[2] and w[3]), lambda w: True),
+    "not": ("q :- not a, b\nq :- not c", lambda w: (not w[0] and w[1]) or not w[2], lambda w: True),
+    "evidence": (
+        "q :- a\nq :- b, c\ne :- b\ne :- d\ne",
+        lambda w: w[0] or (w[1] and w[2]),
+        lambda w: w[1] or w[3],
+    ),
+    "false evidence": (
+        "q :- a\nq :- b\ne :- a, c\nnot e",
+        lambda w: w[0] or w[1],
+        lambda w: not (w[0] and w[2]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_contributions_are_integrals_of_slopes(name: str) -> None:
+    rules, q, e = PROGRAMS[name]
+    why = explained(hb.Model(hb.parse(FOUR + rules)), "q")
+    assert why.quantity == "probability" and why.engine == "circuit"
+    assert why.value == pytest.approx(by_hand(q, e, [1.0] * 4), abs=1e-12)
+    found = {reason.statement.split(" :: ")[1]: reason.contribution for reason in why.reasons}
+    places, shares = np.polynomial.legendre.leggauss(40)
+    step = 1e-4
+    for number, fact in enumerate("abcd"):
+
+        def slope(scale: float, number: int = number) -> float:
+            ends = [[scale + sign * step * (i == number) for i in range(4)] for sign in (1, -1)]
+            return (by_hand(q, e, ends[0]) - by_hand(q, e, ends[1])) / (2 * step)
+
+        expected = sum(w / 2 * slope((x + 1) / 2) for x, w in zip(places, shares, strict=True))
+        assert found.get(fact, 0.0) == pytest.approx(expected, abs=1e-6)
+    assert math.fsum((why.base, why.remainder, *found.values())) == pytest.approx(why.value, abs=1e-12)
+
+
+def test_outcomes_of_one_choice_have_shares_of_their_own() -> None:
+    """P(wins) = 0.5 * 0.9 + 0.3 * 0.4: each product of two choices is shared in halves."""
+    text = "0.5 :: red; 0.3 :: blue; 0.2 :: none\n0.9 :: wins :- red\n0.4 :: wins :- blue"
+    why = explained(hb.Model(hb.parse(text)), "wins")
+    assert why.value == pytest.approx(0.57, abs=1e-12) and abs(why.remainder) < 1e-9
+    found = {reason.statement: reason.contribution for reason in why.reasons}
+    assert found["0.5 :: red"] == pytest.approx(0.225, abs=1e-9)
+    assert found["0.9 :: wins :- red"] == pytest.approx(0.225, abs=1e-9)
+    assert found["0.3 :: blue"] == pytest.approx(0.06, abs=1e-9)
+    assert found.get("0.2 :: none", 0.0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_instances_carry_their_constants() -> None:
+    text = "0.5 :: open(x, y) :- road(x, y)\npath(x, y) :- open(x, y)\npath(x, z) :- path(x, y), open(y, z)"
+    model = hb.Model(hb.parse(text), {"road": [("a", "b"), ("b", "a"), ("b", "c")]})
+    why = explained(model, 'path("a", "c")')
+    assert [dict(reason.grounding) for reason in why.reasons if reason.contribution > 1e-9] == [
+        {"x": "a", "y": "b"},
+        {"x": "b", "y": "c"},
+    ]
+    assert [reason.contribution for reason in why.reasons][:2] == pytest.approx([0.125, 0.125], abs=1e-12)
+
+
+def test_weighted_formulas_are_the_base() -> None:
+    text = "predicate a\npredicate b\n0.5 :: b\n1.2: a\n0.7: a and b"
+    why = explained(hb.Model(hb.parse(text)), "a")
+    assert why.base == pytest.approx(1 / (1 + math.exp(-1.2)), abs=1e-12)
+    assert why.value == pytest.approx(hb.Model(hb.parse(text)).infer("a")["a"], abs=1e-12)
+    assert math.fsum((why.base, *(r.contribution for r in why.reasons))) == pytest.approx(why.value, abs=1e-9)
+
+
+def test_a_theory_without_choices_is_explained_elsewhere() -> None:
+    with pytest.raises(HerbrandError, match="explains by choices"):
+        hb.Model(hb.parse("predicate a\n1: a")).explain("a", engine="circuit")

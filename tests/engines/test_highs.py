@@ -1,0 +1,39 @@
+"""The solver of linear programs says nothing of its own, and its verdicts are those of programs known."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from herbrand.engines.highs import Optimum, optimum
+from herbrand.engines.linear_program import LinearProgram
+
+
+def program(least: float, most: float) -> LinearProgram:
+    rows = csr_array(np.array([[1.0, 1.0]]))
+    return LinearProgram(rows, np.array([least]), np.array([most]), np.zeros(2), np.ones(2))
+
+
+def test_a_new_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Not even where Python does not see it: what a command prints may be JSON. Each thread has a new one."""
+    found: list[Optimum] = []
+    thread = threading.Thread(target=lambda: found.append(optimum(np.ones(2), program(1, 1))))
+    thread.start()
+    thread.join()
+    assert found[0].bound == pytest.approx(1)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_without_a_point_is_infeasible() -> None:
+    assert optimum(np.ones(2), program(3, 4)).infeasible
+    assert optimum(np.ones(2), program(3, 4), whole=np.ones(2, dtype=bool)).infeasible
+
+
+def test_whole_numbers_cost_more() -> None:
+    cost, half = np.array([1.0, 2.0]), program(0.5, 2)
+    assert optimum(cost, half).bound == pytest.approx(0.5)
+    found = optimum(cost, half, whole=np.ones(2, dtype=bool))
+    assert found.point is not None and found.point.tolist() == [1.0, 0.0] and found.bound == pytest.approx(1)

@@ -1,0 +1,89 @@
+"""Projects from raw tables to a decision: short, and what they decide follows from their tables."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.conftest import ROOT
+
+MOST_LINES = 40
+PROJECTS = [path.parent for path in sorted((ROOT / "examples").glob("*/tables.py"))]
+
+
+def made(project: str, folder: Path) -> None:
+    runpy.run_path(str(ROOT / "examples" / project / "run.py"))["main"](folder)
+
+
+def rows_of(path: Path) -> list[tuple[str, ...]]:
+    with path.open(newline="") as file:
+        return [tuple(row) for row in csv.reader(file)]
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda folder: folder.name)
+def test_a_project_is_short(project: Path) -> None:
+    """Theories and script, without empty lines, comments and docstrings."""
+    script = re.sub(r'^""".*?"""$', "", (project / "run.py").read_text(), flags=re.DOTALL | re.MULTILINE)
+    texts = [script, *(path.read_text() for path in project.glob("*.hb"))]
+    lines = [line for text in texts for line in text.splitlines() if line.strip()]
+    assert len([line for line in lines if not line.lstrip().startswith("#")]) < MOST_LINES
+
+
+def test_rings_are_found_where_they_were_hidden(tmp_path: Path) -> None:
+    made("fraud_rings", tmp_path)
+    found = pd.read_parquet(tmp_path / "found.parquet").set_index("argument_1")["probability"]
+    hidden = {account for (account,) in rows_of(tmp_path / "rings.csv")}
+    assert set(found[found > 0.5].index) == hidden and len(found) > len(hidden)
+
+
+def test_a_schedule_keeps_its_constraints_and_is_worth_more_than_a_greedy_one(tmp_path: Path) -> None:
+    made("schedule", tmp_path)
+    plan = pd.read_parquet(tmp_path / "plan.parquet")
+    rows = list(zip(plan["argument_1"], plan["argument_2"], plan["argument_3"].astype(int), strict=True))
+    slot = {task: at for _, task, at in rows}
+    assert len(slot) == len(rows) == len({(person, at) for person, _, at in rows})
+    before = rows_of(tmp_path / "tables" / "before.csv")
+    assert all(slot[first] < slot[second] for first, second in before if second in slot)
+
+    skill = {(p, t): float(q) for p, t, q in rows_of(tmp_path / "tables" / "skill.csv")}
+    presence = {(p, int(s)): float(r) for p, s, r in rows_of(tmp_path / "tables" / "presence.csv")}
+    value = {t: float(v) for t, v in rows_of(tmp_path / "tables" / "value.csv")}
+    worth = {(p, t, s): v * skill[p, t] * r for t, v in value.items() for (p, s), r in presence.items()}
+    later = {second for _, second in before}
+    greedy: dict[str, tuple[str, int]] = {}
+    for person, task, at in sorted(worth, key=lambda key: -worth[key]):
+        if task not in greedy | dict.fromkeys(later) and (person, at) not in greedy.values():
+            greedy[task] = (person, at)
+    assert sum(worth[row] for row in rows) > sum(worth[p, t, s] for t, (p, s) in greedy.items())
+
+
+RANGES = {"pump": (0.02, 0.06), "valve": (0.005, 0.02), "sensor": (0.05, 0.1), "power": (0.001, 0.004)}
+
+
+def test_blame_in_the_fault_tree_is_that_of_all_corners_and_decides_what_is_watched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every end of every component's interval, every world: the gates by hand."""
+    made("fault_tree", tmp_path)
+    kind = {row[0]: row[1] for row in rows_of(tmp_path / "tables" / "kind.csv")}
+    cases = np.array(list(itertools.product([False, True], repeat=len(kind))))
+    of = dict(zip(kind, cases.T, strict=True))
+    pumps, sensors = of["pump1"] & of["pump2"], of["sensor1"] & of["sensor2"] & of["sensor3"]
+    accident = (pumps | of["valve"] | of["power"]) & (sensors | of["power"])
+    shares = []
+    for corner in itertools.product(*(RANGES[name] for name in kind.values())):
+        mass = np.where(cases, corner, 1 - np.array(corner)).prod(axis=1) * accident
+        shares.append((mass @ cases) / mass.sum())
+    least, most = np.min(shares, axis=0), np.max(shares, axis=0)
+    blame = pd.read_parquet(tmp_path / "blame.parquet").set_index("argument_1")
+    assert blame.loc[list(kind), "lower"].to_numpy() == pytest.approx(least, rel=2e-6)
+    assert blame.loc[list(kind), "upper"].to_numpy() == pytest.approx(most, rel=2e-6)
+    watched = set(re.findall(r"watch (\w+)", capsys.readouterr().out))
+    assert watched == {name for name, upper in zip(kind, most, strict=True) if upper >= 0.1}

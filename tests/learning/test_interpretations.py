@@ -1,0 +1,203 @@
+"""Probabilities learned from worlds that are partly known, against closed forms and sums over worlds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.errors import HerbrandError
+from herbrand.language.dialects import read_theory_text
+from herbrand.language.parse import parse_theory
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Choice
+from herbrand.learning.learned import Learning
+from tests.laws import tries
+from tests.oracles.interpretations import Chances, Interpretations
+
+
+def test_complete_worlds_give_shares() -> None:
+    model = hb.Model(hb.parse("? :: a; ? :: b"))
+    worlds = [hb.parse(text) for text in ("a", "a", "a", "b")]
+    found = model.learn("likelihood", worlds=worlds)
+    assert [w.weight for w in found.weights] == pytest.approx([0.75, 0.25], abs=1e-6)
+    assert found.metrics["log_likelihood"] == pytest.approx(3 * math.log(0.75) + math.log(0.25), abs=1e-6)
+
+
+def test_hidden_causes_are_summed_out() -> None:
+    model = hb.Model(hb.parse("? :: rain\n0.5 :: leak\nwet :- rain\nwet :- leak"))
+    worlds = [hb.parse(text) for text in ("wet", "wet", "wet", "wet", "not wet")]
+    found = model.learn("likelihood", worlds=worlds)
+    assert found.weights[0].weight == pytest.approx(0.6, abs=1e-3)  # 1 - 0.5 (1 - p) = 4/5
+    values = [progress.value for progress in found.curve]
+    assert values[0] < max(values) == pytest.approx(4 * math.log(0.8) + math.log(0.2), abs=1e-6)
+
+
+def _learned(folder: Path, program: str, examples: str) -> Learning:
+    (folder / "program.pl").write_text(program)
+    (folder / "examples.ev").write_text(examples)
+    model = hb.Model(hb.read(folder / "program.pl"))
+    return model.learn("likelihood", worlds=folder / "examples.ev")
+
+
+def _numbers(found: Learning) -> dict[str, float]:
+    return {w.statement: round(w.weight, 6) for w in found.weights}
+
+
+def test_a_head_that_nobody_saw_gets_what_the_likelihood_leaves_open(tmp_path: Path) -> None:
+    """b³ (1 − b) says nothing of c, which is unknown where b is false: 0.25 is as good as 0."""
+    examples = "evidence(a,false).\nevidence(b).\nevidence(c,false).\n---\nevidence(a).\nevidence(b).\n"
+    examples += "evidence(c,false).\n---\nevidence(b,false).\n---\nevidence(b)."
+    found = _learned(tmp_path, "t(_)::b; t(_)::c.\n0.5::a:-b.", examples)
+    assert _numbers(found) == {"? :: b": 0.75, "? :: c": 0.25}
+    assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.25 * 0.75**3 * 0.25), abs=1e-9)
+
+
+def test_no_head_at_all_is_learned_where_worlds_need_it(tmp_path: Path) -> None:
+    examples = (
+        "evidence(b).\n---\nevidence(c).\n---\nevidence(b,false).\nevidence(c,false).\n---\nevidence(b)."
+    )
+    found = _learned(tmp_path, "t(_)::b; t(_)::c.", examples)
+    assert _numbers(found) == {"? :: b": 0.5, "? :: c": 0.25}
+
+
+def test_starts_are_kept(tmp_path: Path) -> None:
+    """Nothing bears on c, one cause of two explains all, and what starts at 0 stays there."""
+    program = "t(0.0)::a. t(0.5)::b. t(0.3)::c. d :- a. d :- b."
+    found = _learned(tmp_path, program, "evidence(d).\n---\nevidence(d).\n---\nevidence(d, false).")
+    numbers = _numbers(found)
+    assert numbers["? :: a"] == 0.0
+    assert numbers["? :: b"] == pytest.approx(2 / 3, abs=1e-4)
+    assert "? :: c" not in numbers, "no world rests on it"
+    needed = _learned(tmp_path, "t(0.0)::a.", "evidence(a).\n---\nevidence(a, false).")
+    assert _numbers(needed) == {"? :: a": 0.5}
+
+
+def test_variables_of_heads_range_over_what_worlds_name(tmp_path: Path) -> None:
+    examples = "evidence(a(1)).\n---\nevidence(a(2), false).\nevidence(b(2), false).\n---\n"
+    examples += "evidence(a(2)).\nevidence(b(1)).\n---\nevidence(a(1))."
+    assert _numbers(_learned(tmp_path, "t(_)::a(X).\nt(_)::b(X).", examples)) == {
+        "? :: a(X)": 0.75,
+        "? :: b(X)": 0.5,
+    }
+    examples = "evidence(a(1)).\nevidence(a(2)).\nevidence(a(3), false)."
+    own = {w.constants["X"]: w.weight for w in _learned(tmp_path, "t(_,X)::a(X).", examples).weights}
+    assert own == pytest.approx({1: 1.0, 2: 1.0, 3: 0.0}, abs=1e-9)
+
+
+def test_variables_that_equations_bind(tmp_path: Path) -> None:
+    program = "t(_,X)::a(X,Y); t(_,X)::b(X,Y) :- X=Y, between(1,2,X), between(1,2,Y)."
+    examples = "evidence(a(2,2)).\n---\nevidence(b(1,1)).\n---\nevidence(a(1,1))."
+    found = _learned(tmp_path, program, examples)
+    numbers = {(w.statement.split(" :: ")[1][0], w.constants["X"]): round(w.weight, 6) for w in found.weights}
+    assert numbers == {("a", 1): 0.5, ("b", 1): 0.5, ("a", 2): 1.0, ("b", 2): 0.0}
+
+
+def test_facts_of_the_program_are_evidence_that_holds(tmp_path: Path) -> None:
+    found = _learned(tmp_path, "t(_)::a. b(1).", "evidence(a).\nevidence(b(1)).\n---\nevidence(a,false).")
+    assert _numbers(found) == {"? :: a": 0.5}
+    for wrong in ("evidence(b(2)).", "evidence(b(1), false).", "evidence(unknown)."):
+        with pytest.raises(HerbrandError, match="the evidence has probability 0"):
+            _learned(tmp_path, "t(_)::a. b(1).", f"evidence(a).\n---\n{wrong}")
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    {
+        "t(1.5)::a.": "1.5 is no start of a probability",
+        "t(b)::a.": "b is no start of a probability",
+        "t(0.7)::a; t(0.7)::b.": "probabilities and starts of this statement add up to 1.4",
+    }.items(),
+)
+def test_wrong_starts_are_refused(tmp_path: Path, program: str, reason: str) -> None:
+    with pytest.raises(HerbrandError, match=reason):
+        _learned(tmp_path, program, "evidence(a).")
+
+
+def test_equal_worlds_count_each(tmp_path: Path) -> None:
+    examples = "---\n".join(["evidence(a).\n"] * 30 + ["evidence(a,false).\n"] * 10)
+    found = _learned(tmp_path, "t(_)::a.", examples)
+    assert _numbers(found) == {"? :: a": 0.75}
+    assert found.metrics["worlds"] == 40
+
+
+# Laws, on random ground programs
+
+ATOMS = ("a", "b", "c", "d", "e")
+
+
+@st.composite
+def lessons(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A program whose later atoms rest on earlier ones, with starts, and what is known of some worlds."""
+    lines = []
+    for place, atom in enumerate(ATOMS[:4]):
+        below = draw(st.lists(st.sampled_from(ATOMS[:place]), max_size=2, unique=True)) if place else []
+        body = ", ".join(draw(st.sampled_from((x, f"\\+{x}"))) for x in below)
+        start = draw(st.sampled_from(("t(0.2)", "t(0.5)", "0.3")))
+        heads = f"{start}::{atom}"
+        if draw(st.booleans()):
+            heads += f"; {draw(st.sampled_from(('t(0.3)', '0.4')))}::{atom}{atom}"
+        lines.append(heads + (f" :- {body}." if body else "."))
+    lines.append("e :- a, \\+c.\ne :- b, d.")
+    facts = st.dictionaries(st.sampled_from(ATOMS), st.booleans(), min_size=1, max_size=3)
+    worlds = draw(st.lists(facts, min_size=1, max_size=4))
+    texts = ["\n".join(a if holds else f"not {a}" for a, holds in world.items()) for world in worlds]
+    return "\n".join(lines), texts
+
+
+def _chances(one: Interpretations, found: Learning) -> Chances:
+    chances, numbers = one.starts(), {w.statement: w.weight for w in found.weights}
+    for number, own in chances.items():
+        for place, shown in enumerate(_shown(one, number)):
+            own[place] = numbers.get(shown, own[place])
+    return chances
+
+
+def _shown(one: Interpretations, number: int) -> list[str]:
+    choice = one.theory.statements[number]
+    assert isinstance(choice, Choice)
+    return [next(iter(show_statement(replace(choice, alternatives=(a,))))) for a in choice.alternatives]
+
+
+@settings(max_examples=tries(60), deadline=None)
+@given(lessons())
+def test_each_step_is_that_of_the_sum_over_worlds(lesson: tuple[str, list[str]]) -> None:
+    theory = read_theory_text(lesson[0], "pl")
+    worlds = [parse_theory(text) for text in lesson[1]]
+    one = Interpretations(theory, worlds)
+    chances = one.starts()
+    assume(all(w.total > 0 for w in one._sums(chances)))
+    if all(isinstance(a.probability, float) for c in theory.choices for a in c.alternatives):
+        return
+    for steps in range(3):
+        chances = one.improved(chances)
+        found = hb.Model(theory).learn("likelihood", worlds=worlds, iterations=steps + 1, tolerance=1e-300)
+        if found.status.iterations < steps + 1:
+            return  # at the top before
+        for number, own in _chances(one, found).items():
+            assert own == pytest.approx(chances[number], abs=1e-9)
+        assert found.metrics["log_likelihood"] == pytest.approx(one.log_likelihood(chances), abs=1e-8)
+
+
+@settings(max_examples=tries(60), deadline=None)
+@given(lessons(), st.integers(0, 1000))
+def test_the_likelihood_never_falls_and_its_top_stays(lesson: tuple[str, list[str]], seed: int) -> None:
+    theory = read_theory_text(lesson[0].replace("t(0.2)", "t(_)").replace("t(0.5)", "t(_)"), "pl")
+    worlds = [parse_theory(text) for text in lesson[1]]
+    try:
+        found = hb.Model(theory).learn("likelihood", worlds=worlds, seed=seed)
+    except HerbrandError:
+        return
+    last = -math.inf
+    for progress in found.curve:
+        assert progress.value >= (last if progress.step else -math.inf) - 1e-9
+        last = progress.value
+    one = Interpretations(read_theory_text(lesson[0], "pl"), worlds)
+    chances = _chances(one, found)
+    assert found.metrics["log_likelihood"] == pytest.approx(one.log_likelihood(chances), abs=1e-7)
+    assert one.log_likelihood(one.improved(chances)) <= one.log_likelihood(chances) + 1e-7

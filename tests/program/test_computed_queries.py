@@ -1,0 +1,191 @@
+"""Queries that compute: goals and formulas beside the loops over rows, counts beside sums over worlds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import pytest
+
+import herbrand as hb
+from herbrand.errors import HerbrandError, LanguageError
+from tests.oracles.arithmetic import least_model
+from tests.program.test_computed import random_aggregate, random_facts, random_value, rounded
+
+
+def goals(rng: random.Random) -> list[tuple[str, list[str]]]:
+    """Goals as bodies of rules, each with the variables that it has."""
+    value, other = random_value(rng, ["n", "k"]), random_value(rng, ["n", "k"])
+    sign = rng.choice(["<", ">=", "!=", ">"])
+    return [
+        (f"num(x, n), pays(x, y, k), v = 0 + ({value})", ["x", "n", "y", "k", "v"]),
+        (f"num(x, n), num(y, k), x != y, {other} {sign} {rng.randint(-2, 4)}", ["x", "n", "y", "k"]),
+        (f"person(x), v = {random_aggregate(rng, 'x')}", ["x", "v"]),
+        (f"person(x), not link(x, x), {random_aggregate(rng, 'x')} {sign} {rng.randint(0, 4)}", ["x"]),
+        ('person(x), x > "b"', ["x"]),
+        ("link(x, y), x < y", ["x", "y"]),
+        ("num(x, n), m = n + 1, m > 2", ["x", "n", "m"]),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_goals_that_compute_equal_loops(seed: int) -> None:
+    rng = random.Random(seed)
+    facts = random_facts(rng)
+    model = hb.Model(hb.parse("one(x, n) :- num(x, n)"), facts)
+    rows = {name: set(known) for name, known in facts.items()}
+    for body, names in goals(rng):
+        rule = hb.parse(f"asked({', '.join(names)}) :- {body}")
+        expected = least_model(rule, rows, [["asked"]]).get("asked", set())
+        found = model.query(_joined(body))
+        answers = [[row["bindings"][n] for n in names] for row in found.to_dict()["answers"]]
+        assert rounded(map(tuple, answers)) == rounded(expected), (body, facts)
+
+
+def _joined(body: str) -> str:
+    """The literals of a body with ``and`` between them: commas outside brackets end a literal."""
+    depth, text = 0, ""
+    for letter in body:
+        depth += (letter == "(") - (letter == ")")
+        text += " and" if letter == "," and not depth else letter
+    return text
+
+
+FORMULAS = [
+    "num(x, n) and pays(x, y, k) and {v} < {w}",
+    "num(x, n) and pays(x, y, k) => {v} >= {w}",
+    "exists n, k: num(x, n) and pays(x, y, k) and {v} > 1",
+    "person(x) and sum(a, y: pays(x, y, a)) > 3",
+    "person(x) and (count(y: link(x, y)) = 1 or max(a: pays(x, _, a)) > 2)",
+    "link(x, y) and not x > y",
+]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_formulas_that_compute_hold_where_loops_say(seed: int) -> None:
+    """Each instance of a queried formula has probability 1 or 0, as a rule derives it or not."""
+    rng = random.Random(seed)
+    facts = random_facts(rng)
+    values = {"v": random_value(rng, ["n", "k"]), "w": random_value(rng, ["n", "k"])}
+    model = hb.Model(
+        hb.parse("0.3: good(x) and person(x)\n0: num(x, n) and pays(x, y, n) and link(x, y)"), facts
+    )
+    rows = {name: set(known) for name, known in facts.items()}
+    v, w = values["v"], values["w"]
+    rules = {
+        FORMULAS[0]: f"asked(x, n, y, k) :- num(x, n), pays(x, y, k), {v} < {w}",
+        FORMULAS[2]: f"asked(x, y) :- num(x, n), pays(x, y, k), {v} > 1",
+        FORMULAS[3]: "asked(x) :- person(x), sum(a, y: pays(x, y, a)) > 3",
+        FORMULAS[4]: "asked(x) :- person(x), count(y: link(x, y)) = 1\n"
+        "asked(x) :- person(x), max(a: pays(x, _, a)) > 2",
+        FORMULAS[5]: "asked(x, y) :- link(x, y), x <= y",
+    }
+    for formula, rule in rules.items():
+        expected = least_model(hb.parse(rule), rows, [["asked"]]).get("asked", set())
+        found = model.infer(formula.format(**values), engine="exact")
+        shares = [row.probability for row in found.rows()]
+        assert set(shares) <= {0.0, 1.0}
+        assert sum(shares) == len(expected), (formula, values, facts)
+
+
+def test_counts_of_uncertain_atoms_are_queried() -> None:
+    """The probability of each count, summed over the worlds of three atoms with a weighted count."""
+    theory = hb.parse(
+        'type t = {"a", "b", "c"}\npredicate chosen(t)\n0.4: chosen(x)\n-0.7: count(x: chosen(x)) > 1'
+    )
+    weights = {
+        world: math.exp(0.4 * sum(world) - 0.7 * (sum(world) > 1))
+        for world in itertools.product((0, 1), repeat=3)
+    }
+    total = sum(weights.values())
+    model = hb.Model(theory)
+    for number in range(4):
+        expected = sum(w for world, w in weights.items() if sum(world) == number) / total
+        found = model.infer(f"count(x: chosen(x)) = {number}")
+        assert next(found.rows()).probability == pytest.approx(expected, abs=1e-12)
+    both = next(model.infer('count(x: chosen(x)) >= 2 and chosen("a")').rows())
+    expected = sum(w for world, w in weights.items() if sum(world) > 1 and world[0]) / total
+    assert both.probability == pytest.approx(expected, abs=1e-12)
+
+
+def test_each_instance_is_printed_with_its_constants() -> None:
+    model = hb.Model(hb.parse("0.5: good(x)"), {"age": [("a", 30), ("b", 40)], "good": []}, open="good")
+    found = model.infer("age(x, n) and n * 2 > 70")
+    assert {row.atom: row.probability for row in found.rows()} == {
+        'age("a", 30) and 30 * 2 > 70': 0.0,
+        'age("a", 40) and 40 * 2 > 70': 0.0,
+        'age("b", 30) and 30 * 2 > 70': 0.0,
+        'age("b", 40) and 40 * 2 > 70': 1.0,
+    }
+
+
+def test_a_query_changes_no_other_answer() -> None:
+    """New numbers of one query are constants of that query alone."""
+    model = hb.Model(hb.parse("more(x, n) :- num(x, n)"), {"num": [("a", 1), ("b", 2)]})
+    before = model.query("num(x, n)").to_dict()["answers"]
+    assert model.query("num(x, n) and m = n * 100").to_dict()["answers"][0]["bindings"]["m"] in (100, 200)
+    assert model.query("num(x, n)").to_dict()["answers"] == before
+    with pytest.raises(HerbrandError, match="100"):
+        model.query("num(x, 100)")
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        ("num(x, n) and n + m > 1", "m has no value here"),
+        ("nums(x, n) and n + 1 > 1", "there is no predicate 'nums'"),
+        ("num(x, n) and n / 0 > 1", "division by zero"),
+        ("num(x, n) and x * 2 > 1", "x is text"),
+    ],
+)
+@pytest.mark.parametrize("ask", ["query", "infer"])
+def test_what_a_query_cannot_compute(goal: str, words: str, ask: str) -> None:
+    model = hb.Model(hb.parse("more(x, n) :- num(x, n)"), {"num": [("a", 1), ("b", 2)]})
+    with pytest.raises(HerbrandError, match=words):
+        getattr(model, ask)(goal)
+
+
+def test_what_is_ignored_computes_nothing() -> None:
+    """A count of uncertain atoms in a formula that is ignored is no concern of ``query``."""
+    theory = hb.parse("predicate m(t, t)\npredicate e(t): observed\npredicate d(t)\nd(x) :- e(x)\n"
+                      'hard: count(y: m(x, y)) <= 1\ne("a")')  # fmt: skip
+    assert len(hb.Model(theory, ignore="weights").query("d(x)")) == 1
+
+
+def test_query_counts_what_is_listed() -> None:
+    """``query`` takes every predicate as closed, and so counts open ones."""
+    theory = hb.parse('predicate f(t, t)\npredicate d(t)\nd(x) :- f(_, x), count(y: f(y, x)) >= 2\n'
+                      'f("a", "c")\nf("b", "c")\nf("a", "b")')  # fmt: skip
+    assert [row["bindings"] for row in hb.Model(theory).query("d(x)").to_dict()["answers"]] == [{"x": "c"}]
+
+
+def test_texts_and_dates_have_an_order() -> None:
+    theory = hb.parse(
+        "type day = date\npredicate due(o, day): observed\npredicate sent(o, day): observed\n"
+        'predicate late(o)\nlate(x) :- due(x, d), sent(x, e), d < e\ndue("a", date "2026-01-31")\n'
+        'sent("a", date "2026-02-01")\ndue("b", date "2026-03-01")\nsent("b", date "2026-02-28")'
+    )
+    model = hb.Model(theory)
+    assert model.query("late(x)").to_dict()["answers"] == [{"bindings": {"x": "a"}, "weight": 1.0}]
+    assert [r.probability for r in model.infer('late("a")').rows()] == [1.0]
+    assert [r.probability for r in model.infer('late("b")').rows()] == [0.0]
+
+
+def test_whole_results_of_fractions_are_constants_like_others() -> None:
+    """100 * 1.19 is the whole number 119, of a type that has whole numbers already."""
+    model = hb.Model(hb.parse("price(x, p) :- net(x, n), p = n * 1.19"), {"net": [("pen", 100)], "price": []})
+    theory = hb.parse("type p = number\npredicate net(t, p): observed\npredicate price(t, p)\n"
+                      'price(x, v) :- net(x, n), v = n * 1.19\nnet("pen", 100)')  # fmt: skip
+    for one in (model, hb.Model(theory)):
+        assert one.query("price(x, v)").to_dict()["answers"][0]["bindings"] == {"x": "pen", "v": 119}
+
+
+def test_a_database_refuses_a_query_that_computes(tmp_path: Any) -> None:
+    (tmp_path / "f.csv").write_text("a,b\n")
+    model = hb.Model(
+        hb.parse("1: f(x, y) => s(y)"), [str(tmp_path / "f.csv")], on=f"duckdb:{tmp_path}/w.duckdb", open="s"
+    )
+    with pytest.raises(LanguageError, match="values are not computed here"):
+        model.infer("count(x: s(x)) > 1")
