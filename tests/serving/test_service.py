@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import signal
+import socket
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.serving.asking import ASKING
+from herbrand.serving.json_requests import ASKING
 from tests.conftest import Outcome
 from tests.serving.conftest import SMOKERS, Started, children, ended, gone, served
 
@@ -130,6 +132,18 @@ def test_a_huge_body_is_refused_before_it_is_read(smokers: Started) -> None:
         except Exception as error:  # the server may close before all is sent
             assert type(error).__module__.startswith("httpx")
         assert client.get("/health").json()["status"] == "ok"
+
+
+def test_who_still_sends_a_refused_body_reads_the_refusal(smokers: Started) -> None:
+    host, port = smokers.address.removeprefix("http://").split(":")
+    head = f"POST /infer HTTP/1.1\r\nHost: {host}\r\nContent-Length: {9 << 20}\r\n\r\n"
+    with socket.create_connection((host, int(port))) as channel:
+        channel.sendall(head.encode())
+        time.sleep(0.2)  # the server has refused by now; what follows comes late
+        for _ in range(64):
+            channel.sendall(b" " * 65_536)
+        said = channel.recv(65_536) + channel.recv(65_536)
+    assert said.startswith(b"HTTP/1.1 413") and b"more than 8,388,608 bytes" in said
 
 
 def test_a_request_over_its_limit_is_cut_and_others_go_on(smokers: Started) -> None:

@@ -5,6 +5,7 @@ Plain ASGI, as each layer of Starlette's own middleware costs as much as a small
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Collection
@@ -33,6 +34,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+DROPPED_BYTES, DROPPED_SECONDS = 64 * 2**20, 2.0
+"""How much of a refused body is still read, so that its sender gets to read the refusal."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,24 @@ class Gate:
                 await self.app(scope, receive, send)
             return
 
+        too_large = False
+
         async def with_headers(message: Any) -> None:
+            nonlocal too_large
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
                 added = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in present]
-                if message["status"] == TOO_LARGE:  # else the rest of the body would be read to its end
+                too_large = message["status"] == TOO_LARGE
+                if too_large:  # else the rest of the body would be read to its end
                     added.append((b"connection", b"close"))
                 message = {**message, "headers": [*message["headers"], *added]}
+            elif too_large and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                await _dropped(unread)
+                message = {"type": "http.response.body", "body": b""}
             await send(message)
 
+        unread = receive
         try:
             headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
             self._check_host(headers)
@@ -120,6 +132,21 @@ class _Counted:
 
     def _refusal(self) -> RefusedError:
         return RefusedError(TOO_LARGE, f"the body has more than {self._most:,} bytes", "send less at a time")
+
+
+async def _dropped(receive: Any) -> None:
+    """Read some more of a body that was refused, and drop it: where a connection closes with bytes unread,
+    the system resets it, and its other side may lose the answer before reading it."""
+    seen = 0
+    try:
+        async with asyncio.timeout(DROPPED_SECONDS):
+            while seen < DROPPED_BYTES:
+                message = await receive()
+                seen += len(message.get("body", b""))
+                if not message.get("more_body"):  # the end, or whoever sent it has left
+                    return
+    except TimeoutError:
+        return
 
 
 async def respond(refused: RefusedError, send: Any) -> None:
