@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -84,6 +86,28 @@ def test_equally_likely_values_share_the_point() -> None:
     labels = {("p", ("x", "ai")): True, ("p", ("y",)): True}
     found = score([row("x", 0.5, "ai"), row("x", 0.5, "db"), row("y", 0.5)], labels)
     assert found.accuracy == pytest.approx((0.5 + 0.5) / 2)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_decides_nothing(seed: int) -> None:
+    """Engines, orders and machines differ in the last digits of probabilities that are equal."""
+    dice = np.random.default_rng(seed)
+    places = [(f"x{number // 2}", ("ai", "db")[number % 2]) for number in range(40)]
+    rows = [row(name, chance, value) for (name, value), chance in zip(places, chances(dice), strict=True)]
+    rows += [row(f"y{number}", chance) for number, chance in enumerate(chances(dice))]
+    labels: dict[tuple[str, tuple[str, ...]], bool] = {("p", place): True for place in places[::3]}
+    labels |= {("p", (f"y{number}",)): bool(dice.integers(2)) for number in range(40)}
+    noisy = [replace(one, probability=one.probability * (1 - dice.random() * 1e-15)) for one in rows]
+    found, expected = score(noisy, labels).pooled, score(rows, labels).pooled
+    for name in ("average_precision", "roc_area", "precision", "recall", "best_f1", "accuracy"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name)), name
+    assert found.calibration_error == pytest.approx(expected.calibration_error)
+    assert [(b.rows, b.truth) for b in found.bins] == [(b.rows, b.truth) for b in expected.bins]
+    assert len(found.cuts) == len(expected.cuts)
+
+
+def chances(dice: np.random.Generator) -> list[float]:
+    return dice.choice([0.1, 0.25, 0.5, 2 / 3, 0.7, 1.0], 40).tolist()
 
 
 def test_what_has_no_label_is_left_out_or_false() -> None:

@@ -3,6 +3,8 @@
 Average precision: rows are ranked by probability, the highest first; it is the mean, over the true rows, of
 the share of true rows among all that rank at least as high. Rows of equal probability are one step: none is
 put before another (``ties kept``, as in scikit-learn). ``expected`` is its mean over all orders of such rows.
+Probabilities that differ by rounding alone (:data:`ROUNDING`) are equal, so that figures are those of every
+machine.
 
 >>> labels, probabilities = np.array([1, 0, 1, 0]), np.array([0.9, 0.6, 0.6, 0.1])
 >>> round(average_precision(labels, probabilities), 4)
@@ -13,6 +15,7 @@ put before another (``ties kept``, as in scikit-learn). ``expected`` is its mean
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +23,8 @@ import numpy as np
 
 LEAST = 1e-15
 """Probabilities are kept this far from 0 and 1 under the logarithm."""
+ROUNDING = 1e-12
+"""The part of a probability by which the next one below it may differ and still be equal to it."""
 
 
 def average_precision(labels: np.ndarray, probabilities: np.ndarray) -> float:
@@ -77,9 +82,14 @@ class Cut:
         return _share(self.rows - self.right, self.false)
 
 
+def equal(one: float, other: float) -> bool:
+    """Whether two probabilities differ by rounding alone, if at all."""
+    return math.isclose(one, other, rel_tol=ROUNDING)
+
+
 def cut_at(labels: np.ndarray, probabilities: np.ndarray, threshold: float) -> Cut:
     """The rows of at least a probability."""
-    called, true = probabilities >= threshold, int(labels.sum())
+    called, true = probabilities >= threshold * (1 - ROUNDING), int(labels.sum())
     return Cut(threshold, int(called.sum()), int(labels[called].sum()), true, len(labels) - true)
 
 
@@ -88,7 +98,7 @@ def cuts(labels: np.ndarray, probabilities: np.ndarray) -> list[Cut]:
     true = int(labels.sum())
     order = np.argsort(-probabilities, kind="stable")
     ranked = probabilities[order]
-    ends = np.append(np.flatnonzero(np.diff(ranked)) + 1, len(ranked)) if len(ranked) else np.empty(0, int)
+    ends = _ends(ranked)
     right = np.cumsum(labels[order])[ends - 1] if len(ends) else np.empty(0, int)
     found = zip(ranked[ends - 1].tolist(), ends.tolist(), right.tolist(), strict=True) if len(ends) else ()
     return [Cut(p, int(rows), int(hits), true, len(labels) - true) for p, rows, hits in found]
@@ -120,7 +130,7 @@ class Bin:
 
 def calibration(labels: np.ndarray, probabilities: np.ndarray, bins: int = 10) -> list[Bin]:
     """The rows by intervals of equal width, the last one closed above; empty ones left out."""
-    place = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
+    place = np.minimum((probabilities * bins * (1 + ROUNDING)).astype(np.int64), bins - 1)
     found = []
     for number in np.unique(place).tolist():
         own = place == number
@@ -156,12 +166,18 @@ def _groups(labels: np.ndarray, probabilities: np.ndarray) -> Iterator[_Group]:
     """Groups of equal probability, the highest first."""
     order = np.argsort(-probabilities, kind="stable")
     ranked, truth = probabilities[order], labels[order].astype(np.int64)
-    ends = np.append(np.flatnonzero(np.diff(ranked)) + 1, len(ranked)) if len(ranked) else np.empty(0, int)
     before = true_before = 0
-    for end in ends.tolist():
+    for end in _ends(ranked).tolist():
         true = int(truth[before:end].sum())
         yield _Group(end - before, true, before, true_before)
         before, true_before = end, true_before + true
+
+
+def _ends(ranked: np.ndarray) -> np.ndarray:
+    """Behind the last place of each group of equal probabilities; the highest stand first."""
+    if not len(ranked):
+        return np.empty(0, int)
+    return np.append(np.flatnonzero(-np.diff(ranked) > ROUNDING * ranked[:-1]) + 1, len(ranked))
 
 
 def _share(total: float, of: float) -> float:

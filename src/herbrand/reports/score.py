@@ -37,6 +37,7 @@ from herbrand.reports.metrics import (
     calibration_error,
     cut_at,
     cuts,
+    equal,
     expected_average_precision,
     log_loss,
     roc_area,
@@ -282,10 +283,10 @@ def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
             continue
         chance = one.row.probability if one.label else 1 - one.row.probability
         chances.append(chance)
-        right.append(1.0 if chance > 0.5 else 0.5 if chance == 0.5 else 0.0)
+        right.append(0.5 if equal(chance, 0.5) else float(chance > 0.5))
     for values in valued.values():
         best = max(one.row.probability for one in values)
-        likeliest = [one for one in values if one.row.probability == best]
+        likeliest = [one for one in values if equal(one.row.probability, best)]
         true = [one for one in values if one.label]
         chances += [one.row.probability for one in true] or [1 - one.row.probability for one in values]
         if true:
