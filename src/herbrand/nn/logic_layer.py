@@ -238,6 +238,8 @@ class LogicLayer(nn.Module):
         else:
             found = self._unrolled(self._sure(given), call)
         found = self.problem.unknowns.settled(found)
+        if len(lead) == 1:
+            return found
         return {name: table.reshape((*lead, *self.shapes[name])) for name, table in found.items()}
 
     def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -361,7 +363,10 @@ class LogicLayer(nn.Module):
         count = math.prod(lead)
 
         def whole(table: Tensor, shape: tuple[int, ...]) -> Tensor:
-            return table.to(like).expand((*lead, *shape)).reshape((count, *shape))
+            table = table.to(like)
+            if len(lead) == 1 and table.shape == (*lead, *shape):
+                return table
+            return table.expand((*lead, *shape)).reshape((count, *shape))
 
         found = {}
         for name, shape in self.shapes.items():
@@ -417,7 +422,7 @@ class LogicLayer(nn.Module):
         """Logits whose infinite ones need no mask: of a value that is sure, those of all others are -inf."""
         traced = any(map(_is_traced, given.values()))
         if not traced:
-            if all(bool(table.sum().isfinite()) for table in given.values()):
+            if all(math.isfinite(table.detach().sum()) for table in given.values()):
                 return given
             Masks.of(self.problem, given)  # refuses what contradicts itself
         found = dict(given)
@@ -549,6 +554,8 @@ def _is_traced(tensor: Tensor) -> bool:
 
 def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """The batch axes of all predicates' logits."""
+    if len(batches) == 1:
+        return next(iter(batches.values()))
     try:
         return tuple(torch.broadcast_shapes(*batches.values()))
     except RuntimeError:

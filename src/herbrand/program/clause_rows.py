@@ -250,10 +250,12 @@ def least_model(
     rows: ClauseRows,
     tables: Tables,
     refuse: Refuse = accept,
+    fresh: Tables | None = None,
 ) -> LeastModel:
     """All that the clauses of one stratum derive; ``tables`` are what is known of all derived predicates, the
-    stratum's own among them."""
-    every, fresh, rounds = dict(tables), None, 0
+    stratum's own among them. ``fresh``: the rows among them that the clauses have not met yet; ``None``: all.
+    """
+    every, rounds = dict(tables), 0
     while True:
         found = {name: _derived(own, rows, every, fresh, refuse) for name, own in clauses.items()}
         new = {

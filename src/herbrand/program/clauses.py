@@ -115,6 +115,11 @@ class Clause:
         names = [*self.head, *(name for part in held for name in part.arguments)]
         return tuple(name for name in dict.fromkeys(names) if name not in self.constants)
 
+    def ranging(self) -> set[str]:
+        """Those of its variables that no atom binds, so that they range over their types."""
+        atoms = (part for part in self.body if isinstance(part, Lookup))
+        return set(self.variables()).difference(*(atom.arguments for atom in atoms))
+
     def predicates(self) -> set[str]:
         """What its body names, absent atoms too."""
         parts = (*self.body, *self.unless)

@@ -99,6 +99,10 @@ class _Growing(FactRelations):
         known = self._numbers.get(type_name)
         return super().size(type_name) if known is None else known.length
 
+    def made(self) -> int:
+        """How many constants the types of numbers in use have, those that were made among them."""
+        return sum(known.length for known in self._numbers.values())
+
     def indexed(self, rows: Relation, values: str, index: str, type_name: str, new: bool) -> Relation:
         """The rows with the index of each value as a constant of this type, of ``new`` ones too, if the type
         is open."""
@@ -265,28 +269,38 @@ class Computation:
         return one in self._reached[other] and other in self._reached[one]
 
     def _complete(self, group: Sequence[str]) -> None:
+        """Complete what rests on each other: a definition again once there is more of what it reads, and the
+        rules over what that made anew."""
         derived = [name for name in group if name not in self._own]
+        own = [name for name in group if name in self._own]
         for name in derived:
             self._tables[name] = self.source.facts(name).only(*columns_of(self._arity(name)))
-        for name in group:
-            if name in self._own:
-                self._tables[name] = self._empty(name)
-        again = True
-        while again:
-            again = False
-            for name in group:
-                if name in self._own:
-                    before = self._tables[name].count()
+        for name in own:
+            self._tables[name] = self._empty(name)
+        clauses = {name: self._clauses(name) for name in derived}
+        ranging = any(clause.ranging() for own in clauses.values() for clause in own)
+        read, constants = dict[str, object](), -1
+        while True:
+            fresh = dict[str, Relation]()
+            for name in own:
+                state = self._read(name, group)
+                if read.get(name) != state:
+                    read[name], before = state, self._tables[name]
                     self._tables[name] = self.of(self._own[name]).kept()
-                    again |= self._tables[name].count() != before and len(group) > 1
-            clauses = {name: self._clauses(name) for name in derived}
+                    fresh[name] = self._tables[name].without(before, before.columns).kept()
+            fresh = {name: rows for name, rows in fresh.items() if rows.count()}
+            first, grown, constants = constants < 0, constants != self.source.made(), self.source.made()
+            if len(group) == len(own) == 1 or not (fresh or grown):
+                return
             if clauses:
-                before = sum(self._tables[name].count() for name in derived)
+                every = first or (grown and ranging)
                 rows = ClauseRows(self.source, None, partial(complete_rows, self.source, dict(self._tables)))
-                self._tables.update(least_model(clauses, rows, self._tables).tables)
-                again |= sum(self._tables[name].count() for name in derived) != before and len(group) > len(
-                    derived
-                )
+                model = least_model(clauses, rows, self._tables, fresh=None if every else fresh)
+                self._tables.update(model.tables)
+
+    def _read(self, name: str, group: Sequence[str]) -> object:
+        """What a definition can read, by sizes, which only grow: of tables, and of all types together."""
+        return self.source.made(), [self._tables[p].count() for p in group if p in self._needs[name]]
 
     def _arity(self, name: str) -> int:
         return len(self.signature.predicates[name].column_types)

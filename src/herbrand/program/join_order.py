@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 KEPT = 4.0
 """Rows that keep the variable they were joined on are written out; those that sum it at once are not."""
@@ -50,8 +50,20 @@ def best_order(
     sizes: Mapping[str, int],
 ) -> list[int]:
     """The candidates' places in the order to join them; ``bound`` are known before, ``outputs`` are kept."""
+    if len(candidates) < 2:
+        return list(range(len(candidates)))
     search = _Search(candidates, frozenset(bound), frozenset(outputs), sizes)
     return list(search.exact() if len(candidates) <= MOST_EXACT else search.greedy())
+
+
+@dataclass(frozen=True)
+class _Done:
+    """After a set of literals: the variables that are known, those still needed, and about how many rows are
+    left, for one choice of the bound variables."""
+
+    known: frozenset[str]
+    live: frozenset[str]
+    rows: float
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,7 @@ class _Search:
     bound: frozenset[str]
     outputs: frozenset[str]
     sizes: Mapping[str, int]
+    reached: dict[frozenset[int], _Done] = field(default_factory=dict)
 
     def exact(self) -> tuple[int, ...]:
         best = {frozenset[int](): _Partial(0.0, ())}
@@ -88,18 +101,16 @@ class _Search:
     def _cost(self, done: frozenset[int], place: int) -> float:
         """What joining one more literal takes."""
         candidate = self.candidates[place]
-        known = self.bound | {name for other in done for name in self.candidates[other].variables}
+        before, after = self._after(done), self._after(done | {place})
         names = set(candidate.variables)
-        rows = self._rows(done)
-        made = rows * self._matches(candidate, known)
-        live_before, live_after = self._live(done), self._live(done | {place})
-        wide = (live_before | names) - self.bound
-        cost = rows + made * (KEPT if len(wide) > 2 and wide <= live_after | self.outputs else 1.0)
-        if names and not names & known and (known or done):
+        made = before.rows * self._matches(candidate, before.known)
+        wide = (before.live | names) - self.bound
+        cost = before.rows + made * (KEPT if len(wide) > 2 and wide <= after.live | self.outputs else 1.0)
+        if names and not names & before.known and (before.known or done):
             cost *= CROSSED
-        if candidate.asked and not names <= known:
-            cost *= 2.0 if names & known else CROSSED
-        if not done and not names & known and names and candidate.variables[0] not in self.outputs:
+        if candidate.asked and not names <= before.known:
+            cost *= 2.0 if names & before.known else CROSSED
+        if not done and not names & before.known and names and candidate.variables[0] not in self.outputs:
             cost += SORTED * made
         return cost
 
@@ -109,20 +120,17 @@ class _Search:
             rows /= max(1, self.sizes[name])
         return rows
 
-    def _rows(self, done: frozenset[int]) -> float:
-        """About how many rows are left after a set of literals, for one choice of the bound variables."""
-        known = set(self.bound)
-        rows = 1.0
+    def _after(self, done: frozenset[int]) -> _Done:
+        if done not in self.reached:
+            self.reached[done] = self._done(done)
+        return self.reached[done]
+
+    def _done(self, done: frozenset[int]) -> _Done:
+        known, rows = set(self.bound), 1.0
         for place in sorted(done):
             rows *= self._matches(self.candidates[place], known)
             known |= set(self.candidates[place].variables)
-        most = math.prod(max(1, self.sizes[name]) for name in self._live(done) - self.bound)
-        return min(rows, float(most))
-
-    def _live(self, done: frozenset[int]) -> frozenset[str]:
-        """The variables that are known after a set of literals and still needed."""
-        known = self.bound.union(*(self.candidates[place].variables for place in done))
-        left = (
-            self.candidates[place].variables for place in range(len(self.candidates)) if place not in done
-        )
-        return known & self.outputs.union(*left)
+        waiting = (one.variables for place, one in enumerate(self.candidates) if place not in done)
+        live = known & self.outputs.union(*waiting)
+        most = math.prod(max(1, self.sizes[name]) for name in live - self.bound)
+        return _Done(frozenset(known), frozenset(live), min(rows, float(most)))

@@ -127,14 +127,15 @@ class Memory(Relation):
         return self._with(columns, len(first))
 
     def _computed(self, columns: Mapping[str, Expression]) -> Self:
-        kinds: dict[str, Kind] = {
-            name: kind_of(expression, self.kinds) for name, expression in columns.items()
-        }
-        new = {
-            name: evaluated(expression, self.data, self.length).astype(DTYPES[kinds[name]], copy=False)
-            for name, expression in columns.items()
-        }
-        return self._with(new, self.length)
+        return self._with(
+            {name: self._values(expression) for name, expression in columns.items()}, self.length
+        )
+
+    def _values(self, expression: Expression) -> Array:
+        kind = kind_of(expression, self.kinds)
+        if expression.operation == "column":
+            return self.data[expression.arguments[0]]
+        return evaluated(expression, self.data, self.length).astype(DTYPES[kind], copy=False)
 
     def _selected(self, condition: Expression) -> Self:
         return self._taken(evaluated(condition, self.data, self.length))

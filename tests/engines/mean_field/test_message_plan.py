@@ -93,8 +93,11 @@ def test_steps_give_the_derivatives_of_the_expected_log_weight(seed: int) -> Non
     size = dice.choice([3, 4, LARGE])
     names = ", ".join(f'"n{i}"' for i in range(size))
     stated = "\n".join(statement(dice) for _ in range(dice.randint(1, 3)))
-    theory = hb.parse(HEAD.format(names=f"{{{names}}}") + stated)
-    layer = hb.nn.LogicLayer(hb.Model(theory, facts(dice, size)), 1).double()
+    same_messages(hb.parse(HEAD.format(names=f"{{{names}}}") + stated), facts(dice, size), seed)
+
+
+def same_messages(theory: hb.Theory, facts: dict[str, list[tuple[str, ...]]], seed: int) -> None:
+    layer = hb.nn.LogicLayer(hb.Model(theory, facts), 1).double()
     with torch.no_grad():
         for parameter, formula in zip(layer.weights, theory.formulas, strict=True):
             parameter.fill_(float(str(formula.weight)))
@@ -114,6 +117,26 @@ def test_steps_give_the_derivatives_of_the_expected_log_weight(seed: int) -> Non
         if name == "mood":  # what is said to all values alike says nothing
             found, slope = (one - one.mean(-1, keepdim=True) for one in (found, slope))
         torch.testing.assert_close(found, slope, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("others", [("y",), ("y", "z")])
+def test_neighbours_that_share_a_value_are_multiplied_entry_by_entry(
+    others: tuple[str, ...], seed: int
+) -> None:
+    size = (4, LARGE)[seed % 2]
+    names = ", ".join(f'"n{i}"' for i in range(size))
+    shared = "".join(
+        f"{0.3 + number}: mood(x) = {value} and e(x, y) and {agree}\n"
+        for number, value in enumerate(['"v"', '"w"', '"v"'])
+        for agree in [" and ".join(f"mood({other}) = {value}" for other in others)]
+    )
+    theory = hb.parse(HEAD.format(names=f"{{{names}}}") + shared)
+    same_messages(theory, facts(random.Random(seed), size), seed)
+    apart = '-0.7: mood(x) = "v" and e(x, y) and mood(y) in {"v", "z"}\n'
+    same_messages(
+        hb.parse(HEAD.format(names=f"{{{names}}}") + shared + apart), facts(random.Random(seed), size), seed
+    )
 
 
 @pytest.mark.parametrize("offsets", [(1,), (-1,), (1, -1), (2, 0, -3)])

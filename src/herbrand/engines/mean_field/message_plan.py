@@ -520,6 +520,11 @@ class _Maker:
         if rows.rows is not None and not any(ROW in operand.axes for operand in operands):
             repeats *= len(rows.rows)
         values = tuple(axis for axis in sizes if axis.startswith(VALUE))
+        if self._all_agree(members) and len({sizes[axis] for axis in values}) == 1:  # a diagonal table
+            one = dict.fromkeys(values, values[0])
+            operands = [replace(x, axes=tuple(one.get(axis, axis) for axis in x.axes)) for x in operands]
+            sizes = {axis: size for axis, size in sizes.items() if axis not in values[1:]}
+            values = values[:1]
         total = defaultdict[int, float](float)
         for _, worth in members:
             for number, count in worth.items():
@@ -541,6 +546,15 @@ class _Maker:
             assert target is not None
             self.derivatives[target.leaf, worth].append((sign * target.sign, derivative, {**sizes, BATCH: 1}))
 
+    def _allowed(self, product: Product) -> list[tuple[int, ...]]:
+        return [x.allowed for x in product.operands if isinstance(x, Reading) and self.valued(x.source)]
+
+    def _all_agree(self, members: Sequence[tuple[Product, Mapping[int, float]]]) -> bool:
+        """Whether each product allows one value, and the same of all that it reads."""
+        return all(
+            len({*allowed}) == len(allowed[0]) == 1 for p, _ in members if (allowed := self._allowed(p))
+        )
+
     def _table(
         self,
         form: Product,
@@ -555,10 +569,8 @@ class _Maker:
         weights = sorted({number for _, worth in members for number in worth})
         counts = np.zeros((math.prod(shape), 1 if by_constant else len(weights)))
         for product, worth in members:
-            allowed = [
-                x.allowed for x in product.operands if isinstance(x, Reading) and self.valued(x.source)
-            ]
-            entries = np.ravel_multi_index(np.ix_(*map(np.array, allowed)), shape).ravel()
+            allowed = map(np.array, self._allowed(product)[: len(shape)])
+            entries = np.ravel_multi_index(np.ix_(*allowed), shape).ravel()
             for number, count in worth.items():
                 counts[entries, 0 if by_constant else weights.index(number)] += count * repeats
         key = ("values", form)

@@ -84,7 +84,8 @@ class Gathered:
         moved = [shape[place] for place in order]
         count = math.prod(moved[self.first : self.last + 1])
         flat = [*moved[: self.first], count, *moved[self.last + 1 :]]
-        rows = rows.expand(*flat[: self.first], self.length, *flat[self.first + 1 :])
+        wanted = (*flat[: self.first], self.length, *flat[self.first + 1 :])
+        rows = rows if rows.shape == wanted else rows.expand(wanted)
         if self.start is not None:
             around = (self.start, count - self.start - self.length)
             found = torch.nn.functional.pad(rows, (0, 0) * (rows.dim() - self.first - 1) + around)
@@ -92,7 +93,7 @@ class Gathered:
             return total.reshape(flat).index_add(self.first, index, rows, alpha=sign).view(shape)
         else:
             found = rows.new_zeros(flat).index_add(self.first, index, rows)
-        found = found.reshape(moved)
+        found = found if len(flat) == len(moved) else found.reshape(moved)
         found = found if self.order is None else found.permute(*map(order.index, range(len(order))))
         if total is None:
             return found if sign == 1 else found * sign
