@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.factors import intervals_at_once, nodes_for, truths_of
 from herbrand.engines.credal.ariel.independence import Separation, cells_of, pairwise
 from herbrand.engines.credal.ariel.programs import place_box, place_ranges
 from herbrand.engines.credal.ariel.search import form_count, lowest
-from herbrand.engines.credal.ariel.simplex import least, workspace
+from herbrand.engines.credal.ariel.simplex import ENTRIES_A_SECOND, least, workspace
 from herbrand.engines.credal.ariel.sweeps import forms_needed
+from herbrand.errors import OutOfTimeError
 from tests.engines.credal.ariel.test_closed_forms import forms_through
 from tests.laws import tries
 from tests.oracles.ariel import Independence, Sentence, extremes
@@ -39,6 +42,7 @@ def searched(
     separations: tuple[Separation, ...],
     box: np.ndarray,
     nodes: int = 400,
+    seconds: float = math.inf,
 ) -> tuple[float, bool]:
     """The least P(event) over a factor, and whether the search came to its end."""
     columns = box.shape[0]
@@ -49,7 +53,7 @@ def searched(
     filled = place_box(truths_of(columns), truths_of(columns), box, working, len(forms))
     ranges = np.empty((len(cells.atom), 2))
     place_ranges(cells, box, ranges)
-    room, point = workspace(most, 2**columns), np.empty(2**columns)
+    room, point = workspace(most, 2**columns, seconds), np.empty(2**columns)
     return lowest(event, working, filled, cells, ranges, np.ones(2**columns), 1.0, nodes, room, point)
 
 
@@ -151,6 +155,31 @@ def test_equal_costs_do_not_turn_in_circles() -> None:
         forms = np.repeat(np.eye(states)[:1] - 1 / states, 6, axis=0)
         bound, optimal = least(np.ones(states), forms, 6, np.ones(states), 1.0, workspace(7, states))
         assert optimal and bound == pytest.approx(1.0, abs=1e-8)
+
+
+@some
+@given(seeds, st.integers(3, 5))
+def test_a_search_that_is_cut_off_gives_weaker_bounds(rng: np.random.Generator, columns: int) -> None:
+    """However soon the time ends, in a program or between two, no bound is above the one at the end."""
+    hidden = product_of(rng.random(columns).tolist())
+    forms = forms_through(rng, hidden, 3)
+    forms, event = forms[forms @ hidden >= 0], rng.random(2**columns)
+    box = np.tile([0.0, 1.0], (columns, 1))
+    whole, _ = searched(forms, event, pairwise(range(columns)), box)
+    assert whole <= event @ hidden + 1e-9
+    for pivots in (0, 1, 3, 10, 100, 1000):
+        seconds = pivots * 2**columns * len(forms) / ENTRIES_A_SECOND
+        bound, finished = searched(forms, event, pairwise(range(columns)), box, seconds=seconds)
+        assert bound <= event @ hidden + 1e-9 and bound <= whole + 1e-7
+        assert pivots or not finished
+
+
+def test_a_question_without_time_is_told_so() -> None:
+    forms, cells = np.array([[0.0, 1.0, 1.0, 1.0]]) - 0.5, cells_of(2, ())
+    budget = Budget(seconds=1e-9, clock=lambda: 0.0)
+    start, box = np.array([0, 1]), np.tile([0.0, 1.0], (1, 2, 1))
+    with pytest.raises(OutOfTimeError):
+        intervals_at_once(forms, start, truths_of(2), np.eye(4)[3], np.ones(4), 1.0, cells, box, budget)
 
 
 @some

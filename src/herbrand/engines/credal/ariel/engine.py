@@ -49,7 +49,7 @@ from herbrand.engines.credal.question import (
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Support
 from herbrand.engines.loop import Limits, settle
-from herbrand.errors import BudgetError, ContradictionError, Mistake
+from herbrand.errors import BudgetError, ContradictionError, Mistake, OutOfTimeError
 from herbrand.memory import readable
 
 TOLERANCE = 1e-7
@@ -212,12 +212,12 @@ class Run:
         """Between these lies what is asked for, where every atom's probability lies in these intervals."""
         try:
             return self.interval(query, lower, upper)
-        except ContradictionError:
+        except (ContradictionError, OutOfTimeError):
             return 0.0, 1.0
 
     def interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
         """Bounds on one query, from where the messages came to rest."""
-        answering = Answering(self.incidence, self.links, lower, upper)
+        answering = Answering(self.incidence, self.links, lower, upper, self.budget.for_answering())
         given = ([query.given] if query.given else []) + self._facts_near(query)
         try:
             return answering.interval(query.event, given)

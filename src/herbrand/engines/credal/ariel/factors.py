@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.independence import (
     Independences,
     Separation,
@@ -134,7 +134,8 @@ class Programs:
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         own = int(np.diff(self.start).max(initial=0))
         forms = forms_needed(own, self.atoms.shape[1], self.cells)
-        room, working = workspace(forms, self.states), np.empty((forms, self.states))
+        room = workspace(forms, self.states, budget.seconds_left)
+        working = np.empty((forms, self.states))
         for first in range(0, len(self.atoms), PROGRAMS_AT_ONCE):
             last = min(first + PROGRAMS_AT_ONCE, len(self.atoms))
             failed = sweep_programs(
@@ -171,19 +172,23 @@ def intervals_at_once(
     weight: float,
     cells: Cells,
     box: np.ndarray,
+    budget: Budget = UNLIMITED,
 ) -> tuple[np.ndarray, int]:
     """The interval of P(event | given) in each of many factors with atoms in ``box`` [factors, k, 2].
 
     And the factor that has no distribution, or -1. ``event`` implies ``given``, whose probability is at least
-    ``weight``.
+    ``weight``. Raises where the time ends before.
     """
     states = truths.shape[1]
     most = forms_needed(int(np.diff(start).max(initial=0)), len(truths), cells)
-    room, working = workspace(most, states), np.empty((most, states))
+    room, working = workspace(most, states, budget.seconds_left), np.empty((most, states))
     found = np.empty((len(box), 2))
-    return found, event_intervals(
+    failed = event_intervals(
         forms, start, truths, event, given, weight, cells, box, nodes_for(states), room, working, found
     )
+    if room.left[0] < 0:
+        raise budget.out_of_time()
+    return found, failed
 
 
 def nodes_for(states: int) -> int:

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
@@ -49,6 +50,7 @@ class Answering:
     links: Links | None
     lower: np.ndarray
     upper: np.ndarray
+    budget: Budget = UNLIMITED
 
     def belief(self, atom: int) -> Interval:
         return float(self.lower[atom]), float(self.upper[atom])
@@ -134,13 +136,15 @@ class Answering:
                 raise ImpossibleError
             scale = condition.astype(float)
             everywhere = np.ones(2**k)
-            found, failed = intervals_at_once(forms, start, truths, scale, everywhere, 1.0, cells, box)
+            found, failed = intervals_at_once(
+                forms, start, truths, scale, everywhere, 1.0, cells, box, self.budget
+            )
             if failed < 0 and found[0, 1] == 0.0:
                 raise ImpossibleError
             weight = float(found[0, 0]) if failed < 0 else 0.0
         event_costs = (event_table & condition).astype(float)
         found, failed = intervals_at_once(
-            forms, start, truths, event_costs, condition.astype(float), weight, cells, box
+            forms, start, truths, event_costs, condition.astype(float), weight, cells, box, self.budget
         )
         # a search that finds no point where numbers are far apart proves nothing of what is given
         return ANY if failed >= 0 else (float(found[0, 0]), float(found[0, 1]))

@@ -89,7 +89,7 @@ def lowest(
             if bounds[i] < bounds[lowest_node]:
                 lowest_node = i
         cell, value, bound = split_cell[lowest_node], split_at[lowest_node], bounds[lowest_node]
-        if cell < 0 or solved >= most_nodes or count_nodes >= most_nodes:
+        if cell < 0 or solved >= most_nodes or count_nodes >= most_nodes or room.left[0] < 0.0:
             best_point[:] = points[lowest_node]
             return bound, done and cell < 0
         low, high = nodes[lowest_node, cell, 0], nodes[lowest_node, cell, 1]

@@ -20,6 +20,7 @@ method works with forms that are a little weaker, and what its prices prove is a
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numba
@@ -46,16 +47,22 @@ class Workspace(NamedTuple):
     prices: Array  # [forms]
     row_labels: Array  # [states]
     column_labels: Array  # [forms + 1]
+    left: Array  # [1]: how many entries of tables may still be computed; below 0 all ends with what is proved
 
 
-def workspace(forms: int, states: int) -> Workspace:
-    """Room for programs of at most that many forms."""
+ENTRIES_A_SECOND = 1e9
+"""About how many entries of its table the simplex method computes: compiled loops look at no clock."""
+
+
+def workspace(forms: int, states: int, seconds: float = math.inf) -> Workspace:
+    """Room for programs of at most that many forms, which take about so many seconds together at most."""
     return Workspace(
         np.empty((states, forms + 2)),
         np.empty(states),
         np.empty(forms),
         np.empty(states, np.int64),
         np.empty(forms + 1, np.int64),
+        np.array([seconds * ENTRIES_A_SECOND]),
     )
 
 
@@ -91,6 +98,9 @@ def least(
     table[first, width] = costs[first]
     optimal = False
     for _ in range(50 + 20 * (states + count)):
+        room.left[0] -= states * (width + 1)
+        if room.left[0] < 0.0:
+            break
         entering, steepest = -1, -OPTIMAL
         for i in range(width):
             if table[first, i] < steepest:
