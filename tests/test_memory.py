@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from herbrand import memory
 from herbrand.errors import UnsupportedError
-from herbrand.memory import allowed_bytes, bytes_of, machine_memory, readable
+from herbrand.memory import allowed_bytes, bytes_of, lacks_memory, machine_memory, readable
 
 UNITS = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
@@ -111,3 +112,15 @@ class TestControlGroups:
     def test_where_there_is_nothing_to_read(self, tmp_path: Path) -> None:
         assert memory._cgroup_limits(tmp_path, tmp_path / "none") == []
         assert self.limits(tmp_path, "nonsense\n0::/gone\n", {}) == []
+
+
+def test_libraries_that_find_no_memory_are_understood() -> None:
+    connection = duckdb.connect(config={"memory_limit": "1MB", "temp_directory": ""})
+    with pytest.raises(duckdb.Error) as found:
+        connection.execute("CREATE TABLE t AS SELECT range x, random() y FROM range(1_000_000)")
+    assert lacks_memory(found.value)
+    torch = pytest.importorskip("torch")
+    with pytest.raises((RuntimeError, MemoryError)) as met:
+        torch.empty(2**60)
+    assert lacks_memory(met.value) and lacks_memory(MemoryError())
+    assert not lacks_memory(ValueError("no memory of this"))

@@ -48,6 +48,12 @@ def resident_bytes() -> int:
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
+def lacks_memory(error: Exception) -> bool:
+    """Whether it is Python's way to say that no memory is left, or torch's or DuckDB's (not loaded here)."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
+
+
 def readable(amount: float) -> str:
     """Bytes as people write them."""
     amount = min(amount, 1e300)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -121,6 +122,35 @@ def test_calls_that_are_refused() -> None:
 
 HARD = 'type t = {"a", "b", "c"}\npredicate s(t)\npredicate r(t)\n0.5: s(x)\n'
 HARD += "hard: s(x) => r(x)\nhard: r(x) <=> r(y)\n"
+
+
+@pytest.mark.parametrize(
+    ("logits", "told"),
+    [
+        ({"s": [0.1, 0.2]}, "the logits of s are of type list"),
+        ({"s": None}, "the logits of s are of type NoneType"),
+        ([0.1, 0.2], "a mapping, not of type list"),
+        ("s", "a mapping, not of type str"),
+    ],
+)
+def test_what_is_no_tensor_is_refused_by_name(logits: Any, told: str) -> None:
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse('type t = {"a", "b"}\npredicate s(t)\n0.7: s(x)\n')), 3)
+    with pytest.raises(HerbrandError, match=told):
+        layer(logits)
+
+
+def test_whole_numbers_are_numbers() -> None:
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse('type t = {"a", "b"}\npredicate s(t)\n0.7: s(x)\n')), 3)
+    found = layer({"s": torch.tensor([1, -2])})["s"]
+    torch.testing.assert_close(found, layer({"s": torch.tensor([1.0, -2.0])})["s"])
+    theory = hb.parse(
+        'predicate d(t)\npredicate e(t): observed\npredicate q(t)\nq(x) :- d(x), e(x)\ne("a")\ne("b")\n'
+    )
+    asked = hb.nn.QueryLayer(hb.Model(theory), "q(x)", neural=["d"])
+    found = asked(scores={"d": torch.tensor([1, 0])})
+    assert found.is_floating_point() and found.tolist() == [[1.0, 0.0]]
+    with pytest.raises(HerbrandError, match="scores of d are of type list"):
+        asked(scores={"d": [1.0, 0.5]})  # type: ignore[dict-item]
 
 
 def test_hard_statements_as_penalties() -> None:

@@ -25,6 +25,7 @@ from herbrand.cli.compiling import advice_out_of_time, tell_of_compiling
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
 from herbrand.guards import GUARDS
+from herbrand.memory import lacks_memory
 from herbrand.options.table import COMMANDS
 from herbrand.visible import visible_lines
 
@@ -218,7 +219,7 @@ def _fault(error: Exception) -> NoReturn:
         raise error
     if _stopped_by:
         _interrupted()
-    if _lacks_memory(error):
+    if lacks_memory(error):
         _fail(
             "the machine gave no more memory; no output file was changed\n"
             "  ask for less, such as --top or one --query, or give --memory what there is:"
@@ -234,11 +235,6 @@ def _fault(error: Exception) -> NoReturn:
         f"internal error: {type(error).__name__}: {error}\n"
         "  this is a fault of herbrand, not of your input; HERBRAND_DEBUG=1 shows where"
     )
-
-
-def _lacks_memory(error: Exception) -> bool:
-    """Whether it is Python's own or torch's way to say so, known without importing torch."""
-    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
 
 
 def _interrupted() -> NoReturn:

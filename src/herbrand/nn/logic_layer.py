@@ -28,6 +28,7 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Theory, WeightedFormula
 from herbrand.language.written_weights import relearned, weight_statements, with_weights
+from herbrand.nn.given_tables import given_tables
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
@@ -229,7 +230,9 @@ class LogicLayer(nn.Module):
         Infinite where evidence, a hard statement or an infinite logit decides; atoms that hard statements
         make one have the same.
         """
-        given, lead, call = self._unary(logits or {}, facts or {}, present or {})
+        given, lead, call = self._unary(
+            given_tables("logits", logits), given_tables("facts", facts), given_tables("constants", present)
+        )
         if self.iterations is None:
             self._refuse_transforms(given)
             masks = Masks.of(self.problem, given)
@@ -358,6 +361,7 @@ class LogicLayer(nn.Module):
         """All predicates' logits with soft evidence over one batch axis, the batch axes there were, and what
         else came with the call."""
         like = next(iter(logits.values()), next(iter(self.weights), torch.zeros(())))
+        like = like if like.is_floating_point() else like.to(torch.get_default_dtype())
         ragged = self._ragged_shapes
         lead = self._lead(logits, facts, present, ragged)
         count = math.prod(lead)

@@ -54,6 +54,7 @@ from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
 from herbrand.memory import allowed_bytes, bytes_of, readable
+from herbrand.nn.given_tables import given_tables
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.nn.transformed import called
 from herbrand.program.choices import refuse_choices
@@ -233,7 +234,7 @@ class QueryLayer(nn.Module):
 
     def _weights(self, scores: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
         """The weights of the facts of learned and neural predicates."""
-        return {**self.weights.facts(), **self._scored(scores or {})}
+        return {**self.weights.facts(), **self._scored(given_tables("scores", scores))}
 
     def _proved(
         self, inputs: Sequence[Sequence[int]], facts: Mapping[str, Tensor], rules: Tensor | None
@@ -315,7 +316,9 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:
-    return next((given.dtype for given in (scores or {}).values()), torch.get_default_dtype())
+    """That of the scores; whole numbers and truth values count as numbers of torch's default."""
+    found = (given.dtype for given in (scores or {}).values() if given.is_floating_point())
+    return next(found, torch.get_default_dtype())
 
 
 def _refuse_unknown(neural: Sequence[str], signature: Signature) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from herbrand.errors import BudgetError, HerbrandError
+from herbrand.memory import lacks_memory
 from herbrand.visible import visible_lines
 
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
@@ -41,11 +42,6 @@ def refusal_of(error: HerbrandError, status: int | None = None) -> RefusedError:
     else:
         message, hint = str(error), ""
     return RefusedError(status, visible_lines(message), visible_lines(hint), placed[0] if placed else None)
-
-
-def lacks_memory(error: Exception) -> bool:
-    """Whether it is Python's own or a library's way to say that no memory is left."""
-    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error)
 
 
 def fault_of(error: Exception) -> RefusedError:

@@ -1,0 +1,27 @@
+"""The tables that come with a call of a layer, checked before anything is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from herbrand.errors import UnsupportedError
+
+
+def given_tables(what: str, given: Mapping[str, Tensor] | None) -> Mapping[str, Tensor]:
+    """The tables by name, none for ``None``; raises for anything but tensors. ``what``: logits, facts."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise UnsupportedError(
+            f"{what} of a layer are a mapping, not of type {type(given).__name__}",
+            hint='tensors by name, such as {"smokes": torch.zeros(3)}',
+        )
+    for name, table in given.items():
+        if not isinstance(table, Tensor):
+            raise UnsupportedError(
+                f"the {what} of {name} are of type {type(table).__name__}, not a tensor",
+                hint="make one of them: torch.as_tensor(...)",
+            )
+    return given
