@@ -22,6 +22,9 @@ READ = {
     "a(X) :- b(X), X =< 2, X =\\= 3, X \\== 4, 1 < 2. b(1).": (
         "a(X) :- b(X), X <= 2, X != 3, X != 4, true\nb(1)\n"
     ),
+    "p(X, Y) :- b(X), b(Y), X @< Y, a @=< X, \\+ X @>= z, 1 @< a. b(c). b('B').": (
+        'p(X, Y) :- b(X), b(Y), X < Y, "a" <= X, X < "z", true\nb("c")\nb("B")\n'
+    ),
     "1/4::a. 1.0e-1::b. t(_)::c; t(0.2)::d :- a.": "0.25 :: a\n0.1 :: b\n? :: c; ? :: d :- a\n",
     "P::a(X) :- b(X, P). b(1, 0.5).": "P :: a(X) :- b(X, `P`)\nb(1, 0.5)\n",
     "P::a :- P = 0.3.": "0.3 :: a\n",
@@ -60,6 +63,7 @@ REFUSED = {
     "b(1). 0.5::a(X) :- b(X). evidence(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
     "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
     "a(X) :- b(X). b(1). evidence(a(X)).": "evidence is a ground atom",
+    "p :- b(X), X @< Y, c(Y). b(a). c(a).": "Y has no value yet",
     "x::a.": "x is no probability",
     "a :- (b -> c ; d). b. c. d.": "if-then-else is not read",
     "a(X) :- once(b(X)). b(1). b(2).": "once/1 gives X a value",
@@ -196,6 +200,7 @@ def test_the_sum_over_worlds_of_a_program(text: str, expected: dict[str, float])
     assert found == pytest.approx(expected, abs=1e-12)
 
 
+ORDERED = "b(ann). b(bob). b('Zoe'). n(2). n(10). 0.3::c(X, Y) :- b(X), b(Y), X @< Y. "
 COUNTDOWN = "0.3::p(1). 0.2::p(2). 0.5::p(X) :- X > 0, Y is X - 1, p(Y)."
 COMPUTED = [
     # p(2) holds by itself, or by its clause and p(1); p(3) and p(4) by their clauses alone.
@@ -218,6 +223,12 @@ COMPUTED = [
         "k(bob, 1). 0.5::k(X, D) :- D > 1, m(X, Y), E is D - 1, k(Y, E). m(ann, bob). query(k(ann, 2)).",
         {"k(ann,2)": 0.5},
     ),
+    (
+        f"{ORDERED} query(c(X, bob)). query(c(_, ann)).",
+        {"c(ann,bob)": 0.3, "c(Zoe,bob)": 0.3, "c(bob,bob)": 0.0}
+        | {"c(Zoe,ann)": 0.3, "c(ann,ann)": 0.0, "c(bob,ann)": 0.0},
+    ),
+    (f"{ORDERED} 0.2::d(X) :- n(X), X @>= 10. query(d(_)).", {"d(2)": 0.0, "d(10)": 0.2}),
     ("0.5::x. y(Z) :- x, Z = f. 0.3::p(X) :- X = a. query(y(_)). query(p(a)).", {"y(f)": 0.5, "p(a)": 0.3}),
     (
         "0.3::a(1). 0.4::a(2). n(1). n(2). evidence(a(X), false) :- n(X), X > 1. query(a(X)).",

@@ -49,6 +49,7 @@ BUILT_IN = frozenset(
 
 _SIGNS: dict[str, Operator] = {"=": "=", "==": "=", "is": "=", "=:=": "=", "\\=": "!=", "\\==": "!="}
 _SIGNS |= {"=\\=": "!=", "<": "<", "=<": "<=", ">": ">", ">=": ">="}
+_SIGNS |= {"@<": "<", "@=<": "<=", "@>": ">", "@>=": ">="}
 _ARITHMETIC: dict[tuple[str, int], Sign] = {
     ("+", 2): "+", ("-", 2): "-", ("*", 2): "*", ("/", 2): "/", ("//", 2): "//", ("mod", 2): "%",
     ("-", 1): "negative", ("abs", 1): "abs", ("min", 2): "min", ("max", 2): "max",
@@ -64,8 +65,6 @@ _REFUSED = {
     "|": "'|' is not read: write ';'",
     "!": "the cut is not read: rules are tried in no order",
     "=..": "terms are not taken apart: the language has no functors",
-    "@<": "terms have no order in the language",
-    "@>": "terms have no order in the language",
     ":": "modules are not read",
     "-->": "grammars are not read",
     "::": "a probability stands before the head of a clause, not inside a body",
@@ -212,10 +211,11 @@ class Goals:
         if not isinstance(left, Term) or not isinstance(right, Term):
             return Computed(sign, left, right, goal.span)
         if isinstance(left, Constant) and isinstance(right, Constant):
-            if isinstance(left.value, str) != isinstance(right.value, str):
-                return Truth(sign == "!=", goal.span)
+            text, other = isinstance(left.value, str), isinstance(right.value, str)
+            if text != other:  # numbers stand before texts
+                return Truth(COMPARE[sign](text, other), goal.span)
             return Truth(COMPARE[sign](left.value, right.value), goal.span)
-        if goal.name == "==" and goal.span is not None:
+        if (goal.name == "==" or goal.name.startswith("@")) and goal.span is not None:
             self._tests.add(goal.span)
         return Comparison(sign, left, right, goal.span)
 

@@ -15,7 +15,7 @@ safe(b).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.computed import variables_of
@@ -23,6 +23,7 @@ from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.names import is_made, shown_constant, shown_number
+from herbrand.language.scope import variable_types
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -58,7 +59,7 @@ _TAKEN = BUILT_IN | {"query", "evidence", "true", "false", "fail", "otherwise", 
 
 def write_pl(theory: Theory, signature: Signature) -> str:
     """The text of a ``.pl`` file; one ``UnsupportedError`` names all that it cannot say."""
-    writer = _Writer(theory)
+    writer = _Writer(theory, signature)
     lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
     used = {rows.predicate for rows in theory.facts} | theory.derived.keys()
     bare = [
@@ -74,7 +75,8 @@ def write_pl(theory: Theory, signature: Signature) -> str:
 
 
 class _Writer:
-    def __init__(self, theory: Theory) -> None:
+    def __init__(self, theory: Theory, signature: Signature) -> None:
+        self._signature = signature
         self._derived = theory.derived.keys()
         self._spelled = theory.spelled
 
@@ -125,21 +127,24 @@ class _Writer:
             self._atom(head, names) if each is None else f"{_chance(each, names)}::{self._atom(head, names)}"
             for each, head in heads
         )
-        goals = ", ".join(self._goal(literal, names) for literal in sorted(body, key=_binds_last))
+        types = variable_types([*(head for _, head in heads), *body], self._signature)
+        texts = {name for name, type in types.items() if self._signature.types[type].kind == "text"}
+        goals = ", ".join(self._goal(literal, names, texts) for literal in sorted(body, key=_binds_last))
         return f"{said} :- {goals}." if goals else f"{said}."
 
-    def _goal(self, literal: Formula, names: SpelledNames) -> str:
+    def _goal(self, literal: Formula, names: SpelledNames, texts: Collection[str]) -> str:
+        """``texts``: the variables that stand for texts, whose order has signs of its own."""
         match literal:
             case Atom():
                 return self._atom(literal, names)
             case Not(operand=operand):
-                return f"\\+{self._goal(operand, names)}"
+                return f"\\+{self._goal(operand, names, texts)}"
             case Truth(value=value):
                 return "true" if value else "fail"
             case Comparison(operator=operator, left=left, right=right):
-                if operator not in ("=", "!=") and any(isinstance(_value(x), str) for x in (left, right)):
-                    raise UnsupportedError("a .pl file compares no text by order", span=literal.span)
-                return f"{_term(left, names)} {_SIGNS[operator]} {_term(right, names)}"
+                text = any(isinstance(_value(x), str) or _name(x) in texts for x in (left, right))
+                sign = f"@{_SIGNS[operator]}" if text and operator not in ("=", "!=") else _SIGNS[operator]
+                return f"{_term(left, names)} {sign} {_term(right, names)}"
             case Computed(operator=operator, left=left, right=right):
                 if operator == "=" and isinstance(right, Variable):
                     left, right = right, left
@@ -176,6 +181,10 @@ def _term(term: Term, names: SpelledNames | None) -> str:
 
 def _value(term: Term) -> Value | None:
     return term.value if isinstance(term, Constant) else None
+
+
+def _name(term: Term) -> str | None:
+    return term.name if isinstance(term, Variable) else None
 
 
 def _number(value: Expression, names: SpelledNames) -> str:
