@@ -364,6 +364,8 @@ def test_unknown_rows_of_an_observed_predicate_are_refused(tmp_path: Path) -> No
         ("(sender, reciever, amount)", "no column 'reciever'"),
         ("()", "lists no columns"),
         ("(sender,, amount)", "lists no columns"),
+        ("(sender, receiver", "opens a bracket that it does not close"),
+        ("(sender, receiver, amount) where", "no condition behind its 'where'"),
         ("(sender, receiver)", "2 columns"),
         ("(sender, receiver, amount) where nothing > 3", "nothing"),
         ("(sender, receiver, amount) where amount >", "parser|syntax|Parser|read"),
@@ -389,6 +391,9 @@ def test_columns_without_names(tmp_path: Path) -> None:
     path = text(tmp_path / "tx.csv", ",")
     with pytest.raises(FactsError, match="without a header"):
         pays(f"pays={path}(sender, receiver, amount)", header=False)
+    path.write_text("ann,bob,3\nbob,carl,4\n")
+    with pytest.raises(FactsError, match="its columns are ann, bob, 3, as its first row names them"):
+        pays(f"pays={path}(sender, receiver, amount)")
     with pytest.raises(FactsError, match="no names"):
         pays({"pays(sender, receiver, amount)": [("a", "b", 1)]})
 

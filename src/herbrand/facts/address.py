@@ -21,6 +21,7 @@ from typing import Literal, cast
 from herbrand.errors import FactsError, nearest
 
 _WHERE = re.compile(r"(?<=[\s)])where\s+(?P<condition>\S.*)$", re.IGNORECASE | re.DOTALL)
+_NO_CONDITION = re.compile(r"\)\s*where$", re.IGNORECASE)
 _COLUMN = re.compile(
     r'\s*(?P<old>"(?:[^"]|"")*"|[^",]+?)(?:\s+as\s+(?P<new>[^\s",]+))?\s*(?:,|$)', re.IGNORECASE
 )
@@ -50,15 +51,16 @@ class Selection:
         """Whether it is about names of columns."""
         return self.columns is not None or self.where is not None
 
-    def among(self, table: str, present: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """The columns as the table spells them; raises for one that it has not.
+    def among(self, table: str, present: Sequence[str], named_by: str = "") -> tuple[tuple[str, str], ...]:
+        """The columns as the table spells them; raises for one that it has not. ``named_by``: what gives the
+        table's columns their names, where that was assumed.
 
         >>> Selection((("Sender", "who"),)).among("pays", ["sender", "amount"])
         (('sender', 'who'),)
         """
         if self.columns is None:
             return tuple((name, name) for name in present)
-        return tuple((_spelled(table, old, present), new) for old, new in self.columns)
+        return tuple((_spelled(table, old, present, named_by), new) for old, new in self.columns)
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,13 @@ def parse_selection(text: str) -> tuple[str, Selection]:
     if (found := _WHERE.search(text)) is not None:
         text, condition = text[: found.start()].rstrip(), found["condition"].strip()
     text = text.rstrip()
-    if not text.endswith(")") or Path(text).exists():
+    if Path(text).exists():
+        return text, Selection(None, condition, cast("Nulls", nulls))
+    if text.count("(") > text.count(")"):
+        raise FactsError(f"'{text}' opens a bracket that it does not close, and is no file", hint=_FORM)
+    if _NO_CONDITION.search(text):
+        raise FactsError(f"'{text}' has no condition behind its 'where'", hint=_FORM)
+    if not text.endswith(")"):
         return text, Selection(None, condition, cast("Nulls", nulls))
     place = text.rfind("(")
     if place <= 0:
@@ -141,7 +149,7 @@ def _split(text: str) -> tuple[str, str | None]:
     return f"{head}{slash}{location}", table or None
 
 
-def _spelled(table: str, wanted: str, present: Sequence[str]) -> str:
+def _spelled(table: str, wanted: str, present: Sequence[str], named_by: str) -> str:
     alike = [name for name in present if name == wanted] or [
         name for name in present if name.casefold() == wanted.casefold()
     ]
@@ -149,5 +157,5 @@ def _spelled(table: str, wanted: str, present: Sequence[str]) -> str:
         return alike[0]
     if alike:
         raise FactsError(f"{table}: there are {len(alike)} columns '{wanted}'")
-    hint = nearest(wanted, present) or f"its columns are {', '.join(present)}"
+    hint = nearest(wanted, present) or f"its columns are {', '.join(present)}{named_by}"
     raise FactsError(f"{table}: there is no column '{wanted}'", hint=hint)

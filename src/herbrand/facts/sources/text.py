@@ -140,7 +140,7 @@ class TextTable(OpenTable):
             raise FactsError(
                 f"{self.name}: without a header its columns have no names, so none can be chosen"
             )
-        chosen = selection.among(self.name, self.names)
+        chosen = selection.among(self.name, self.names, ", as its first row names them")
         store = self.store.apart([self.store.path(self.file.path)])
         staged = self._staged(store)
         places = {name: place for place, name in enumerate(self.names)}
