@@ -28,6 +28,7 @@ from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.facts.constants import Constants
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 
@@ -156,7 +157,9 @@ class Bindings(Sheet):
     def to_arrow(self) -> pa.Table:
         """A column for each variable, and the weight; as text where it is a whole number beyond 64 bits."""
         columns: dict[str, pa.Array] = {
-            name: pa.array(column, pa.string() if not len(column) else None)
+            name: column.to_arrow()
+            if isinstance(column, Constants)
+            else pa.array(column, pa.string() if not len(column) else None)
             for name, column in zip(self.variables, self.columns, strict=True)
         }
         name = "weight"

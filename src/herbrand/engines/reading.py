@@ -6,16 +6,12 @@ become Python values only when somebody looks at them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from herbrand.answers.marginals import AtomTable
 from herbrand.budget import Budget
-from herbrand.facts.domain import Domain
 from herbrand.language.names import is_made
 from herbrand.language.syntax import Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
@@ -28,31 +24,6 @@ MOST_BYTES = 4e9
 
 LookUp = Callable[[str, np.ndarray], np.ndarray]
 """The probabilities [atom, value] of latent atoms of a predicate, by their codes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Constants(Sequence[Value]):
-    """A column of constants, kept as indices of a domain."""
-
-    domain: Domain
-    indices: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    @overload
-    def __getitem__(self, place: int) -> Value: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Value]: ...
-    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
-        return self._values[place]
-
-    def __iter__(self) -> Iterator[Value]:
-        return iter(self._values)
-
-    @cached_property
-    def _values(self) -> list[Value]:
-        return self.domain.values_at(self.indices)
 
 
 def atom_tables(ground: Ground, probabilities: np.ndarray, question: Question) -> Iterator[AtomTable]:
@@ -109,7 +80,7 @@ def _table(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarra
     shares[np.flatnonzero(~latent), settled[~latent]] = 1.0
     domains = program.domains_of(program.signature.predicates[predicate])
     columns = arguments_of(codes, tuple(map(len, domains)))
-    constants = tuple(map(Constants, domains, columns))
+    constants = tuple(domain.at(column) for domain, column in zip(domains, columns, strict=True))
     return AtomTable(predicate, constants, shares, _values(evidence, predicate))
 
 

@@ -24,8 +24,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import TEXT, filled, number_array, text_array
+from herbrand.facts.arrays import TEXT, filled, text_array
 from herbrand.facts.column import ABSENT, Index, simplest_numbers
+from herbrand.facts.constants import Constants, canonical
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 
@@ -66,7 +67,7 @@ class Domain:
         return len(self.values)
 
     def __iter__(self) -> Iterator[Value]:
-        return map(_canonical, self.values.to_pylist())
+        return map(canonical, self.values.to_pylist())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Domain) and self.name == other.name and self.values.equals(other.values)
@@ -81,14 +82,14 @@ class Domain:
         """The constant at an index; whole numbers as ``int``."""
         if not 0 <= index < len(self):
             raise IndexError(f"{self.name} has {len(self)} constants, none at {index}")
-        return _canonical(self.values[int(index)].as_py())
+        return canonical(self.values[int(index)].as_py())
+
+    def at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> Constants:
+        """The constants at these indices, as a column."""
+        return Constants(self.values, np.asarray(indices, np.int64))
 
     def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
-        if len(indices) > len(self):  # each constant is converted once
-            every = [_canonical(value) for value in self.values.to_pylist()]
-            return [every[index] for index in np.asarray(indices).tolist()]
-        taken = self.values.take(number_array(np.asarray(indices, np.int64)))
-        return [_canonical(value) for value in taken.to_pylist()]
+        return list(self.at(indices))
 
     def index_of(self, value: Value) -> int | None:
         """Where the constant stands, or ``None`` if it is none of this type's."""
@@ -146,7 +147,3 @@ def _as_other_number(numbers: pa.Array) -> pa.Array:
         other = plain.astype(np.float64 if plain.dtype == np.int64 else np.int64)
         changed = (other.astype(plain.dtype) != plain) | (np.abs(plain) >= 2.0**63)
     return pa.array(other, mask=changed)
-
-
-def _canonical(value: Value) -> Value:
-    return int(value) if isinstance(value, float) and value.is_integer() else value

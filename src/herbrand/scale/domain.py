@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from herbrand.facts.column import ABSENT, Index
-from herbrand.facts.domain import Domain
+from herbrand.facts.constants import Constants, canonical
+from herbrand.facts.domain import Domain, array_of
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 from herbrand.relations.database import Database
@@ -70,6 +71,9 @@ class StoredDomain(Domain):
         rows = self.database.rows(f"SELECT value FROM {self.table} WHERE {where} ORDER BY id")
         return [canonical(value) for (value,) in rows]
 
+    def at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> Constants:
+        return Constants(array_of(self.values_at(indices)))
+
     def index_of(self, value: Value) -> int | None:
         assert self.database is not None
         if isinstance(value, str) != (self.kind == "text"):
@@ -93,8 +97,3 @@ def constant(value: Value) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(value) if isinstance(value, int) else f"CAST('{value!r}' AS DOUBLE)"
-
-
-def canonical(value: Value) -> Value:
-    """Whole numbers as ``int``."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

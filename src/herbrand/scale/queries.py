@@ -26,6 +26,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.request import ALGEBRAS, FIXPOINT, Request
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.facts.constants import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule
@@ -39,7 +40,6 @@ from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.reading import Fetched
 
 MOST_ROUNDS = 1000
 SAME = 1e-12
@@ -125,7 +125,7 @@ class StoredRules:
     def _answers(
         self,
         goal: Goal,
-        found: tuple[list[Fetched], np.ndarray],
+        found: tuple[list[Constants], np.ndarray],
         request: Request,
         rounds: Rounds,
         truncated: bool,
@@ -274,7 +274,7 @@ class Rounds:
         limit = greater(magnitude(column(WEIGHT)), magnitude(column("later"))) * SAME
         return both.where(apart <= limit).count() == number
 
-    def answers(self, goal: Goal, tables: Tables, request: Request) -> tuple[list[Fetched], np.ndarray]:
+    def answers(self, goal: Goal, tables: Tables, request: Request) -> tuple[list[Constants], np.ndarray]:
         """The constants of each variable found, and the weights, heaviest first."""
         clause = goal.shape.clause
         asked = dict(zip(clause.head, goal.inputs, strict=False))
@@ -285,7 +285,7 @@ class Rounds:
             rows = rows.let(**{WEIGHT: 1.0})
         return self._fetched(goal, rows.where(column(WEIGHT) != 0.0), request)
 
-    def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Fetched], np.ndarray]:
+    def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Constants], np.ndarray]:
         assert isinstance(rows, Stored)
         constants, types = self.rules.stored.constants, goal.shape.clause.types
         first = len(goal.shape.inputs)
@@ -303,4 +303,4 @@ class Rounds:
             f"ORDER BY {', '.join(('v DESC', *order))}{limit}"
         )
         weights = data["v"].to_numpy().astype(np.float64)
-        return [Fetched(data[f"c{place}"]) for place in places], weights
+        return [Constants(data[f"c{place}"]) for place in places], weights

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.marginals import AtomTable
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.language.syntax import Value
+from herbrand.facts.constants import Constants
 from herbrand.memory import allowed_bytes, readable
 from herbrand.program.question import AtomPattern, Question
 from herbrand.scale.beliefs import Layout
-from herbrand.scale.domain import canonical
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Beliefs
 
@@ -141,7 +138,7 @@ def _table(
         query = f"SELECT * FROM ({query}) w{limits}"
     found = evidence.database.arrow(_with_constants(evidence, layout, query))
     q = found["q"].to_numpy().astype(np.float64)
-    constants = [Fetched(found[f"c{place}"]) for place in range(len(columns))]
+    constants = [Constants(found[f"c{place}"]) for place in range(len(columns))]
     if not layout.valued:
         return AtomTable(layout.predicate, tuple(constants), np.stack([1 - q, q], axis=1))
     return _valued(evidence, layout, constants, found, q)
@@ -162,30 +159,8 @@ def _with_constants(evidence: StoredEvidence, layout: Layout, query: str) -> str
     return f"SELECT {', '.join((*chosen, 'r.q AS q'))} FROM ({query}) r {' '.join(joins)} ORDER BY {order}"
 
 
-@dataclass(frozen=True, eq=False)
-class Fetched(Sequence[Value]):
-    """A column of constants as it came from the database; Python values only where somebody looks."""
-
-    column: pa.ChunkedArray
-
-    def __len__(self) -> int:
-        return len(self.column)
-
-    @overload
-    def __getitem__(self, place: int) -> Value: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Value]: ...
-    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
-        if isinstance(place, slice):
-            return list(map(canonical, self.column[place].to_pylist()))
-        return canonical(self.column[int(place)].as_py())
-
-    def __iter__(self) -> Iterator[Value]:
-        return map(canonical, self.column.to_pylist())
-
-
 def _valued(
-    evidence: StoredEvidence, layout: Layout, constants: Sequence[Fetched], found: pa.Table, q: np.ndarray
+    evidence: StoredEvidence, layout: Layout, constants: Sequence[Constants], found: pa.Table, q: np.ndarray
 ) -> AtomTable:
     """Rows of values, sorted by atom, gathered; a value without a row is impossible."""
     program = evidence.program
@@ -196,7 +171,7 @@ def _valued(
     shares = np.zeros((int(first.sum()), program.value_count(layout.predicate)))
     shares[atom, found["val"].to_numpy()] = q
     starts = pa.array(np.flatnonzero(first))
-    columns = tuple(Fetched(one.column.take(starts)) for one in constants)
+    columns = tuple(Constants(one.values.take(starts)) for one in constants)
     value_type = program.signature.predicates[layout.predicate].value_type
     assert value_type is not None
     return AtomTable(layout.predicate, columns, shares, tuple(program.domain(value_type)))

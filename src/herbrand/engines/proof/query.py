@@ -336,8 +336,7 @@ class Proof:
         order = order if request.top is None or request.normalize != "none" else order[: request.top]
         domains = self.program.facts.domains
         columns = tuple(
-            tuple(domains[shape.clause.types[name]].values_at(indices[name][order]))
-            for name in shape.variables
+            domains[shape.clause.types[name]].at(indices[name][order]) for name in shape.variables
         )
         answer = Bindings(
             "proof", found.guarantee, found.status, shape.variables, columns, weights[order], found.truncated
