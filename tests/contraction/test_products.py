@@ -151,8 +151,8 @@ class TestTriangles:
     ) -> None:
         monkeypatch.setattr(joins, "INTERSECTION_COST", cost)
         triangle = Triangle(
-            compressed(left, (HEIGHT, INNER)),
-            compressed(right, (INNER, WIDTH)),
+            compressed(left, (HEIGHT, INNER)).sorted,
+            compressed(right, (INNER, WIDTH)).sorted,
             compressed(mask, (HEIGHT, WIDTH)).sorted,
         )
         one, other = values(len(left)), values(len(right), 1)

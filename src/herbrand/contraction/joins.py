@@ -108,7 +108,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Triangle:
-    """Three sparse matrices, left [i, j], right [j, k] and mask [i, k], over common numbers."""
+    """Three sparse matrices, left [i, j], right [j, k] and mask [i, k], over common numbers, rows sorted."""
 
     left: Compressed
     right: Compressed

@@ -21,7 +21,7 @@ from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.planner import Plan, plan
 from herbrand.contraction.steps import Route, Statistics
-from herbrand.relations.expression import Expression, column, literal
+from herbrand.relations.expression import Expression, choose, column, literal
 from herbrand.relations.relation import Relation
 
 VALUE = "v"
@@ -56,6 +56,8 @@ class Operand:
 @dataclass(frozen=True)
 class Contracted:
     """Each entry is the ⊕ of ``everywhere`` and of its ``v`` in ``rows``, if it has any there.
+
+    Values are of the plan's algebra: truth values with backgrounds come as counts, true where not 0.
 
     ``columns`` name the output's axes in ``rows``; ``everywhere`` has the column ``v`` only. None is no
     row.
@@ -166,6 +168,8 @@ class _Walk:
     ) -> Relation:
         rows, columns = operand.rows, operand.columns
         value = column(VALUE) if VALUE in rows.columns else self.algebra.constant(self.algebra.one)
+        if VALUE in rows.columns and self.algebra.name != self.route.term.contraction.algebra:
+            value = choose(value, 1, 0)
         if operand.background is not None and self.algebra.has_subtraction:
             value = value - self.algebra.constant(operand.background)
         elif operand.background is not None:
