@@ -101,6 +101,14 @@ def test_folds_of_nothing(small: Relation) -> None:
     assert nothing.group(["t"], n=count()).rows() == []
 
 
+def test_folds_of_no_rows_keep_their_kinds(small: Relation) -> None:
+    folds = {"n": count(), "a": total(column("a")), "w": total(column("w")), "l": log_sum(column("w"))}
+    folds |= {"most": largest(column("w")), "one": some(column("w") < 1)}
+    some_rows, no_rows = small.group(["t"], **folds), small.where(column("a") > 9).group(["t"], **folds)
+    assert no_rows.rows() == []
+    assert no_rows.kinds == some_rows.kinds
+
+
 def test_relations_without_columns(small: Relation) -> None:
     assert small.only().count() == 3
     assert small.only().distinct().count() == 1
