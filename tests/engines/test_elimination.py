@@ -166,6 +166,18 @@ def test_a_forbidden_component_leaves_the_others_their_shares() -> None:
     assert found.shares[1].tolist() == pytest.approx([0.25, 0.75])
 
 
+def test_an_atom_alone_and_a_helper_alone_are_no_equal_parts() -> None:
+    """Found by random networks: a helper's share was looked for among those of atoms."""
+    for helper_first in (False, True):
+        network = Network([2], 1)
+        helper = network.helper()
+        for axis in (helper, 0) if helper_first else (0, helper):
+            network.add([axis], np.array([0.0, math.log(3.0)]))
+        found = planned(network, "log", entire=True).run()
+        assert found.total == pytest.approx(math.log(16.0))
+        assert found.shares[0].tolist() == pytest.approx([0.25, 0.75])
+
+
 def test_a_network_that_no_machine_could_eliminate_is_refused() -> None:
     count = 120
     network = Network([2] * count, count)

@@ -7,9 +7,10 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 
 import herbrand as hb
+from herbrand.engines.mean_field.hard import UnkeptError
 from herbrand.language import syntax as s
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, free_variables, with_constants
@@ -42,7 +43,11 @@ def assert_rows(model: tuple[s.Theory, Universe], asked: s.Formula, engine: str,
     closed = chosen(universe, asked)
     log_z, _, expected = exact_answers(universe, theory.formulas, closed)
     assume(log_z > -math.inf and len(closed) > 1)
-    answer = hb.Model(theory).infer(show_formula(asked), engine=engine, **options)
+    try:
+        answer = hb.Model(theory).infer(show_formula(asked), engine=engine, **options)
+    except UnkeptError:  # no product of single atoms keeps what is hard
+        assert engine == "mean-field"
+        reject()
     rows = list(answer.rows())
     assert [row.atom for row in rows] == list(map(show_formula, closed))
     for row, probability in zip(rows, expected, strict=True):

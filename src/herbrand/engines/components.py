@@ -1,7 +1,8 @@
 """Independent parts of a ground network, equal ones put together.
 
 Takes a :class:`Network`; gives :class:`Batch` es: components that have the same tables' shapes in the same
-places, their tables stacked along a first axis, so that a thousand small worlds cost little more than one.
+places, with atoms and helpers in the same places, their tables stacked along a first axis, so that a thousand
+small worlds cost little more than one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def batches(network: Network, labels: np.ndarray) -> tuple[Batch, ...]:
         axes = list(dict.fromkeys(axis for scope in scopes for axis in scope))
         place = {axis: i for i, axis in enumerate(axes)}
         local = tuple(tuple(place[axis] for axis in scope) for scope in scopes)
-        alike[local, tuple(network.sizes[axis] for axis in axes)].append((axes, scopes))
+        kinds = tuple(axis < network.atom_count for axis in axes)
+        alike[local, tuple(network.sizes[axis] for axis in axes), kinds].append((axes, scopes))
     return tuple(_stacked(network, key, group) for key, group in alike.items())
 
 
@@ -51,7 +53,7 @@ def component_labels(network: Network) -> np.ndarray:
 
 
 def _stacked(network: Network, key: object, group: list[tuple[list[int], list[Scope]]]) -> Batch:
-    scopes, sizes = key  # type: ignore[misc]
+    scopes, sizes, _ = key  # type: ignore[misc]
     tables = [
         np.stack([network.tables[component[position]] for _, component in group])
         for position in range(len(scopes))

@@ -49,7 +49,7 @@ def test_bounds_hold_and_narrow(network: tuple[ChoiceConstraints, list[int]]) ->
     if total == -math.inf or not asked:
         return
     exact = circuit.shares(weights, values)
-    places = np.array([literal >> 1 for literal in asked])
+    places = np.array([x for literal in asked for x in (literal, negated(literal))])
     cases = Cases(made.task(asked), UNLIMITED)
     cases.least_work = 1  # so that every case is divided as long as anything is left to decide
     before, known = (np.zeros(len(places)), np.ones(len(places))), -math.inf

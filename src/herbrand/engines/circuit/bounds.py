@@ -14,11 +14,11 @@ no gate: its two weights share the case's, so that bounds only narrow.
 >>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
 >>> made.stipulate(made.net.either([a, b]), "a or b")
 >>> cases = Cases(made.task([a]), UNLIMITED)
->>> cases.bounds()[0][a >> 1].item(), cases.bounds()[1][a >> 1].item()
+>>> cases.bounds()[0][a].item(), cases.bounds()[1][a].item()
 (0.0, 1.0)
 >>> cases.narrow(math.inf)
 >>> lower, upper = cases.bounds()
->>> round(lower[a >> 1].item(), 6), round(upper[a >> 1].item(), 6)
+>>> round(lower[a].item(), 6), round(upper[a].item(), 6)
 (0.666667, 0.666667)
 """
 
@@ -55,7 +55,7 @@ class Cases:
         self.scale = float(self._most.sum())
         """The logarithm of that upper bound."""
         self._weight = 0.0
-        self._true = np.zeros(len(task.net))
+        self._shares = np.zeros(2 * len(task.net))
         self._open: list[tuple[float, int, tuple[int, ...], np.ndarray]] = []
         self._work, self._made = 0, 0
         self.least_work = LEAST_WORK
@@ -72,17 +72,16 @@ class Cases:
         return not self._open
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper probability of each variable that is told."""
-        may_hold, may_fail = np.zeros((2, len(self._true)))
-        rest = 0.0
+        """The lower and the upper probability of each literal of variables that are told."""
+        rest, excluded = 0.0, np.zeros(len(self._shares))
         for weight, _, _, fixed in self._open:
             rest -= weight
-            may_hold[fixed[fixed & 1 == 1] >> 1] += weight
-            may_fail[fixed[fixed & 1 == 0] >> 1] += weight
-        may_hold, may_fail = np.maximum(may_hold + rest, 0.0), np.maximum(may_fail + rest, 0.0)
+            excluded[fixed ^ 1] -= weight
+        may_hold = np.maximum(rest - excluded, 0.0)
+        may_fail = may_hold.reshape(-1, 2)[:, ::-1].reshape(-1)
         with np.errstate(invalid="ignore"):
-            lower = self._true / (self._weight + may_fail)
-            upper = (self._true + may_hold) / (self._weight + may_hold)
+            lower = self._shares / (self._weight + may_fail)
+            upper = (self._shares + may_hold) / (self._weight + may_hold)
         return np.nan_to_num(lower, nan=0.0), np.minimum(np.nan_to_num(upper, nan=1.0), 1.0)
 
     def narrow(self, seconds: float, least: int = 0) -> None:
@@ -105,7 +104,7 @@ class Cases:
             weight = math.exp(float(values[circuit.root]) - self.scale)
             if weight > 0:
                 self._weight += weight
-                self._true += weight * circuit.shares(self._task.log_weights, values)
+                self._shares += weight * circuit.shares(self._task.log_weights, values)
 
     def _add(self, decided: tuple[int, ...], fixed: np.ndarray) -> None:
         """An open case. ``fixed``: the literals that are known to hold in it, the decided ones among them."""

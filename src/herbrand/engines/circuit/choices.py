@@ -169,11 +169,11 @@ class ChoiceConstraints(WeightedConstraints):
 
 
 def share_of(shares: np.ndarray, literal: int) -> float:
-    """The probability of a literal by that of each variable."""
+    """The probability of a literal by the shares of all, of which a variable's two may miss 1 by rounding."""
     if literal in (TRUE, FALSE):
         return float(literal == TRUE)
-    share = float(np.clip(shares[literal >> 1], 0.0, 1.0))
-    return 1.0 - share if literal & 1 else share
+    holds, fails = float(shares[literal]), float(shares[negated(literal)])
+    return holds / (holds + fails) if holds else 0.0
 
 
 def impossible_evidence(needed: Sequence[Stipulation]) -> ContradictionError:

@@ -77,15 +77,18 @@ class Circuit:
         return float(self.values(log_weights)[self.root])
 
     def shares(self, log_weights: Floats, values: Floats) -> Floats:
-        """The probability that each variable is true, of those that are written."""
+        """The probability of each literal of variables that are written, each summed up by itself: 1 less the
+        other would lose what is rare."""
         flows = np.zeros(len(values))
         flows[self.root] = 1.0
         base = 2 + 2 * self.variables
         self._chosen(_downward)(self.kinds, self.starts, self.kids, base + self.variables, values, flows)
         free = flows[base : base + self.variables]
+        own = log_weights[:, ::-1]  # a variable's literal comes before its negation
         with np.errstate(invalid="ignore"):
-            true = np.exp(log_weights[:, 1] - np.logaddexp(log_weights[:, 0], log_weights[:, 1]))
-        return flows[2:base:2] + free * np.where(free > 0, true, 0.0)
+            each = np.exp(own - np.logaddexp(own[:, :1], own[:, 1:]))
+        unwritten = free[:, None] * np.where(free[:, None] > 0, each, 0.0)
+        return flows[2:base] + unwritten.reshape(-1)
 
     def best(self, log_weights: Floats) -> tuple[NDArray[np.int8], float]:
         """One assignment of the largest weight, and the logarithm of that; -1: not written, or summed out."""

@@ -116,7 +116,7 @@ class CircuitEngine:
         circuit, weights = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
         if likeliest:
             chosen, total = circuit.best(weights)
-            shares = np.maximum(chosen, 0).astype(float)
+            shares = np.stack([chosen > 0, chosen <= 0], axis=1).reshape(-1).astype(float)
         else:
             values = circuit.values(weights)
             total, shares = float(values[circuit.root]), circuit.shares(weights, values)
@@ -227,7 +227,7 @@ class CircuitEngine:
 
 def _reach_of(reach: np.ndarray, literal: int) -> float:
     """How far the truth may lie from a literal's share; certain ones have no variable."""
-    return float(reach[literal >> 1]) if literal >= 0 else 0.0
+    return float(reach[literal]) if literal >= 0 else 0.0
 
 
 def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:

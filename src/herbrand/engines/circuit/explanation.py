@@ -115,10 +115,10 @@ class _Slopes:
         return weights
 
     def _shares(self, weights: Floats) -> tuple[float, Floats]:
-        """The probability of the literal and of all variables."""
+        """The probability of the literal and the shares of all."""
         values = self._circuit.values(weights)
         if values[self._circuit.root] == -np.inf:
-            return math.nan, np.zeros(len(weights))
+            return math.nan, np.zeros(weights.size)
         shares = self._circuit.shares(weights, values)
         return share_of(shares, self._literal), shares
 
