@@ -193,10 +193,10 @@ export function setText(name: string, text: string): void {
   scheduleCheck();
 }
 
-/** Another text for a file, from elsewhere than the editor. */
+/** Another text for a file, from elsewhere than the editor; the editor shows it before any status tells of it. */
 export function replaceText(name: string, text: string): void {
   setText(name, text);
-  set({ revision: now().revision + 1 });
+  if (name === now().current) editor?.show(name, text);
 }
 
 export function use(name: string, used: boolean): void {
@@ -245,8 +245,13 @@ export async function checkNow(): Promise<void> {
 
 export async function format(): Promise<void> {
   const { current } = now();
+  const sent = textOf(now(), current);
   try {
-    const { text } = await api.format(textOf(now(), current));
+    const { text } = await api.format(sent);
+    if (textOf(now(), current) !== sent) {
+      set({ status: "The text changed while it was formatted; press Format again.", trouble: null });
+      return;
+    }
     replaceText(current, text);
     set({ status: "Formatted.", trouble: null });
   } catch (error) {
