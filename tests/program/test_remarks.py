@@ -30,6 +30,17 @@ def test_observed_without_facts_unused_and_new_constants() -> None:
     assert model.notes == tuple(told)
 
 
+def test_a_new_constant_beside_what_counts_the_uncertain() -> None:
+    told: list[str] = []
+    theory = """predicate chosen(item)
+chosen("a") ~ 0.5
+hard: count(x: chosen(x)) = 1
+"""
+    found = hb.Model(hb.parse(theory), note=told.append).infer(given='not chosen("b")')
+    assert found['chosen("a")'] == 1.0
+    assert told == ["--given names a new constant of type item, \"b\""]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -417,7 +417,10 @@ class Knowledge:
         if not more:  # what one world lacks another one may have
             self.tell(remarks(self.theory, signature, facts))
         if rows and self._note is not None and may_be_new(rows, facts, signature):
-            _, before = self._loaded((), self.signature, open=self.open, closed=self.closed, budget=budget)
+            # Only its constants are read, so that rules that count may stay as they are.
+            _, before = self._loaded(
+                (), self.signature, open=self.open, closed=self.closed, counting=[], budget=budget
+            )
             self.tell(new_constants(rows, before, signature))
         return signature, facts
 
