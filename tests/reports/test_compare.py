@@ -75,6 +75,11 @@ def test_engines_that_cannot_are_told_and_others_go_on(loop: hb.Model) -> None:
     assert [failure["engine"] for failure in found.to_dict()["failures"]] == ["bp", "nonesuch"]
 
 
+def test_a_reason_is_one_line_without_place_and_advice() -> None:
+    found = hb.compare(hb.Model(hb.parse("0.3 :: rain")), ["circuit", "bp"])
+    assert found.failures == {"bp": "bp cannot use this statement: 0.3 :: rain"}
+
+
 def test_where_none_can_the_reasons_are_the_error(loop: hb.Model) -> None:
     with pytest.raises(HerbrandError, match="there is no engine 'nonesuch' for infer"):
         hb.compare(loop, ["nonesuch"])

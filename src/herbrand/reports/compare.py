@@ -129,16 +129,21 @@ def compare(
     refuse_unused_by_all("infer", names, settings)
     asked, facts = texts(query), texts(given)
     answers: dict[str, Marginals] = {}
-    failures: dict[str, str] = {}
+    failures: dict[str, HerbrandError] = {}
     for number, name in enumerate(names):
         part = settings.budget.share(1 / (len(names) - number))
         try:
             own = options_in("infer", used_settings("infer", name, settings))
             answer = model.infer(asked, given=facts, engine=name, within=part, **own)
         except HerbrandError as error:
-            failures[name] = str(error)
+            failures[name] = error
         else:
             answers[name if name == "auto" else answer.engine] = answer
     if not answers:
-        raise HerbrandError("\n".join(dict.fromkeys(failures.values())))
-    return Comparison(answers, failures)
+        raise HerbrandError(dict.fromkeys(m for error in failures.values() for m in error.mistakes))
+    return Comparison(answers, {name: _reason(error) for name, error in failures.items()})
+
+
+def _reason(error: HerbrandError) -> str:
+    """What is wrong in one line: a row of a table has no room for places and advice."""
+    return "; ".join(mistake.message for mistake in error.mistakes)

@@ -106,3 +106,22 @@ def test_weighted_formulas_are_the_base() -> None:
 def test_a_theory_without_choices_is_explained_elsewhere() -> None:
     with pytest.raises(HerbrandError, match="explains by choices"):
         hb.Model(hb.parse("predicate a\n1: a")).explain("a", engine="circuit")
+
+
+COUNTED = """predicate chosen(item)
+predicate rain
+chosen("a") ~ 0.7
+chosen("b") ~ 0.7
+hard: count(x: chosen(x)) = 1
+"""
+
+
+def test_an_atom_that_rests_on_no_choice_has_its_probability() -> None:
+    model = hb.Model(hb.parse(COUNTED + "0.3 :: rain"))
+    why = explained(model, 'chosen("a")')
+    assert (why.value, why.base, why.reasons) == (pytest.approx(0.5, abs=1e-12), why.value, ())
+
+
+def test_counts_without_choices_are_refused() -> None:
+    with pytest.raises(HerbrandError, match="no engine explains counts of what is uncertain"):
+        hb.Model(hb.parse(COUNTED + "1: rain")).explain('chosen("a")')

@@ -37,6 +37,7 @@ from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.names import is_made
 from herbrand.language.show import show_formula
+from herbrand.language.syntax import Choice
 from herbrand.program.ground import ground
 from herbrand.program.instances import instances
 from herbrand.program.program import Program
@@ -212,10 +213,12 @@ class CircuitEngine:
     def explain(self, state: CircuitState, status: Status) -> Explanation:
         """The probability of the atom asked for, shared out among the choices that it rests on."""
         ground = state.worlds.ground
-        if not ground.program.uncertain:
+        uncertain = ground.program.uncertain
+        if not any(isinstance(statement, Choice) for statement in uncertain):
+            counts = "no engine explains counts of what is uncertain; infer gives the probability"
             raise UnsupportedError(
                 "the engine circuit explains by choices (::), and this theory has none",
-                hint="explain runs with --engine exact or gibbs",
+                hint=counts if uncertain else "explain runs with --engine exact or gibbs",
             )
         scaled = self._over(ground.program, state.question, ChoiceConstraints(scaled=True))
         asked = Asked.of(state.question, ground.evidence)

@@ -45,11 +45,13 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
     ``worlds`` are made with choices that may all come to nothing (``ChoiceConstraints(scaled=True)``).
     """
     choices = list(worlds.drawn)
-    if literal in (TRUE, FALSE) or not choices:
+    if literal in (TRUE, FALSE):
         value = float(literal == TRUE)
         return Attributed(value, value, (), 0.0)
     slopes = _Slopes(worlds, literal, [drawn for _, drawn in choices])
     value, base = slopes.probability(1.0), slopes.probability(0.0)
+    if not choices:
+        return Attributed(value, base, (), 0.0)
     found = np.zeros(slopes.size)
     for count in STEPS:
         worlds.budget.check()
