@@ -38,7 +38,7 @@ hard: count(x: chosen(x)) = 1
 """
     found = hb.Model(hb.parse(theory), note=told.append).infer(given='not chosen("b")')
     assert found['chosen("a")'] == 1.0
-    assert told == ["--given names a new constant of type item, \"b\""]
+    assert told == ['--given names a new constant of type item, "b"']
 
 
 @pytest.mark.parametrize(

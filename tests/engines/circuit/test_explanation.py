@@ -103,6 +103,20 @@ def test_weighted_formulas_are_the_base() -> None:
     assert math.fsum((why.base, *(r.contribution for r in why.reasons))) == pytest.approx(why.value, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "weighted", ["0.08: a or a", "-1.3: not a", "a ~ 0.8", "0.7: a\n-0.2: c", "1.1: b <=> c"]
+)
+def test_choices_that_formulas_weigh_by_themselves(weighted: str) -> None:
+    text = f"predicate a\npredicate b\npredicate c\n0.6 :: a\n0.4 :: b; 0.5 :: c :- a\n{weighted}"
+    model = hb.Model(hb.parse(text))
+    for atom in ("a", "b", "c"):
+        why = explained(model, atom)
+        assert why.value == pytest.approx(model.infer(atom)[atom], abs=1e-12)
+        parts = (why.base, why.remainder, *(r.contribution for r in why.reasons))
+        assert math.fsum(parts) == pytest.approx(why.value, abs=1e-9)
+        assert abs(why.remainder) < 1e-8
+
+
 def test_a_theory_without_choices_is_explained_elsewhere() -> None:
     with pytest.raises(HerbrandError, match="explains by choices"):
         hb.Model(hb.parse("predicate a\n1: a")).explain("a", engine="circuit")

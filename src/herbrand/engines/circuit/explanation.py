@@ -104,7 +104,7 @@ class _Slopes:
         return np.array(found)
 
     def _scaled(self, scale: float) -> Floats:
-        """The log-weights with every outcome's probability times the scale."""
+        """The log-weights with every outcome's probability times the scale, beside what formulas weigh."""
         weights = self._weights.copy()
         with np.errstate(divide="ignore"):
             for drawn in self._choices:
@@ -112,7 +112,7 @@ class _Slopes:
                 for variable, chance in zip(drawn.variables, drawn.chances, strict=True):
                     if variable >= 0:
                         taken = min(scale * chance / (1 - scale * before), 1.0)
-                        weights[variable] = np.log1p(-taken), np.log(taken)
+                        weights[variable] += np.log1p(-taken), np.log(taken)
                     before += chance
         return weights
 
