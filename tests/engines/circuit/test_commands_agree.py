@@ -1,4 +1,4 @@
-"""One distribution, whichever command is asked: explanations, evidence, the best world and samples beside marginals."""
+"""One distribution whichever command is asked: explanations, evidence, best worlds, samples, marginals."""
 
 from __future__ import annotations
 
