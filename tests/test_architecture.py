@@ -25,6 +25,7 @@ FLOORS = [
     "language contraction tensor_files",
     "facts",
     "program",
+    "factors",
     "answers",
     "engines",
     "induction",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from herbrand.engines.belief.graph import SOME, FactorGraph
+from herbrand.factors.graph import SOME, FactorGraph
 from herbrand.program.evidence import Evidence
 from tests.oracles.worlds import GroundAtom, Universe
 

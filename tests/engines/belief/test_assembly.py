@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.belief.graph import (
+from herbrand.factors.graph import (
     OPERATIONS_A_VALUE,
     SOME,
     Assembly,

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import herbrand as hb
-from herbrand.engines.belief.class_graph import ClassGraph
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
+from herbrand.factors.class_graph import ClassGraph
 from herbrand.program.question import AtomPattern, Question
 from herbrand.reports.sizes import size_report
 

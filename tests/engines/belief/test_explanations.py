@@ -11,10 +11,10 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.engines.belief.class_graph import ClassGraph
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.belief.origins import reason_of
 from herbrand.errors import HerbrandError
+from herbrand.factors.class_graph import ClassGraph
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.program.question import read_explained

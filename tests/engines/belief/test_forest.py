@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
-from herbrand.engines.belief.class_graph import class_graph
-from herbrand.engines.belief.constants import interchangeable
 from herbrand.engines.belief.forest import _peeled, forest_order
-from herbrand.engines.belief.graph import Assembly, FactorGraph, Somes, Tables
-from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.belief.messages import bethe, log_beliefs, no_messages, sweep
-from herbrand.engines.belief.refinement import lifted
+from herbrand.factors.class_graph import class_graph
+from herbrand.factors.graph import Assembly, FactorGraph, Somes, Tables
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.interchangeable import interchangeable
+from herbrand.factors.refinement import lifted
 from herbrand.loops import compiled
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground

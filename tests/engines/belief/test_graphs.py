@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
-from herbrand.engines.belief.class_graph import class_graph
-from herbrand.engines.belief.constants import interchangeable
 from herbrand.engines.belief.forest import forest_order
-from herbrand.engines.belief.graph import FactorGraph
-from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages
-from herbrand.engines.belief.model import class_axes
-from herbrand.engines.belief.refinement import lifted
 from herbrand.errors import ContradictionError
+from herbrand.factors.class_graph import class_graph
+from herbrand.factors.compiled import class_axes
+from herbrand.factors.graph import FactorGraph
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.interchangeable import interchangeable
+from herbrand.factors.refinement import lifted
 from herbrand.language.syntax import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, ground

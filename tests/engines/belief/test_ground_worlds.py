@@ -11,15 +11,15 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
-from herbrand.engines.belief import pieces
-from herbrand.engines.belief.class_graph import ClassGraph, class_graph
-from herbrand.engines.belief.constants import interchangeable
-from herbrand.engines.belief.graph import SOME, FactorGraph
-from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages
-from herbrand.engines.belief.model import class_axes
-from herbrand.engines.belief.refinement import lifted
 from herbrand.errors import ContradictionError, FactsError
+from herbrand.factors import pieces
+from herbrand.factors.class_graph import ClassGraph, class_graph
+from herbrand.factors.compiled import class_axes
+from herbrand.factors.graph import SOME, FactorGraph
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.interchangeable import interchangeable
+from herbrand.factors.refinement import lifted
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
 from tests.engines.belief.energies import edges_of, energy, latent_atoms, value_number

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.belief import kernels
-from herbrand.engines.belief.graph import SOME, Assembly, FactorGraph, Somes, Tables
 from herbrand.engines.belief.kernels import NEVER
 from herbrand.engines.belief.messages import flood, no_messages, sweep
+from herbrand.factors.graph import SOME, Assembly, FactorGraph, Somes, Tables
 from herbrand.loops import compiled
 from tests.engines.belief.energies import edges_of
 from tests.laws import tries

@@ -11,11 +11,11 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.belief import pieces
 from herbrand.engines.belief.engine import BeliefPropagation
-from herbrand.engines.belief.model import compiled
 from herbrand.engines.loop import Limits, run
 from herbrand.errors import BudgetError
+from herbrand.factors import pieces
+from herbrand.factors.compiled import compiled
 from herbrand.program.question import Question
 from tests.oracles.belief import Factor, Graph
 

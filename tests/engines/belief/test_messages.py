@@ -11,8 +11,8 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.belief.forest import forest_order
-from herbrand.engines.belief.graph import Assembly, FactorGraph, Somes, Tables
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
+from herbrand.factors.graph import Assembly, FactorGraph, Somes, Tables
 from tests.laws import tries
 from tests.oracles.belief import Factor, Graph
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.belief.constants import interchangeable
-from herbrand.engines.belief.graph import FORBIDDEN
-from herbrand.engines.belief.hashing import mixed, number_bits
-from herbrand.engines.belief.pieces import Piece, table_of, together
-from herbrand.engines.belief.points import (
+from herbrand.factors.graph import FORBIDDEN
+from herbrand.factors.hashing import mixed, number_bits
+from herbrand.factors.interchangeable import interchangeable
+from herbrand.factors.pieces import Piece, table_of, together
+from herbrand.factors.points import (
     Kind,
     Point,
     PointAtom,
@@ -26,7 +26,7 @@ from herbrand.engines.belief.points import (
     choices,
     ordered,
 )
-from herbrand.engines.belief.rows import ABSENT, shapes, unique_rows
+from herbrand.factors.rows import ABSENT, shapes, unique_rows
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(60))

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand import loops
 from herbrand.engines.belief.forest import forest_order
-from herbrand.engines.belief.graph import FORBIDDEN, SOME, Assembly, FactorGraph
-from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.belief.messages import flood, log_beliefs, no_messages
-from herbrand.engines.belief.possible import possible_values
-from herbrand.engines.belief.refinement import lifted
 from herbrand.errors import ContradictionError
+from herbrand.factors.graph import FORBIDDEN, SOME, Assembly, FactorGraph
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.possible_values import possible_values
+from herbrand.factors.refinement import lifted
 from herbrand.language.syntax import Theory
 from tests.engines.belief.energies import edges_of
 from tests.engines.belief.test_graphs import grounded_program

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
-from herbrand.engines.belief import refinement
-from herbrand.engines.belief.graph import SOME, Assembly, FactorGraph, Somes, Tables
-from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages
-from herbrand.engines.belief.refinement import WIDEST_SYMMETRY, canonical_table, lifted
 from herbrand.errors import HerbrandError
+from herbrand.factors import refinement
+from herbrand.factors.graph import SOME, Assembly, FactorGraph, Somes, Tables
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.refinement import WIDEST_SYMMETRY, canonical_table, lifted
 from herbrand.program.ground import ground
 from tests.engines.belief.energies import edges_of
 from tests.engines.belief.theories import SENTENCES, declarations

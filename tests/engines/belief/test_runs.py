@@ -12,15 +12,15 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief import engine as module
-from herbrand.engines.belief import model as roads
-from herbrand.engines.belief.class_graph import ClassGraph, class_graph, patterns
-from herbrand.engines.belief.constants import interchangeable
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
-from herbrand.engines.belief.ground_graph import GroundGraph
-from herbrand.engines.belief.model import class_axes, compiled
 from herbrand.engines.belief.pace import PATIENCE
 from herbrand.engines.engine import Settings
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError
+from herbrand.factors import compiled as roads
+from herbrand.factors.class_graph import ClassGraph, class_graph, patterns
+from herbrand.factors.compiled import class_axes, compiled
+from herbrand.factors.ground_graph import GroundGraph
+from herbrand.factors.interchangeable import interchangeable
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question

@@ -10,12 +10,12 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
-from herbrand.engines.belief import pieces
-from herbrand.engines.belief.graph import FactorGraph
-from herbrand.engines.belief.ground_graph import ground_graph
 from herbrand.engines.gibbs import blocks as module
 from herbrand.engines.gibbs.blocks import Blocks, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.errors import ContradictionError, FactsError, UnsupportedError
+from herbrand.factors import pieces
+from herbrand.factors.graph import FactorGraph
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.program.ground import Ground, ground
 from tests.engines.belief.energies import latent_atoms
 from tests.engines.unseen import theory

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.belief.model import Compiled
 from herbrand.engines.gibbs.convergence import convergence, effective_samples, split_r_hat
 from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.engines.gibbs.kernels import Network, sweeps
 from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.factors.compiled import Compiled
 from herbrand.language.syntax import Theory
 from herbrand.program.question import Question
 from tests.laws import tries

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.engines.belief import pieces
-from herbrand.engines.belief.graph import SOME, FactorGraph
 from herbrand.engines.gibbs import kernels
 from herbrand.engines.gibbs.engine import Gibbs, GibbsState
 from herbrand.engines.gibbs.kernels import Network, begin, sweeps, table_weight, weights_by_state
 from herbrand.errors import HerbrandError
+from herbrand.factors import pieces
+from herbrand.factors.graph import SOME, FactorGraph
 from herbrand.loops import compiled
 from herbrand.program.question import Question
 from tests.engines.belief.energies import edges_of, energy, with_helpers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array, FactorGraph
+from herbrand.factors.graph import Array, FactorGraph
 from herbrand.loops import chosen, loop
 
 GONE = 0.5

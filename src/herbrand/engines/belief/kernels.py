@@ -1,6 +1,6 @@
 """Messages over a factor graph: loops in log space that never meet infinity minus infinity.
 
-Takes a :class:`~herbrand.engines.belief.graph.FactorGraph` and messages from factors to axes, flat arrays of
+Takes a :class:`~herbrand.factors.graph.FactorGraph` and messages from factors to axes, flat arrays of
 log-values; an impossible value is minus infinity. Sums over an axis keep what is finite and how many messages
 say "impossible" apart, so that one message can be taken out of them again exactly. Run as they are written
 on small graphs, and compiled on large ones (:mod:`herbrand.loops`).
@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array, FactorGraph
+from herbrand.factors.graph import Array, FactorGraph
 from herbrand.loops import loop
 
 NEVER = -math.inf

@@ -2,7 +2,7 @@
 
 Takes a :class:`FactorGraph`; messages are one flat array of log-values, all 0 to begin with.
 
->>> from herbrand.engines.belief.graph import Assembly, Tables
+>>> from herbrand.factors.graph import Assembly, Tables
 >>> graph = Assembly([2, 2])
 >>> graph.add_unary(np.array([0]), np.array([0.0, np.log(3)]))
 >>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.array([[[0.0, 0.0], [0.0, np.log(2)]]])))
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.engines.belief import kernels
-from herbrand.engines.belief.graph import Array, FactorGraph
+from herbrand.factors.graph import Array, FactorGraph
 from herbrand.loops import chosen
 
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.belief.class_graph import ClassGraph
-from herbrand.engines.belief.graph import SOME, Array
-from herbrand.engines.belief.ground_graph import GroundGraph
-from herbrand.engines.belief.model import Compiled
 from herbrand.engines.explained_atom import Asked
+from herbrand.factors.class_graph import ClassGraph
+from herbrand.factors.compiled import Compiled
+from herbrand.factors.graph import SOME, Array
+from herbrand.factors.ground_graph import GroundGraph
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import arguments_of

@@ -27,8 +27,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.kernels import FARTHEST, ROUNDING
+from herbrand.factors.graph import Array
 from herbrand.relations.expression import (
     Expression,
     Given,

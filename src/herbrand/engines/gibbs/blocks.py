@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.graph import SOME, Array, FactorGraph
+from herbrand.factors.graph import SOME, Array, FactorGraph
 from herbrand.graphs import component_of
 
 MOST_STATES = 4096

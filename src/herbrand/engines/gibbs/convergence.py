@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array
+from herbrand.factors.graph import Array
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,6 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.belief.graph import Array
-from herbrand.engines.belief.ground_graph import GroundGraph
-from herbrand.engines.belief.model import Compiled, compiled
-from herbrand.engines.belief.possible import possible_values
 from herbrand.engines.contradiction_error import contradiction, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.explained_atom import Asked
@@ -33,6 +29,10 @@ from herbrand.engines.gibbs.explanation import Chains, explained
 from herbrand.engines.gibbs.kernels import Network, begin, network, operations, sweeps
 from herbrand.engines.reading import looked_up
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
+from herbrand.factors.compiled import Compiled, compiled
+from herbrand.factors.graph import Array
+from herbrand.factors.ground_graph import GroundGraph
+from herbrand.factors.possible_values import possible_values
 from herbrand.language.show import show_statement
 from herbrand.loops import chosen
 from herbrand.memory import readable

@@ -15,11 +15,11 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.belief.graph import Array
-from herbrand.engines.belief.model import Compiled
 from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
 from herbrand.engines.explained_atom import Asked
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps, weights_by_state
+from herbrand.factors.compiled import Compiled
+from herbrand.factors.graph import Array
 from herbrand.loops import chosen
 
 WORLDS = 200

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from herbrand.engines.belief.graph import SOME, Array, FactorGraph
 from herbrand.engines.gibbs.blocks import Blocks
+from herbrand.factors.graph import SOME, Array, FactorGraph
 from herbrand.loops import chosen, loop
 
 NEVER = -math.inf

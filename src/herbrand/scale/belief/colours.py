@@ -1,6 +1,6 @@
 """Colour refinement as rounds of joins: atoms that no message can distinguish become one class.
 
-As :mod:`herbrand.engines.belief.refinement`: an atom begins with the colour of its own weights; a factor's
+As :mod:`herbrand.factors.refinement`: an atom begins with the colour of its own weights; a factor's
 colour is made of its potential and its atoms' colours, an atom's of its own and those of the factors around
 it. When no new colour appears, messages go between classes, however many atoms and factors these have.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from herbrand.engines.belief.refinement import MOST_ROUNDS, WORTH_LIFTING
+from herbrand.factors.refinement import MOST_ROUNDS, WORTH_LIFTING
 from herbrand.relations.database import Database
 from herbrand.relations.dialects import Dialect
 from herbrand.scale.belief.factor_families import StoredFamily

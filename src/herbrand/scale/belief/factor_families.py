@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from herbrand.engines.belief.graph import Array
 from herbrand.engines.belief.parallel_rounds import Family
-from herbrand.engines.belief.refinement import canonical_table
+from herbrand.factors.graph import Array
+from herbrand.factors.refinement import canonical_table
 from herbrand.relations.database import Database
 
 FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]

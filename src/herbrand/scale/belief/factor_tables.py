@@ -1,6 +1,6 @@
 """The ground factor graph of a program over facts in a database: factors as tables, made by SQL.
 
-As :mod:`herbrand.engines.belief.ground_graph`, whose factors these are: pieces of a formula about the same
+As :mod:`herbrand.factors.ground_graph`, whose factors these are: pieces of a formula about the same
 constants are one factor, factors over the same atoms are added up, those of one atom are its own weights.
 """
 
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array
-from herbrand.engines.belief.pieces import Piece, fits_a_table, merge_key, table_of, worth_of
 from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
+from herbrand.factors.graph import Array
+from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of, worth_of
 from herbrand.language.show import show_statement
 from herbrand.memory import readable
 from herbrand.program.ground import without_idle

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.belief.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
-from herbrand.engines.belief.ground_quantifiers import Axes, Origin, Quantifiers
-from herbrand.engines.belief.pieces import (
+from herbrand.factors.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
+from herbrand.factors.ground_quantifiers import Axes, Origin, Quantifiers
+from herbrand.factors.pieces import (
     Allowed,
     Piece,
     add_pieces,
@@ -28,7 +28,7 @@ from herbrand.engines.belief.pieces import (
     together,
     worth_of,
 )
-from herbrand.engines.belief.rows import ABSENT, Shape, shapes, unique_rows
+from herbrand.factors.rows import ABSENT, Shape, shapes, unique_rows
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground
 

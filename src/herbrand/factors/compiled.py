@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.belief.class_graph import ClassGraph, class_graph, patterns
-from herbrand.engines.belief.constants import Classes, interchangeable
-from herbrand.engines.belief.graph import Array, FactorGraph
-from herbrand.engines.belief.ground_graph import GroundGraph, ground_graph
-from herbrand.engines.belief.points import canonical
-from herbrand.engines.belief.refinement import WORTH_LIFTING, lifted
 from herbrand.errors import BudgetError
+from herbrand.factors.class_graph import ClassGraph, class_graph, patterns
+from herbrand.factors.graph import Array, FactorGraph
+from herbrand.factors.ground_graph import GroundGraph, ground_graph
+from herbrand.factors.interchangeable import Classes, interchangeable
+from herbrand.factors.points import canonical
+from herbrand.factors.refinement import WORTH_LIFTING, lifted
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.ground import Ground, ground

@@ -2,7 +2,7 @@
 constants a class has.
 
 Constants that nothing distinguishes stand for one another, so one binding of each pattern is looked at, with
-how many ground ones it stands for. The result is what :mod:`~herbrand.engines.belief.ground_graph` would
+how many ground ones it stands for. The result is what :mod:`~herbrand.factors.ground_graph` would
 build, atoms that symmetry makes equal put together; both make the same factors of the same pieces.
 """
 
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.belief.class_patterns import Binding, ClassOrigin, Column, Patterns
-from herbrand.engines.belief.constants import Classes
-from herbrand.engines.belief.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
-from herbrand.engines.belief.pieces import (
+from herbrand.factors.class_patterns import Binding, ClassOrigin, Column, Patterns
+from herbrand.factors.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
+from herbrand.factors.interchangeable import Classes
+from herbrand.factors.pieces import (
     MergeKey,
     Piece,
     add_pieces,
@@ -30,7 +30,7 @@ from herbrand.engines.belief.pieces import (
     together,
     worth_of,
 )
-from herbrand.engines.belief.points import (
+from herbrand.factors.points import (
     Ordered,
     Point,
     PointAtom,

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.graph import FORBIDDEN, Array
 from herbrand.errors import BudgetError
+from herbrand.factors.graph import FORBIDDEN, Array
 from herbrand.memory import readable
 from herbrand.program.program import Program
 from herbrand.program.template import Argument, Block, Conjunction, Literal, Template, literals_of

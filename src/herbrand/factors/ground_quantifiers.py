@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array, Somes
-from herbrand.engines.belief.pieces import Allowed, Quantified, quantified, together
-from herbrand.engines.belief.rows import ABSENT, shapes, unique_rows
+from herbrand.factors.graph import Array, Somes
+from herbrand.factors.pieces import Allowed, Quantified, quantified, together
+from herbrand.factors.rows import ABSENT, shapes, unique_rows
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, GroundBlock, GroundConjunction, GroundTemplate
 from herbrand.program.template import Argument, Block, Conjunction

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.constants import Classes
-from herbrand.engines.belief.graph import Array, Somes
-from herbrand.engines.belief.pieces import Allowed, quantified, together
-from herbrand.engines.belief.points import (
+from herbrand.factors.graph import Array, Somes
+from herbrand.factors.interchangeable import Classes
+from herbrand.factors.pieces import Allowed, quantified, together
+from herbrand.factors.points import (
     Kind,
     Ordered,
     Point,

@@ -19,8 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array
-from herbrand.engines.belief.hashing import mixed
+from herbrand.factors.graph import Array
+from herbrand.factors.hashing import mixed
 from herbrand.program.program import Program
 from herbrand.program.template import Conjunction
 

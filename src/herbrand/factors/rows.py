@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.belief.graph import Array
+from herbrand.factors.graph import Array
 
 ABSENT = -1
 

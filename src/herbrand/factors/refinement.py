@@ -15,8 +15,8 @@ from itertools import permutations
 
 import numpy as np
 
-from herbrand.engines.belief.graph import SOME, Array, Assembly, FactorGraph, Somes, Tables
-from herbrand.engines.belief.hashing import mixed, number_bits
+from herbrand.factors.graph import SOME, Array, Assembly, FactorGraph, Somes, Tables
+from herbrand.factors.hashing import mixed, number_bits
 
 WIDEST_SYMMETRY = 4
 """Symmetries of wider tables are not looked for: their atoms differ by place, and less is lifted."""

@@ -5,7 +5,7 @@ other values are possible. Propagating that until nothing changes excludes only 
 without values proves that there is no world; on a forest it excludes everything that no world has. An axis of
 a graph of classes loses a value exactly where all of its ground axes do.
 
->>> from herbrand.engines.belief.graph import Assembly, Tables
+>>> from herbrand.factors.graph import Assembly, Tables
 >>> graph = Assembly([2, 2])
 >>> graph.add_unary(np.array([0]), np.array([-np.inf, 0.0]))
 >>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.array([[[0.0, 0.0], [-np.inf, 0.0]]])))
@@ -19,8 +19,7 @@ import math
 
 import numpy as np
 
-from herbrand.engines.belief.graph import SOME, Array, FactorGraph
-from herbrand.engines.belief.kernels import NEVER
+from herbrand.factors.graph import FORBIDDEN, SOME, Array, FactorGraph
 from herbrand.loops import chosen, loop
 
 
@@ -28,7 +27,7 @@ def possible_values(graph: FactorGraph) -> Array | None:
     """For each value of each axis whether propagation leaves it; ``None`` where some axis has none left."""
     if graph.constant == -math.inf:
         return None
-    possible = graph.unary != NEVER
+    possible = graph.unary != FORBIDDEN
     by_axis = np.argsort(graph.edge_axes, kind="stable")
     pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
     owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
@@ -41,7 +40,7 @@ def possible_values(graph: FactorGraph) -> Array | None:
 def _barring(graph: FactorGraph) -> Array:
     """The factors that forbid anything: those of quantifiers, and tables with an impossible entry."""
     found = graph.table_starts == SOME
-    impossible = np.concatenate([[0], np.cumsum(graph.tables == NEVER)])
+    impossible = np.concatenate([[0], np.cumsum(graph.tables == FORBIDDEN)])
     if impossible[-1]:
         tables = np.flatnonzero(~found)
         sizes = np.log(graph.edge_sizes)
@@ -130,7 +129,7 @@ def _support_of_table(
                 break
         if skipped:
             continue
-        if tables[base + entry] != NEVER:
+        if tables[base + entry] != FORBIDDEN:
             for place in range(width):
                 supported[starts[begin + place] + digits[place]] = True
         entry += 1
