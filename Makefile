@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo dist release test check check-all lint docs site changelog bench bench-query bench-bounds bench-circuit bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
+.PHONY: setup demo dist release test check check-all lint docs site changelog bench bench-query bench-bounds bench-circuit bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-structure bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
 
 setup: $(READY)
 
@@ -135,6 +135,9 @@ bench-scale: $(READY)
 
 bench-serve: $(READY)
 	$(BIN)/python -m benchmarks serve
+
+bench-structure: $(READY)
+	$(BIN)/python -m benchmarks structure
 
 bench-peers: $(READY)
 	$(BIN)/python -m benchmarks peers

@@ -24,6 +24,7 @@ INTRO = """\
 Written by `make bench`. Seconds are medians; trust the ratios, not the seconds.
 """
 BENCHMARKS = {
+    "structure": "The size of the source, and the files that one call enters",
     "start": "The cold start of a command, beside the import it cannot do without",
     "parsing": "Reading theories, beside a bare scan of the same text",
     "reading": "Reading the field's own formats, beside a bare scan of the same text",
