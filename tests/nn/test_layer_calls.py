@@ -102,6 +102,7 @@ def test_calls_that_are_refused() -> None:
     for call, told in [
         (({}, {}, {}), "the facts of e are missing"),
         (({}, {"e": zeros[0]}, {}), "the facts of e have shape"),
+        (({"s": zeros[0] * 1j}, {"e": zeros}, {}), "the logits of s are complex numbers"),
         (({}, {"e": zeros, "s": zeros}, {}), "no observed predicate 's'"),
         (({}, {"e": zeros}, {"u": zeros}), "no ragged type 'u'"),
         (({}, {"e": zeros}, {"t": zeros[:, 0, None]}), "the constants of t have shape"),
@@ -115,6 +116,7 @@ def test_calls_that_are_refused() -> None:
         (typed() + "hard: e(x, y) => s(x)\n", {"observed": ["e"]}, "a hard statement speaks of e"),
         (typed() + "0.5: exists y: e(x, y) and s(y)\n", {"observed": ["e"]}, "quantifiers"),
         (typed(), {"hard": "often"}, "hard statements are 'often'"),
+        (typed(), {"hard": "penalised", "penalty": -1.0}, "a penalty of -1.0"),
     ]:
         with pytest.raises(HerbrandError, match=told):
             layer_of(text, **options)
@@ -192,11 +194,29 @@ def test_weights_are_written_back_and_explained() -> None:
         layer.weights[1].copy_(torch.tensor([1.5, 0.5]))
     shown = repr(layer)
     assert "weights.0 = -0.25: topic(x)" in shown and "weights.1 = (2,) numbers" in shown
+    assert "iterations=None, damping=0.5\n" in shown
     model = hb.Model(layer.to_theory())
     (row,) = model.infer(engine="exact").to_dict()["marginals"]
     assert row["probability"] == pytest.approx(layer()["topic"].item())
     told = {reason.contribution for reason in model.explain('topic("k")').reasons}
     assert sorted(told) == pytest.approx([-0.25, 0.5, 1.5])
+
+
+def test_a_layer_shows_how_it_was_made() -> None:
+    ways = {"observed": ["e"], "clip": 2.0, "hard": "penalised", "penalty": 4.0}
+    shown = repr(layer_of(typed(), **ways))
+    assert "iterations=3, damping=0.5, clip=2, observed=['e'], hard=penalised, penalty=4\n" in shown
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64, torch.bfloat16])
+def test_weights_are_written_in_their_own_precision(precision: torch.dtype) -> None:
+    """The shortest decimals that are read back as the same numbers."""
+    layer = layer_of('type t = {"a"}\npredicate s(t)\n0.1: s(x)\n').to(precision)
+    with torch.no_grad():
+        layer.weights[0].fill_(0.7)
+    (statement,) = layer.to_theory().formulas
+    assert torch.tensor(statement.weight, dtype=precision) == layer.weights[0]
+    assert statement.weight == 0.7 or precision == torch.bfloat16
 
 
 def test_vmap_export_compile_and_bfloat16() -> None:

@@ -173,6 +173,13 @@ def test_weights_that_are_held_fixed_take_no_gradient() -> None:
     assert logits["f"].grad is not None and logits["f"].grad.abs().sum() > 0
 
 
+@pytest.mark.parametrize("iterations", [3, None])
+def test_where_nothing_takes_a_gradient_none_is_recorded(iterations: int | None) -> None:
+    layer = layer_of(iterations=iterations)
+    layer.requires_grad_(False)
+    assert not any(table.requires_grad for table in layer(drawn(layer)).values())
+
+
 def test_second_derivatives_of_an_unrolled_layer() -> None:
     layer = layer_of('type t = {"a", "b"}\npredicate s(t)\n0.75: s(x) and s(y) where x != y\n0.5: s(x)\n')
     logits = torch.tensor([0.3, -0.8], dtype=torch.float64, requires_grad=True)

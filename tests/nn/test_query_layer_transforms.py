@@ -93,6 +93,29 @@ def test_what_is_refused_says_so() -> None:
             call()
 
 
+def test_second_derivatives_are_refused() -> None:
+    """They are not those parts of them that are left where slopes count as constants."""
+    sums, table = layer(), scores().requires_grad_()
+    (slope,) = torch.autograd.grad(sums(ASKED, {"shows": table}).sum(), table, create_graph=True)
+    (again,) = torch.autograd.grad(sums(ASKED, {"shows": table}).sum(), table)
+    torch.testing.assert_close(slope.detach(), again)
+    with pytest.raises(UnsupportedError, match="second derivatives"):
+        torch.autograd.grad(slope.sum(), table)
+
+
+@pytest.mark.parametrize("asked", [{"a": [], "b": []}, {"a": ["p"], "b": ["q"]}])
+def test_where_nothing_is_proved_slopes_are_zero(asked: dict[str, list[str]]) -> None:
+    """A batch without questions, and one without proofs, do not end a training."""
+    model = hb.Model(hb.parse(SUMS), {"plus": []})
+    sums = hb.nn.QueryLayer(model, "sum(a, b, s)", given=["a", "b"], neural=["shows"])
+    table = scores().requires_grad_()
+    found = sums(asked, {"shows": table})
+    assert found.shape == (len(asked["a"]), 5) and not found.any()
+    found.sum().backward()
+    assert table.grad is not None and not table.grad.any()
+    assert all(weights.grad is not None and not weights.grad.any() for weights in sums.parameters())
+
+
 class Answers(Dataset):
     """Answers made by workers of their own."""
 

@@ -24,4 +24,6 @@ def given_tables(what: str, given: Mapping[str, Tensor] | None) -> Mapping[str, 
                 f"the {what} of {name} are of type {type(table).__name__}, not a tensor",
                 hint="make one of them: torch.as_tensor(...)",
             )
+        if table.is_complex():
+            raise UnsupportedError(f"the {what} of {name} are complex numbers", hint="expected real ones")
     return given

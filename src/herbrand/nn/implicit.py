@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from herbrand.engines.mean_field.unknowns import Unknowns
-from herbrand.errors import UnsupportedError
+from herbrand.engines.once_differentiable import differentiable_once
 
 MOST_STEPS = 200
 RELATIVE_RESIDUAL = 1e-10
@@ -46,30 +46,9 @@ class _AtFixedPoint(torch.autograd.Function):
     def backward(ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         with torch.no_grad():
             solved = ctx.system.solved(list(gradients))
-        if torch.is_grad_enabled():  # the caller asked for create_graph=True
-            anchors = [table for table in ctx.system.updated.values() if table.requires_grad]
-            solved = _OnceDifferentiable.apply(len(anchors), *anchors, *solved)
-        return (None, *solved)
-
-
-class _OnceDifferentiable(torch.autograd.Function):
-    """Gradients that refuse to be differentiated.
-
-    Not torch's ``once_differentiable``: that one lets gradients pass as constants where the cotangent needs
-    no gradient, as that of a plain sum, and second derivatives then come out as 0. The anchors, tables that
-    depend on logits and weights, make autograd come here.
-    """
-
-    @staticmethod
-    def forward(ctx, anchors: int, *tables: Tensor) -> tuple[Tensor, ...]:
-        return tuple(table.clone() for table in tables[anchors:])
-
-    @staticmethod
-    def backward(ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        raise UnsupportedError(
-            "second derivatives of a layer that runs until it settles are not supported",
-            hint="give the number of updates: LogicLayer(model, iterations=20)",
-        )
+        what = "second derivatives of a layer that runs until it settles"
+        hint = "give the number of updates: LogicLayer(model, iterations=20)"
+        return (None, *differentiable_once(solved, list(ctx.system.updated.values()), what, hint))
 
 
 class _System:

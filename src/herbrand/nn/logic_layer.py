@@ -8,7 +8,7 @@ fixed point itself, so that memory does not grow with the number of iterations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, cast
@@ -96,6 +96,8 @@ class LogicLayer(nn.Module):
         for what, value, known in (("clauses", clauses, CLAUSES), ("hard statements", hard, HARD)):
             if value not in known:
                 raise UnsupportedError(f"{what} are '{value}'", hint=f"one of {', '.join(known)}")
+        if not 0 < penalty < math.inf:
+            raise UnsupportedError(f"a penalty of {penalty}", hint="expected a number above 0")
         if hard == "annealed" and iterations is None:
             raise UnsupportedError(
                 "annealed penalties have no gradient at a fixed point",
@@ -119,7 +121,8 @@ class LogicLayer(nn.Module):
             program = with_independent_clauses(program)
         if hard != "refused":
             program = penalised(program, Budget(memory), penalty)
-        self.hard, self.penalties = hard, [w.value for w in program.weights[len(self.program.weights) :]]
+        self.hard, self.penalty = hard, penalty
+        self.penalties = [w.value for w in program.weights[len(self.program.weights) :]]
         self.problem = prepared(program, Budget(memory), listing=False, clip=clip)
         self.weights = nn.ParameterList(
             nn.Parameter(
@@ -166,7 +169,6 @@ class LogicLayer(nn.Module):
 
     def extra_repr(self) -> str:
         """Which weight is which statement."""
-        options = f"iterations={self.iterations}, damping={self.damping:g}"
         stated = weight_statements(self.theory)
         lines = [
             f"weights.{number} = {_shown(parameter)}: {_formula(statement)}"
@@ -174,7 +176,19 @@ class LogicLayer(nn.Module):
         ]
         if len(lines) > MOST_SHOWN:
             lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
-        return "\n".join([options, *lines])
+        return "\n".join([", ".join(self._options()), *lines])
+
+    def _options(self) -> Iterator[str]:
+        """How the layer was made, as far as that is not the default."""
+        yield f"iterations={self.iterations}"
+        yield f"damping={self.damping:g}"
+        if self.problem.clip is not None:
+            yield f"clip={self.problem.clip:g}"
+        for what, names in (("observed", self.observed), ("ragged", self.ragged)):
+            if names:
+                yield f"{what}={list(names)}"
+        if self.hard != "refused":
+            yield f"hard={self.hard}, penalty={self.penalty:g}"
 
     def __repr__(self) -> str:
         inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))
@@ -186,7 +200,7 @@ class LogicLayer(nn.Module):
         for number, (weight, parameter) in enumerate(zip(self.program.weights, self.weights, strict=True)):
             domains = [self.program.domain(name) for name in weight.by]
             rows = product(*(range(len(domain)) for domain in domains))
-            for row, one in zip(rows, parameter.detach().reshape(-1).tolist(), strict=True):
+            for row, one in zip(rows, _numbers(parameter), strict=True):
                 constants = tuple(domain.value(place) for domain, place in zip(domains, row, strict=True))
                 weights[number, constants] = one
         return with_weights(relearned(self.theory)[0], weights)
@@ -237,7 +251,9 @@ class LogicLayer(nn.Module):
             self._refuse_transforms(given)
             masks = Masks.of(self.problem, given)
             prepared = self._prepared(given, call, 1.0)
-            found = masks.put(self._settled(finite(given), masks, prepared))
+            sources = (*given.values(), *self.weights, *call.facts.values())
+            recorded = torch.is_grad_enabled() and any(source.requires_grad for source in sources)
+            found = masks.put(self._settled(finite(given), masks, prepared, recorded))
         else:
             found = self._unrolled(self._sure(given), call)
         found = self.problem.unknowns.settled(found)
@@ -456,8 +472,9 @@ class LogicLayer(nn.Module):
         return logits
 
     def _settled(
-        self, unary: dict[str, Tensor], masks: Masks, prepared: Sequence[Prepared]
+        self, unary: dict[str, Tensor], masks: Masks, prepared: Sequence[Prepared], recorded: bool
     ) -> dict[str, Tensor]:
+        """Logits at rest; ``recorded``: with gradients."""
         base = self._base(unary, prepared)
 
         def update(marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -466,7 +483,7 @@ class LogicLayer(nn.Module):
         with torch.no_grad():
             logits = self._fixed_point(unary, update, masks)
             marginals = self.problem.unknowns.marginals(masks.put(logits))
-        if not torch.is_grad_enabled():
+        if not recorded:
             return logits
         return attached(self.problem.unknowns, update, marginals)
 
@@ -495,6 +512,13 @@ class LogicLayer(nn.Module):
 
 def _shown(parameter: Tensor) -> str:
     return f"{parameter.item():.4g}" if parameter.dim() == 0 else f"{tuple(parameter.shape)} numbers"
+
+
+def _numbers(parameter: Tensor) -> list[float]:
+    """The shortest decimals that are these numbers in their precision: 0.7, not 0.699999988079071."""
+    table = parameter.detach().reshape(-1).cpu()
+    exact = table if table.dtype == torch.float64 else table.float()
+    return [float(str(number)) for number in exact.numpy()]
 
 
 def _formula(statement: WeightedFormula) -> str:

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from herbrand.engines.once_differentiable import differentiable_once
 from herbrand.engines.proof.arithmetic import Reverse, rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.relation import Index, Relation
 from herbrand.language.syntax import Rule
+
+SECOND = "second derivatives of the weights of answers", "take gradients without create_graph=True"
 
 
 class Differentiable:
@@ -116,13 +118,14 @@ class _Made(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, numbers: np.ndarray, reverse: Reverse, *sources: Tensor | None) -> Tensor:
         ctx.reverse = reverse
+        ctx.save_for_backward(*(source for source in sources if source is not None))
         return torch.from_numpy(numbers)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        found = ctx.reverse(slope.contiguous().numpy(), ctx.needs_input_grad[2:])
-        return (None, None, *(None if part is None else torch.from_numpy(part) for part in found))
+        found = ctx.reverse(slope.detach().contiguous().numpy(), ctx.needs_input_grad[2:])
+        slopes = [None if part is None else torch.from_numpy(part) for part in found]
+        return (None, None, *differentiable_once(slopes, [slope, *ctx.saved_tensors], *SECOND))
 
 
 def _tensor(places: np.ndarray) -> Tensor:
