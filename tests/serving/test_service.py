@@ -95,6 +95,7 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "a lone surrogate": ("/infer", b'{"query": ["\\ud800"]}', 422, ""),
     "a contradiction": ("/infer", b'{"given": ["not smokes(\\"anna\\")"]}', 422, "smokes"),
     "an engine": ("/infer", b'{"engine": "nonesuch"}', 422, "nonesuch"),
+    "engines": ("/infer", b'{"engine": ["exact"]}', 400, "--engine is a text"),
     "an option of others": ("/infer", b'{"engine": "exact", "damping": 0.5}', 422, "--damping"),
     "no rules": ("/query", b'{"query": "smokes(x)"}', 422, "cannot use"),
     "no question": ("/explain", b"{}", 400, "one question"),

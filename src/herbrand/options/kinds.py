@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -151,7 +152,9 @@ class Flag:
 class Text:
     """A text, or a path. What it names is looked up where it is used."""
 
-    def check(self, flag: str, value: Any) -> None: ...
+    def check(self, flag: str, value: Any) -> None:
+        if not isinstance(value, str | PathLike):
+            raise UnsupportedError(f"{flag} is a text, not {value!r}")
 
 
 @dataclass(frozen=True)
