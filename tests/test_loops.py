@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,3 +43,39 @@ def test_a_compiled_loop_calls_compiled_loops() -> None:
 def test_small_problems_are_not_compiled() -> None:
     assert chosen(outer, MOST_PLAIN) is outer
     assert chosen(outer, 2 * MOST_PLAIN) is compiled(outer)
+
+
+def test_a_new_version_does_not_run_loops_of_the_one_before(tmp_path: Path) -> None:
+    """Files of the same time and size, as those of two wheels may be; only what is imported differs."""
+    package = tmp_path / "versioned"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "called.py").write_text("""from herbrand.loops import loop
+FACTOR = 3.0
+@loop
+def inner(x):
+    return FACTOR * x
+""")
+    (package / "kernels.py").write_text("""from herbrand.loops import loop
+from versioned.called import inner
+@loop
+def outer(x):
+    return inner(x)
+""")
+    asked = """from herbrand.loops import compiled
+from versioned.kernels import outer
+print(compiled(outer)(2.0))"""
+
+    def answer() -> float:
+        for file in package.glob("*.py"):
+            os.utime(file, (1_580_601_600, 1_580_601_600))
+        path = os.pathsep.join((str(tmp_path), *sys.path))
+        call = [sys.executable, "-B", "-c", asked]
+        found = subprocess.run(
+            call, env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True, text=True
+        )
+        return float(found.stdout)
+
+    assert answer() == 6.0
+    (package / "called.py").write_text((package / "called.py").read_text().replace("3.0", "5.0"))
+    assert answer() == 10.0

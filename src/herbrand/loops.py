@@ -16,10 +16,12 @@ process. :func:`chosen` takes the one that is done sooner. Both give the same nu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -68,4 +70,34 @@ def _compiled(function: Any) -> Any:
     known = {**own, **{name: _compiled(own[name]) for name in called}}
     copy = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    return numba.njit(copy, cache=Path(function.__code__.co_filename).exists(), nogil=True)
+    keeps = Path(function.__code__.co_filename).exists()
+    if keeps:  # the name of what numba keeps on disk is made of this one
+        copy.__qualname__ += f"_{_fingerprint(function.__module__)}"
+    return numba.njit(copy, cache=keeps, nogil=True)
+
+
+@cache
+def _fingerprint(module: str) -> str:
+    """Of the source of a module and of all of the same package that it imports.
+
+    numba takes compiled code from the disk as long as time and size of the function's own file are as they
+    were. Wheels have one fixed time for all files, and what a loop calls or the types of its arguments may
+    stand elsewhere, so that a new version would run loops of the one before.
+    """
+    found, left = set[str](), [module]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += _imported_by(name)
+    files = [Path(sys.modules[name].__file__ or "") for name in sorted(found)]
+    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=8).hexdigest()
+
+
+def _imported_by(module: str) -> Iterator[str]:
+    """The modules of the same package in which what a module names was defined."""
+    package = module.partition(".")[0]
+    for value in vars(sys.modules[module]).values():
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(name, str) and name.partition(".")[0] == package and name in sys.modules:
+            yield name

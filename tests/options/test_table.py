@@ -26,7 +26,7 @@ from herbrand.learning.methods import METHODS
 from herbrand.learning.proof.losses import LOSSES
 from herbrand.learning.settings import LearningSettings
 from herbrand.options import keywords
-from herbrand.options.kinds import Amount, Depth, File, Flag, Name, Number, Text, Texts, Whole
+from herbrand.options.kinds import Amount, Depth, Facts, File, Flag, Name, Number, Text, Texts, Whole
 from herbrand.options.table import COMMANDS, TABLE, Option, options_of, uses
 from tests.conftest import ROOT, Outcome
 
@@ -66,7 +66,7 @@ def example(option: Option, folder: Path) -> Any:
             return 3
         case Flag():
             return True
-        case Text():
+        case Facts():
             return [{"smokes": ["eve"]}]
         case File():
             return str(folder / "kept.safetensors")

@@ -158,6 +158,13 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Facts:
+    """A path of fact tables; from Python, facts in any form. They are checked where they are read."""
+
+    def check(self, flag: str, value: Any) -> None: ...
+
+
+@dataclass(frozen=True)
 class Texts:
     """One text or several."""
 

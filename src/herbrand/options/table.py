@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.options.kinds import Amount, Depth, File, Flag, Kind, Name, Number, Text, Texts, Whole
+from herbrand.options.kinds import Amount, Depth, Facts, File, Flag, Kind, Name, Number, Text, Texts, Whole
 
 COMMANDS = (
     "check",
@@ -196,7 +196,7 @@ TABLE = (
     _row("target", "induce", Text(), "What rules are wanted for; each relation if without --worlds.",
          metavar="PRED"),
     _row("latent", "learn", Texts(), "What is not listed is unknown, not false.", metavar="PRED"),
-    _row("worlds", "learn", Text(), "A folder that holds a folder of facts a world; for probabilities of "
+    _row("worlds", "learn", Facts(), "A folder that holds a folder of facts a world; for probabilities of "
          "choices also an .ev file of ProbLog.", metavar="DIR"),
     _row("worlds", "induce", Text(), "A folder that holds a folder of facts a world; without it, rules are "
          "mined from --facts as one large world.", metavar="DIR"),
@@ -210,7 +210,7 @@ TABLE = (
     _row("l1", "learn", Number(0), "The same, with small weights exactly 0.",
          "likelihood pseudo-likelihood layers", metavar="X", default="0"),
     _row("relearn", "learn", Flag(), "Learn given weights too, and start from them.", "likelihood"),
-    _row("held_out", "learn", Text(), "Worlds, as for --worlds, to measure the weights on.", "likelihood",
+    _row("held_out", "learn", Facts(), "Worlds, as for --worlds, to measure the weights on.", "likelihood",
          metavar="DIR"),
     _row("starts", "learn", Whole(1, 10_000), "Climbs, from different points; the best counts.", "likelihood",
          metavar="N"),
