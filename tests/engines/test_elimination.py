@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.components import batches, component_labels
+from herbrand.engines.components import Core, batches
 from herbrand.engines.damping import Patience
-from herbrand.engines.elimination import planned
-from herbrand.engines.ground_network import Network
+from herbrand.engines.elimination import planned, planned_entirely
 from herbrand.errors import BudgetError
+from tests.engines.hand_made import HandMade, tables_in
 from tests.laws import tries
 from tests.oracles.belief import log_sum
 
@@ -23,29 +22,17 @@ quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
-def random_network(rng: np.random.Generator, atoms: int, tables: int, forbidding: float = 0.0) -> Network:
+def random_network(rng: np.random.Generator, atoms: int, tables: int, forbidding: float = 0.0) -> HandMade:
     """Tables over up to three axes, some of them helpers that are true or false."""
-    network = Network(rng.integers(1, 4, atoms).tolist(), atoms, constant=float(rng.normal()))
-    for _ in range(int(rng.integers(0, 2))):
-        network.helper()
+    sizes = [*rng.integers(1, 4, atoms).tolist(), *[2] * int(rng.integers(0, 2))]
+    made = []
     for _ in range(tables):
-        width = int(rng.integers(1, min(3, len(network.sizes)) + 1))
-        scope = rng.permutation(len(network.sizes))[:width].tolist()
-        table = rng.normal(size=[network.sizes[axis] for axis in scope])
+        width = int(rng.integers(1, min(3, len(sizes)) + 1))
+        scope = rng.permutation(len(sizes))[:width].tolist()
+        table = rng.normal(size=[sizes[axis] for axis in scope])
         table[rng.random(table.shape) < forbidding] = -math.inf
-        network.add(scope, table)
-    return network
-
-
-def assignments(network: Network, axes: list[int]) -> Iterator[dict[int, int]]:
-    for values in itertools.product(*(range(network.sizes[axis]) for axis in axes)):
-        yield dict(zip(axes, values, strict=True))
-
-
-def log_weight(network: Network, values: dict[int, int]) -> float:
-    return sum(
-        (float(table[tuple(values[axis] for axis in scope)]) for scope, table in network.tables.items()), 0.0
-    )
+        made.append((tuple(scope), table))
+    return HandMade(sizes, atoms, made, float(rng.normal()))
 
 
 @quick
@@ -53,60 +40,68 @@ def log_weight(network: Network, values: dict[int, int]) -> float:
 def test_sums_and_shares(rng: np.random.Generator, atoms: int, tables: int, forbidding: float) -> None:
     """Atoms that no table names count with all their values; helpers that none names are not there."""
     network = random_network(rng, atoms, tables, forbidding)
-    used = {axis for scope in network.tables for axis in scope}
-    axes = [axis for axis in range(len(network.sizes)) if axis < atoms or axis in used]
-    elimination = planned(network, "log")
-    found = elimination.run()
-    weighted = [(values, log_weight(network, values)) for values in assignments(network, axes)]
+    found = planned(network.graph, atoms, "log").run()
+    weighted = [(values, network.log_weight(values)) for values in network.assignments()]
     total = log_sum([weight for _, weight in weighted])
     if total == -math.inf:
         assert found.total == -math.inf
         return
-    found = elimination.with_isolated(found)
-    assert found.total == pytest.approx(network.constant + total)
+    assert found.total == pytest.approx(total)
     for atom in range(atoms):
         for value in range(network.sizes[atom]):
             share = sum(math.exp(w - total) for values, w in weighted if values[atom] == value)
             assert found.shares[atom, value] == pytest.approx(share, abs=1e-12)
         assert (found.shares[atom, network.sizes[atom] :] == 0).all()
-    assert found.total == pytest.approx(network.constant + sum(found.component_totals.values()))
+    assert found.total == pytest.approx(network.constant + found.component_totals.sum())
 
 
 @quick
 @given(seeds, st.integers(1, 5), st.integers(0, 6))
 def test_the_best_assignment(rng: np.random.Generator, atoms: int, tables: int) -> None:
     network = random_network(rng, atoms, tables)
-    used = {axis for scope in network.tables for axis in scope}
-    axes = [axis for axis in range(len(network.sizes)) if axis < atoms or axis in used]
-    elimination = planned(network, "maximum")
-    found = elimination.with_isolated(elimination.run())
-    best = max((log_weight(network, values), tuple(values.values())) for values in assignments(network, axes))
-    assert found.total == pytest.approx(network.constant + best[0])
-    chosen = dict(enumerate(best[1]))
+    found = planned(network.graph, atoms, "maximum").run()
+    best = max((network.log_weight(values), tuple(values.values())) for values in network.assignments())
+    assert found.total == pytest.approx(best[0])
+    named = {axis for scope, _ in network.tables for axis in scope}
     for atom in range(atoms):
         row = found.shares[atom]
         assert sorted(row[: network.sizes[atom]].tolist())[-1] == pytest.approx(1.0)
-        if atom in used:
-            assert int(row.argmax()) == chosen[axes.index(atom)], "weights differ, so there is one best"
+        if atom in named:
+            assert int(row.argmax()) == best[1][atom], "weights differ, so there is one best"
+
+
+def test_of_atoms_that_nothing_is_said_of_the_first_values_are_best() -> None:
+    found = planned(HandMade([2, 3], 2, []).graph, 2, "maximum").run()
+    assert found.total == 0 and found.shares.tolist() == [[1, 0, 0], [1, 0, 0]]
 
 
 @quick
-@given(seeds, st.integers(1, 4), st.integers(1, 5))
-def test_joint_shares_of_tables(rng: np.random.Generator, atoms: int, tables: int) -> None:
+@given(seeds, st.integers(1, 4), st.integers(1, 5), st.floats(-1, 1))
+def test_joint_shares_of_tables(rng: np.random.Generator, atoms: int, tables: int, shift: float) -> None:
+    """Of the tables' entries and of all axes' own weights, at other values than the graph's."""
     network = random_network(rng, atoms, tables)
-    axes = sorted({axis for scope in network.tables for axis in scope})
-    found = planned(network, "log", entire=True).beliefs()
-    assert found.keys() == network.tables.keys()
-    weighted = [(values, log_weight(network, values)) for values in assignments(network, axes)]
-    total = log_sum([weight for _, weight in weighted])
-    for scope, belief in found.items():
-        for entry in np.ndindex(*belief.shape):
-            share = sum(
-                math.exp(w - total)
-                for values, w in weighted
-                if tuple(values[axis] for axis in scope) == entry
-            )
-            assert belief[entry] == pytest.approx(share, abs=1e-12)
+    graph = network.graph
+    elimination = planned_entirely(Core.whole(graph, atoms))
+    values = elimination.values * (1 + shift)
+    total, shares = elimination.joint_shares(values)
+    moved = HandMade(network.sizes, atoms, [(scope, t * (1 + shift)) for scope, t in network.tables])
+    weighted = [(chosen, moved.log_weight(chosen)) for chosen in network.assignments()]
+    whole = log_sum([weight for _, weight in weighted])
+    assert total == pytest.approx(whole), "the constant is left out"
+
+    def share(scope: tuple[int, ...], entry: tuple[int, ...]) -> float:
+        return sum(
+            math.exp(w - whole) for chosen, w in weighted if tuple(chosen[axis] for axis in scope) == entry
+        )
+
+    for number, scope, table in tables_in(graph):
+        begins = elimination.table_places[number]
+        for place, entry in enumerate(np.ndindex(*table.shape)):
+            assert shares[begins + place] == pytest.approx(share(scope, entry), abs=1e-12)
+    for axis in range(atoms):
+        for value in range(network.sizes[axis]):
+            own = shares[graph.starts[axis] + value]
+            assert own == pytest.approx(share((axis,), (value,)), abs=1e-12)
 
 
 @quick
@@ -116,75 +111,67 @@ def test_components_are_stacked_with_their_own_tables(
 ) -> None:
     """Every table stands in one batch, in the row of its component; linked axes are in one component."""
     network = random_network(rng, atoms, tables)
-    labels = component_labels(network)
-    for scope in network.tables:
-        assert len({int(labels[axis]) for axis in scope}) == 1
-    seen = []
-    for batch in batches(network, labels):
+    graph = network.graph
+    core = Core.whole(graph, atoms)
+    expected = {number: (scope, table) for number, scope, table in tables_in(graph)}
+    for scope, _ in expected.values():
+        assert len({int(core.labels[axis]) for axis in scope}) == 1
+    seen, axes_seen = [], []
+    for batch in batches(core):
         for component in range(len(batch)):
             axes = batch.axes[component].tolist()
+            axes_seen += axes
             assert [network.sizes[axis] for axis in axes] == list(batch.sizes)
-            for local, table in zip(batch.scopes, batch.tables, strict=True):
-                scope = tuple(axes[place] for place in local)
-                assert (table[component] == network.tables[scope]).all()
-                seen.append(scope)
-    assert sorted(seen) == sorted(network.tables)
+            for place, local in enumerate(batch.scopes):
+                scope, table = expected[int(batch.factors[component, place])]
+                assert tuple(axes[i] for i in local) == scope
+                assert (batch.tables[place][component] == table).all()
+                seen.append(int(batch.factors[component, place]))
+    assert sorted(seen) == sorted(expected)
+    linked = {axis for scope, _ in expected.values() for axis in scope}
+    assert sorted(axes_seen) == sorted(linked)
+    assert core.alone().tolist() == [atom for atom in range(atoms) if atom not in linked]
 
 
 def test_equal_components_are_one_batch() -> None:
-    network = Network([2, 3] * 50, 100)
-    for first in range(0, 100, 2):
-        network.add([first + 1, first], np.arange(6.0).reshape(3, 2) + first)
-    (batch,) = batches(network, component_labels(network))
-    assert len(batch) == 50 and batch.tables[0].shape == (50, 2, 3)
-    assert planned(network, "log").run().component_totals.keys() == set(range(50))
-
-
-def test_tables_over_the_same_atoms_are_added_in_one_order() -> None:
-    network = Network([2, 3, 2], 3)
-    table = np.arange(12.0).reshape(2, 3, 2)
-    network.add([0, 1, 2], table)
-    network.add([2, 1, 0], table.transpose(2, 1, 0))
-    ((scope, found),) = network.tables.items()
-    assert scope == (0, 1, 2) and (found == 2 * table).all()
+    table = np.arange(6.0).reshape(3, 2)
+    network = HandMade([2, 3] * 50, 100, [((i + 1, i), table + i) for i in range(0, 100, 2)])
+    (batch,) = batches(Core.whole(network.graph, 100))
+    assert len(batch) == 50 and batch.tables[0].shape == (50, 3, 2)
+    assert len(planned(network.graph, 100, "log").run().component_totals) == 50
 
 
 def test_nothing_to_sum() -> None:
-    elimination = planned(Network([], 0, constant=0.75), "log")
-    found = elimination.with_isolated(elimination.run())
-    assert (found.total, found.component_totals, len(found.shares)) == (0.75, {}, 0)
+    elimination = planned(HandMade([], 0, [], constant=0.75).graph, 0, "log")
+    found = elimination.run()
+    assert (found.total, len(found.component_totals), len(found.shares)) == (0.75, 0, 0)
     assert elimination.operations == 0 and elimination.bytes == 0
 
 
 def test_a_forbidden_component_leaves_the_others_their_shares() -> None:
     """Their gradient must not be lost to a total of minus infinity."""
-    network = Network([2, 2], 2)
-    network.add([0], np.full(2, -math.inf))
-    network.add([1], np.array([0.0, math.log(3.0)]))
-    found = planned(network, "log").run()
+    network = HandMade([2, 2], 2, [((0,), np.full(2, -math.inf)), ((1,), np.array([0.0, math.log(3.0)]))])
+    found = planned(network.graph, 2, "log").run()
     assert found.total == -math.inf
     assert found.shares[1].tolist() == pytest.approx([0.25, 0.75])
 
 
 def test_an_atom_alone_and_a_helper_alone_are_no_equal_parts() -> None:
     """Found by random networks: a helper's share was looked for among those of atoms."""
-    for helper_first in (False, True):
-        network = Network([2], 1)
-        helper = network.helper()
-        for axis in (helper, 0) if helper_first else (0, helper):
-            network.add([axis], np.array([0.0, math.log(3.0)]))
-        found = planned(network, "log", entire=True).run()
-        assert found.total == pytest.approx(math.log(16.0))
-        assert found.shares[0].tolist() == pytest.approx([0.25, 0.75])
+    own = np.array([0.0, math.log(3.0)])
+    link = np.where(np.eye(2) > 0, 0.0, -math.inf)
+    network = HandMade([2, 2, 2], 1, [((0,), own), ((1,), own), ((1, 2), link)])
+    found = planned_entirely(Core.whole(network.graph, 1)).run()
+    assert found.total == pytest.approx(math.log(16.0))
+    assert found.shares[0].tolist() == pytest.approx([0.25, 0.75])
 
 
 def test_a_network_that_no_machine_could_eliminate_is_refused() -> None:
     count = 120
-    network = Network([2] * count, count)
-    for pair in itertools.combinations(range(count), 2):
-        network.add(pair, np.eye(2))
+    pairs = list(itertools.combinations(range(count), 2))
+    network = HandMade([2] * count, count, [(pair, np.eye(2)) for pair in pairs])
     with pytest.raises(BudgetError, match="the ground network of 120 latent atoms is too densely linked"):
-        planned(network, "log")
+        planned(network.graph, count, "log")
 
 
 @given(st.floats(0, 0.99), st.floats(0, 5), st.floats(0.01, 5), st.integers(1, 40))

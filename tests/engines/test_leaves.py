@@ -9,28 +9,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.elimination import planned
-from herbrand.engines.ground_network import Network
+from herbrand.engines.components import Core
+from herbrand.engines.elimination import planned, planned_entirely
 from herbrand.engines.leaves import without_leaves
+from tests.engines.hand_made import HandMade, tables_in
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
-def sparse_network(rng: np.random.Generator, atoms: int, more: int, forbidding: float) -> Network:
+def sparse_network(rng: np.random.Generator, atoms: int, more: int, forbidding: float) -> HandMade:
     """A forest of links over atoms of up to four values, some more links, and a table with a helper."""
-    network = Network(rng.integers(1, 5, atoms).tolist(), atoms)
+    sizes = rng.integers(1, 5, atoms).tolist()
     links = [(atom, int(rng.integers(0, atom))) for atom in range(1, atoms) if rng.random() < 0.9]
     links += [tuple(rng.permutation(atoms)[:2].tolist()) for _ in range(more)]
     links += [(atom,) for atom in range(atoms) if rng.random() < 0.3]
     if rng.random() < 0.5:
-        links.append((network.helper(), int(rng.integers(0, atoms))))
+        sizes.append(2)
+        links.append((atoms, int(rng.integers(0, atoms))))
+    tables = []
     for scope in links:
-        table = rng.normal(size=[network.sizes[axis] for axis in scope])
+        table = rng.normal(size=[sizes[axis] for axis in scope])
         table[rng.random(table.shape) < forbidding] = -math.inf
-        network.add(scope, table)
-    return network
+        tables.append((scope, table))
+    return HandMade(sizes, atoms, tables)
 
 
 @quick
@@ -38,11 +41,12 @@ def sparse_network(rng: np.random.Generator, atoms: int, more: int, forbidding: 
 def test_sums_and_shares_are_those_of_the_whole(
     rng: np.random.Generator, atoms: int, more: int, forbidding: float
 ) -> None:
-    network = sparse_network(rng, atoms, more, forbidding)
-    found, whole = planned(network, "log").run(), planned(network, "log", entire=True).run()
-    assert found.component_totals.keys() == whole.component_totals.keys()
+    graph = sparse_network(rng, atoms, more, forbidding).graph
+    found = planned(graph, atoms, "log").run()
+    whole = planned_entirely(Core.whole(graph, atoms)).run()
     assert found.total == pytest.approx(whole.total, rel=1e-12, abs=1e-12)
     if whole.total > -math.inf:
+        np.testing.assert_allclose(found.component_totals, whole.component_totals, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(found.shares, whole.shares, atol=1e-12)
 
 
@@ -50,28 +54,30 @@ def test_sums_and_shares_are_those_of_the_whole(
 @given(seeds, st.integers(2, 40), st.integers(0, 5))
 def test_the_best_world_has_the_best_weight(rng: np.random.Generator, atoms: int, more: int) -> None:
     network = sparse_network(rng, atoms, more, 0.05)
-    elimination = planned(network, "maximum")
-    found, whole = elimination.run(), planned(network, "maximum", entire=True).run()
-    assert found.total == pytest.approx(whole.total, rel=1e-12, abs=1e-12)
+    found = planned(network.graph, atoms, "maximum").run()
     if found.total == -math.inf or len(network.sizes) > atoms:
         return
-    chosen = elimination.with_isolated(found).shares.argmax(axis=1)
-    weight = sum(float(table[tuple(chosen[list(scope)])]) for scope, table in network.tables.items())
+    chosen = found.shares.argmax(axis=1)
+    weight = network.log_weight(dict(enumerate(chosen.tolist())))
     assert weight == pytest.approx(found.total, rel=1e-12, abs=1e-12)
 
 
 def test_of_a_tree_one_atom_is_left_and_of_a_ring_with_a_tail_the_ring() -> None:
     links = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (4, 6), (7, 8), (8, 9)]
-    network = Network([2] * 10, 10, {link: np.zeros((2, 2)) for link in links})
-    core, leaves = without_leaves(network, "log")
-    assert sorted(core.tables) == [(0, 1), (0, 2), (1, 2), (2,), (8,)]
+    graph = HandMade([2] * 10, 10, [(link, np.zeros((2, 2))) for link in links]).graph
+    core, leaves = without_leaves(Core.whole(graph, 10), "log")
+    scopes = {number: scope for number, scope, _ in tables_in(graph)}
+    assert [scopes[number] for number in core.factors.tolist()] == [(0, 1), (1, 2), (0, 2)]
+    assert np.flatnonzero(core.present).tolist() == [0, 1, 2, 8]
     assert sorted(atom for messages in leaves.sent for atom in messages.atoms.tolist()) == [3, 4, 5, 6, 7, 9]
 
 
 def test_a_long_chain_needs_no_deep_search() -> None:
     rng, count = np.random.default_rng(3), 2_000
-    network = Network([2] * count, count, {(i, i + 1): rng.normal(size=(2, 2)) for i in range(count - 1)})
+    tables = [rng.normal(size=(2, 2)) for _ in range(count - 1)]
+    network = HandMade([2] * count, count, [((i, i + 1), table) for i, table in enumerate(tables)])
     forward = np.zeros(2)
-    for i in range(count - 1):
-        forward = np.logaddexp.reduce(forward[:, None] + network.tables[i, i + 1], axis=0)
-    assert planned(network, "log").run().total == pytest.approx(np.logaddexp.reduce(forward), rel=1e-12)
+    for table in tables:
+        forward = np.logaddexp.reduce(forward[:, None] + table, axis=0)
+    found = planned(network.graph, count, "log").run()
+    assert found.total == pytest.approx(np.logaddexp.reduce(forward), rel=1e-12)

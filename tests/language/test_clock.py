@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.budget import Budget
-from herbrand.engines.ground_network import Network
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.width import least_width
 from herbrand.errors import OutOfTimeError
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.parse import read_theory
+from herbrand.program.ground import ground
 
 
 class Clock:
@@ -51,8 +52,8 @@ def test_tables_of_facts_end_in_time(tmp_path: Path) -> None:
 def test_networks_and_their_widths_end_in_time() -> None:
     budget = Budget(seconds=5.0, clock=Clock())
     with pytest.raises(OutOfTimeError):
-        least_width([(i, i + 1) for i in range(100)], budget=budget)
-    network = Network([2] * 100, 100, budget=Budget(seconds=5.0, clock=Clock()))
+        least_width(np.array([(i, i + 1) for i in range(100)]), budget=budget)
+    statements = "\n".join(f"1.0: p({number})" for number in range(10))
+    found = ground(hb.Model(hb.parse(f"type t = 0..9\npredicate p(t)\n{statements}")).program, UNLIMITED)
     with pytest.raises(OutOfTimeError):
-        for axis in range(100):
-            network.add((axis,), np.zeros(2))
+        ground_graph(found, Budget(seconds=5.0, clock=Clock()))

@@ -12,44 +12,29 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.components import component_labels
-from herbrand.engines.elimination import Elimination, planned
-from herbrand.engines.ground_network import (
-    FORBIDDEN,
-    Network,
-    Scope,
-    add_row,
-    add_template,
-    excluded_values,
-    ground_rows,
-    soft_evidence,
-)
+from herbrand.engines.chains import chained
+from herbrand.engines.components import Core
+from herbrand.engines.elimination import Elimination, planned_entirely
+from herbrand.factors.graph import FORBIDDEN, Array
+from herbrand.factors.ground_graph import GroundGraph, ground_graph
+from herbrand.factors.own_weights import own_weights
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
-from herbrand.program.evidence import LATENT
-from herbrand.program.ground import Ground, GroundTemplate
+from herbrand.program.ground import Ground
 
 POINTS = (8, 16, 32, 64, 128)
 CLOSED = 1e-9
 """The integral is good enough when it misses the log-odds by less."""
 
 Key = tuple[str, tuple[tuple[str, Value], ...]]
-
-
-@dataclass(frozen=True, eq=False)
-class Feature:
-    """A grounding of a weighted statement: a table of ones where it holds, and what it is worth."""
-
-    scope: Scope
-    holds: np.ndarray
-    worth: float
-    key: Key
+"""A statement, or soft evidence, and the constants of its variables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,118 +93,75 @@ def scales(points: int) -> list[tuple[float, float]]:
 
 def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
     """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much."""
-    network = _Scaled(ground.atoms.value_counts.tolist(), ground.atoms.count)
-    _fill(network, ground)
-    problem = _Problem(network.around(atom), atom, value)
-    allowed(problem.eliminated(0.0, True))
+    built = ground_graph(ground, by_formula=False)
+    core = Core.whole(chained(built.graph), built.atom_count).around(atom)
+    problem = _Problem(ground, built, planned_entirely(core), atom, value)
+    allowed(problem.elimination)
     return shared_out(problem)
-
-
-@dataclass
-class _Scaled(Network):
-    """A network whose certain part is in its tables, and whose weighted part is kept as features."""
-
-    features: list[Feature] = field(default_factory=list)
-
-    def around(self, atom: int) -> _Scaled:
-        """The part that is connected with an atom."""
-        labels = component_labels(self.at(1.0))
-        near = labels == labels[atom]
-        part = _Scaled(self.sizes, self.atom_count)
-        part.tables = {scope: table for scope, table in self.tables.items() if near[scope[0]]}
-        part.features = [feature for feature in self.features if near[feature.scope[0]]]
-        return part
-
-    def at(self, scale: float) -> Network:
-        """All tables with the weighted part scaled."""
-        made = Network(list(self.sizes), self.atom_count, dict(self.tables), self.constant)
-        for feature in self.features:
-            made.add_ordered(feature.scope, scale * feature.worth * feature.holds)
-        return made
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    network: _Scaled
+    """The part of a graph that is connected with an atom, eliminated for the atom's value and for all others.
+
+    What is forbidden stays so at any scale; all else is weighted.
+    """
+
+    ground: Ground
+    built: GroundGraph
+    elimination: Elimination
     atom: int
     value: int
 
-    def eliminated(self, scale: float, holds: bool) -> Elimination:
-        """The network in which the atom has the value, or any other."""
-        made = self.network.at(scale)
-        size = made.sizes[self.atom]
-        clamp = np.where((np.arange(size) == self.value) == holds, 0.0, FORBIDDEN)
-        made.add_ordered((self.atom,), clamp)
-        return planned(made, "log", entire=True)
+    def sums(self, scale: float, holds: bool) -> tuple[float, Array]:
+        """The total, and its gradient by all values, where the atom has the value, or any other."""
+        values = self.elimination.values
+        scaled = np.where(values == FORBIDDEN, FORBIDDEN, scale * np.where(values == FORBIDDEN, 0.0, values))
+        graph = self.built.graph
+        own = np.arange(graph.sizes[self.atom])
+        scaled[graph.starts[self.atom] + own[(own == self.value) != holds]] = FORBIDDEN
+        return self.elimination.joint_shares(scaled)
 
     def log_odds(self, scale: float) -> float:
-        return log_odds(*(self.eliminated(scale, holds).run().total for holds in (True, False)))
+        return log_odds(*(self.sums(scale, holds)[0] for holds in (True, False)))
 
     def reasons(self, scales: Sequence[tuple[float, float]]) -> tuple[Reason, ...]:
-        sums: dict[Key, float] = defaultdict(float)
+        rates = np.zeros(len(self.elimination.values))
         for scale, share in scales:
-            yes, no = (self.eliminated(scale, holds).beliefs() for holds in (True, False))
-            for feature in self.network.features:
-                rate = float(((yes[feature.scope] - no[feature.scope]) * feature.holds).sum())
-                sums[feature.key] += share * feature.worth * rate
+            yes, no = (self.sums(scale, holds)[1] for holds in (True, False))
+            rates += share * (yes - no)
+        sums: dict[Key, float] = defaultdict(float)
+        for key, share in (*self._of_rows(rates), *self._of_opinions(rates)):
+            sums[key] += share
         return tuple(
             Reason(statement, dict(grounding), share) for (statement, grounding), share in sums.items()
         )
 
+    def _of_rows(self, rates: Array) -> Iterator[tuple[Key, float]]:
+        """Each grounding of a weighted statement, and its integrated rate of change times its worth."""
+        program, core = self.ground.program, self.elimination.core
+        is_near = np.isin(np.arange(core.graph.factor_count), core.factors)
+        tables = (self.built.in_tables, self.elimination.table_places, is_near)
+        groundings = cache(lambda number: self.ground.templates[number].groundings(program))
+        for origins, begins, near in (tables, (self.built.on_axes, core.graph.starts, core.present)):
+            for origin in origins:
+                template = self.ground.templates[origin.template].template
+                own = np.flatnonzero(near[origin.places])
+                if origin.piece is None or template.weight is None or not len(own):
+                    continue
+                entries = begins[origin.places[own]][:, None] + np.flatnonzero(origin.holds.reshape(-1))
+                shares = origin.piece.worth * rates[entries].sum(axis=1)
+                text = next(show_statement(program.statements[template.statement]))
+                for row, share in zip(origin.rows[own].tolist(), shares.tolist(), strict=True):
+                    yield (text, groundings(origin.template)[row]), share
 
-def _fill(network: _Scaled, ground: Ground) -> None:
-    for template in ground.templates:
-        if template.template.weight is None:
-            add_template(network, template, ground.program.weights)
-        else:
-            network.features += _features(network, template, ground)
-    for predicate in ground.program.signature.predicates:
-        network.features += _opinions(ground, predicate)
-        codes, values, _ = excluded_values(ground, predicate)
-        latent = ground.evidence.known(predicate).lookup(codes) == LATENT
-        axes = ground.atoms.numbers(predicate, codes[latent]) if latent.any() else ()
-        for axis, excluded in zip(axes, values[latent], strict=True):
-            row = np.zeros(network.sizes[axis])
-            row[excluded] = FORBIDDEN
-            network.add((int(axis),), row)
-
-
-def _features(network: _Scaled, ground: GroundTemplate, whole: Ground) -> Iterator[Feature]:
-    """Each row of a weighted template. A template that no atom is left of moves nothing."""
-    template, program = ground.template, whole.program
-    assert template.weight is not None
-    worth = template.sign * program.weights[template.weight].value * ground.multiplicity
-    if not worth:
-        return
-    text = next(show_statement(program.statements[template.statement]))
-    groundings = ground.groundings(program)
-    for row, (_, piece) in _numbered(network, ground):
-        made = Network(network.sizes, network.atom_count)
-        add_row(made, [axis for axis, _ in piece], [values for _, values in piece], 1.0)
-        for scope, table in made.tables.items():
-            if np.isneginf(table).any():
-                network.add_ordered(scope, table)
-            else:
-                key = (text, groundings[row])
-                yield Feature(scope, table, worth, key)
-
-
-def _numbered(network: Network, ground: GroundTemplate) -> Iterator[tuple[int, tuple[int, list]]]:
-    """Open rows with their place among the bindings, which is their origin where nothing encloses them."""
-    rows = ground.conjunction
-    numbered = type(rows)(rows.atoms, rows.allowed, np.arange(len(rows)), rows.blocks)
-    return ((origin, (origin, piece)) for origin, piece in ground_rows(network, numbered))
-
-
-def _opinions(ground: Ground, predicate: str) -> Iterator[Feature]:
-    """Soft evidence on latent atoms."""
-    codes, values, worths = soft_evidence(ground, predicate)
-    latent = ground.evidence.known(predicate).lookup(codes) == LATENT
-    if not latent.any():
-        return
-    axes = ground.atoms.numbers(predicate, codes[latent]).tolist()
-    texts = ground.evidence.atom_text(predicate, codes[latent])
-    for axis, text, value, worth in zip(axes, texts, values[latent], worths[latent], strict=True):
-        holds = np.zeros(int(ground.atoms.value_counts[axis]))
-        holds[value] = 1.0
-        yield Feature((axis,), holds, float(worth), (f"soft evidence on {text}", ()))
+    def _of_opinions(self, rates: Array) -> Iterator[tuple[Key, float]]:
+        """Soft evidence on each atom."""
+        own = own_weights(self.ground)
+        wanted = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.worths))
+        for atom, value, worth in zip(*(x[wanted] for x in (own.atoms, own.values, own.worths)), strict=True):
+            text = self.ground.evidence.atom_text(*self.ground.atoms.atom(int(atom)))[0]
+            yield (
+                (f"soft evidence on {text}", ()),
+                float(worth * rates[self.built.graph.starts[atom] + value]),
+            )

@@ -1,61 +1,182 @@
-"""Independent parts of a ground network, equal ones put together.
+"""Independent parts of a factor graph of tables, equal ones put together.
 
-Takes a :class:`Network`; gives :class:`Batch` es: components that have the same tables' shapes in the same
-places, with atoms and helpers in the same places, their tables stacked along a first axis, so that a thousand
-small worlds cost little more than one.
+Takes a :class:`Core`, what is to be summed out of a graph; gives :class:`Batch` es: components that have
+tables of the same shapes in the same places, with atoms and helpers in the same places, stacked along a first
+axis, so that a thousand small worlds cost little more than one.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
-from herbrand.engines.ground_network import Network, Scope
+from herbrand.factors.graph import Array, FactorGraph, ranges, table_factors
+from herbrand.factors.rows import unique_rows
 from herbrand.graphs import component_of
+from herbrand.row_keys import row_pointers
 
 LocalScope = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """``axes`` [component, local axis] of the network; ``tables`` [component, ...] over local scopes."""
+class Core:
+    """A part of a graph of tables: ``factors`` by number, and which axes are ``present`` [axis].
 
-    axes: np.ndarray
+    ``unary``: the own weights of axes, as they lie in the graph; ``weighted`` [axis]: where they count, of
+    atoms and of helpers that have any. ``labels``: the component of each axis; ``atom_count``: axes from
+    there on are helpers.
+    """
+
+    graph: FactorGraph
+    atom_count: int
+    factors: Array
+    unary: Array
+    present: Array
+    weighted: Array
+    labels: Array
+
+    @classmethod
+    def whole(cls, graph: FactorGraph, atom_count: int) -> Core:
+        """All of a graph; a helper that no factor makes is not there."""
+        atoms = np.arange(graph.axis_count) < atom_count
+        present, weighted = atoms.copy(), atoms.copy()
+        present[graph.edge_axes] = True
+        weighted[np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]] = True
+        firsts = graph.edge_axes[np.repeat(graph.factor_edges[:-1], np.diff(graph.factor_edges))]
+        labels = component_of(graph.axis_count, np.stack([firsts, graph.edge_axes], axis=1))
+        return cls(graph, atom_count, np.arange(graph.factor_count), graph.unary, present, weighted, labels)
+
+    def around(self, axis: int) -> Core:
+        """What is connected with an axis."""
+        near = self.labels == self.labels[axis]
+        firsts = self.graph.edge_axes[self.graph.factor_edges[self.factors]]
+        return replace(self, factors=self.factors[near[firsts]], present=self.present & near)
+
+    def alone(self) -> Array:
+        """The axes that no factor names."""
+        alone = self.present.copy()
+        begins = self.graph.factor_edges[self.factors]
+        alone[self.graph.edge_axes[ranges(begins, self.graph.factor_edges[self.factors + 1] - begins)]] = (
+            False
+        )
+        return np.flatnonzero(alone)
+
+    def links(self) -> Array:
+        """All pairs of axes that share a table, [pair, 2]."""
+        pairs = [
+            alike.scopes[:, pair]
+            for alike in table_factors(self.graph, self.factors)
+            for pair in map(list, combinations(range(alike.scopes.shape[1]), 2))
+        ]
+        return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """``axes`` [component, local axis] and ``factors`` [component, place] of the graph.
+
+    ``tables`` [component, ...] over local ``scopes``; ``weighted``: the local axes with weights of their own.
+    """
+
+    axes: Array
     sizes: tuple[int, ...]
+    factors: Array
     scopes: tuple[LocalScope, ...]
-    tables: tuple[np.ndarray, ...]
+    tables: tuple[Array, ...]
+    weighted: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.axes)
 
-
-def batches(network: Network, labels: np.ndarray) -> tuple[Batch, ...]:
-    """All components that have a table; ``labels`` are those of :func:`component_labels`."""
-    members: dict[int, list[Scope]] = defaultdict(list)
-    for scope in network.tables:
-        members[int(labels[scope[0]])].append(scope)
-    alike: dict[object, list[tuple[list[int], list[Scope]]]] = defaultdict(list)
-    for scopes in members.values():
-        axes = list(dict.fromkeys(axis for scope in scopes for axis in scope))
-        place = {axis: i for i, axis in enumerate(axes)}
-        local = tuple(tuple(place[axis] for axis in scope) for scope in scopes)
-        kinds = tuple(axis < network.atom_count for axis in axes)
-        alike[local, tuple(network.sizes[axis] for axis in axes), kinds].append((axes, scopes))
-    return tuple(_stacked(network, key, group) for key, group in alike.items())
+    def weights_in(self, graph: FactorGraph) -> Array:
+        """Where the weights of its axes lie among all axes' own weights [component, value of some axis]."""
+        sizes = np.array([self.sizes[axis] for axis in self.weighted], np.int64)
+        starts = graph.starts[self.axes[:, list(self.weighted)]]
+        return np.repeat(starts, sizes, axis=1) + ranges(np.zeros_like(sizes), sizes)
 
 
-def component_labels(network: Network) -> np.ndarray:
-    """The component of each axis."""
-    pairs = [(scope[0], axis) for scope in network.tables for axis in scope[1:]]
-    return component_of(len(network.sizes), np.array(pairs, dtype=np.int64).reshape(-1, 2))
+def batches(core: Core) -> tuple[Batch, ...]:
+    """All components that have factors."""
+    return tuple(_Parts(core).batches()) if len(core.factors) else ()
 
 
-def _stacked(network: Network, key: object, group: list[tuple[list[int], list[Scope]]]) -> Batch:
-    scopes, sizes, _ = key  # type: ignore[misc]
-    tables = [
-        np.stack([network.tables[component[position]] for _, component in group])
-        for position in range(len(scopes))
-    ]
-    return Batch(np.array([axes for axes, _ in group]), sizes, scopes, tuple(tables))
+class _Parts:
+    """Factors and axes, each sorted by components; ``*_starts``: where a component's begin.
+
+    ``local``: an axis's number in its component, by the first factor that names it.
+    """
+
+    def __init__(self, core: Core) -> None:
+        graph, labels = core.graph, core.labels
+        self.core = core
+        owner = labels[graph.edge_axes[graph.factor_edges[core.factors]]]
+        order = np.argsort(owner, kind="stable")
+        self.factors = core.factors[order]
+        begins = graph.factor_edges[self.factors]
+        self.widths = graph.factor_edges[self.factors + 1] - begins
+        named = graph.edge_axes[ranges(begins, self.widths)]
+        axes, first_named = np.unique(named, return_index=True)
+        self.axes = axes[np.argsort(first_named)]
+        self.count = int(labels.max(initial=-1)) + 1
+        self.axis_starts = row_pointers(labels[self.axes], self.count)
+        self.factor_starts = row_pointers(owner, self.count)
+        self.edge_starts = np.append(0, np.cumsum(self.widths))[self.factor_starts]
+        place = np.empty(graph.axis_count, np.int64)
+        place[self.axes] = np.arange(len(self.axes)) - self.axis_starts[labels[self.axes]]
+        self.local = place[named]
+
+    def batches(self) -> Iterator[Batch]:
+        starts = (self.axis_starts, self.factor_starts, self.edge_starts)
+        lengths = np.stack([np.diff(one) for one in starts], axis=1)
+        there = np.flatnonzero(lengths[:, 0])
+        for example, own in _equal_rows(lengths[there]):
+            axes, factors, edges = (
+                start[there[own], None] + np.arange(length)
+                for start, length in zip(starts, lengths[there[example]].tolist(), strict=True)
+            )
+            yield from self._alike(self.axes[axes], factors, self.local[edges])
+
+    def _alike(self, axes: Array, factors: Array, local: Array) -> Iterator[Batch]:
+        """Components with as many axes and factors, those of one form together."""
+        sizes, weighted = self.core.graph.sizes[axes], self.core.weighted[axes]
+        form = np.concatenate([self.widths[factors], local, sizes, weighted], axis=1)
+        for example, own in _equal_rows(form):
+            ends = np.cumsum(self.widths[factors[example]]).tolist()
+            scope = local[example].tolist()
+            scopes = tuple(tuple(scope[a:b]) for a, b in zip([0, *ends], ends, strict=False))
+            numbers = self.factors[factors[own]]
+            shape = tuple(sizes[example].tolist())
+            yield Batch(
+                axes[own],
+                shape,
+                numbers,
+                scopes,
+                tuple(self._tables(numbers, scopes, shape)),
+                tuple(np.flatnonzero(weighted[example]).tolist()),
+            )
+
+    def _tables(
+        self, factors: Array, scopes: tuple[LocalScope, ...], sizes: tuple[int, ...]
+    ) -> Iterator[Array]:
+        """The tables of each place, one component after another."""
+        graph = self.core.graph
+        for scope, starts in zip(scopes, graph.table_starts[factors].T, strict=True):
+            shape = [sizes[axis] for axis in scope]
+            size = int(np.prod(shape))
+            if len(starts) == 1:  # a view: a large component has as many tables as groundings
+                yield graph.tables[starts[0] : starts[0] + size].reshape(1, *shape)
+            else:
+                yield graph.tables[starts[:, None] + np.arange(size)].reshape(len(starts), *shape)
+
+
+def _equal_rows(rows: Array) -> Iterator[tuple[int, Array]]:
+    """The first of each kind of row, and the places of all of it."""
+    if len(rows) == 1:
+        yield 0, np.zeros(1, np.int64)
+        return
+    first, group = unique_rows(rows)
+    for number, example in enumerate(first.tolist()):
+        yield example, np.flatnonzero(group == number)

@@ -6,16 +6,19 @@ world.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import numpy as np
 
-from herbrand.engines.ground_network import Network, Scope, add_template, add_unary
 from herbrand.errors import ContradictionError, Mistake
+from herbrand.factors.graph import FORBIDDEN, FactorGraph
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_statement
 from herbrand.program.ground import Ground
 
-Satisfiable = Callable[[Network], bool]
+Satisfiable = Callable[[FactorGraph, int], bool]
+"""Whether some world of a graph, whose first axes are so many atoms, has a weight."""
 
 
 def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> ContradictionError | None:
@@ -28,32 +31,38 @@ def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> Contradi
 
 
 def contradicting(
-    ground: Ground, satisfiable: Satisfiable, assumed: Mapping[Scope, np.ndarray] | None = None
+    ground: Ground, satisfiable: Satisfiable, excluded: tuple[int, np.ndarray] | None = None
 ) -> list[int] | None:
-    """Numbers of hard statements that no world satisfies along with what is assumed, none of which can be
-    left out; ``None`` where some world satisfies them all."""
+    """Numbers of hard statements that no world satisfies in which an atom has no ``excluded`` value, none of
+    which can be left out; ``None`` where some world satisfies them all."""
+
+    def has_worlds(statements: Collection[int]) -> bool:
+        graph = _hard_graph(ground, statements)
+        if excluded is not None:
+            atom, values = excluded
+            unary = graph.unary.copy()
+            unary[graph.starts[atom] + values] = FORBIDDEN
+            graph = graph._replace(unary=unary)
+        return satisfiable(graph, ground.atoms.count)
+
     needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
-    if satisfiable(_network_of_hard(ground, needed, assumed or {})):
+    if has_worlds(needed):
         return None
     for statement in tuple(needed):
         rest = [other for other in needed if other != statement]
-        if not satisfiable(_network_of_hard(ground, rest, assumed or {})):
+        if not has_worlds(rest):
             needed = rest
     return needed
 
 
-def _network_of_hard(
-    ground: Ground, statements: Iterable[int], assumed: Mapping[Scope, np.ndarray]
-) -> Network:
-    wanted = set(statements)
-    network = Network(ground.atoms.value_counts.tolist(), ground.atoms.count)
-    for template in ground.templates:
-        if template.template.weight is None and template.template.statement in wanted:
-            add_template(network, template, ground.program.weights)
-    add_unary(network, ground)
-    for scope, table in assumed.items():
-        network.add_ordered(scope, table)
-    return network
+def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
+    """Of these hard statements, and of what is known of atoms."""
+    templates = tuple(
+        template
+        for template in ground.templates
+        if template.template.weight is None and template.template.statement in statements
+    )
+    return ground_graph(replace(ground, templates=templates), by_formula=False).graph
 
 
 def _mistake(ground: Ground, number: int, count: int) -> Mistake:

@@ -12,8 +12,8 @@ import math
 from herbrand.budget import Budget
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.elimination import planned
-from herbrand.engines.ground_network import Network
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
+from herbrand.factors.graph import FactorGraph
 from herbrand.language.show import show_statement
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
@@ -52,8 +52,8 @@ def _by_elimination(program: Program, budget: Budget) -> ContradictionError | No
     """Names a smallest set of which elimination proves that no world satisfies it; ``None`` where that is too
     dear, or there is a world."""
 
-    def satisfiable(network: Network) -> bool:
-        plan = planned(network, "maximum", gradient=False)
+    def satisfiable(graph: FactorGraph, atom_count: int) -> bool:
+        plan = planned(graph, atom_count, "maximum", gradient=False)
         if plan.operations > MOST_OPERATIONS or plan.bytes > budget.bytes:
             raise BudgetError("too large to look for a smallest contradiction")
         return plan.run().total > -math.inf

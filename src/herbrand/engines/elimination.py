@@ -1,62 +1,66 @@
-"""Everything summed, or maximised, out of a ground network: planned first, then run.
+"""Everything summed, or maximised, out of a factor graph: planned first, then run.
 
-Takes a :class:`Network` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose costs
-can be looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's own
-log-weights is the share of each of its values: a marginal in the log algebra, one best value in the other.
+Takes a :class:`FactorGraph` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose
+costs can be looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's
+own log-weights is the share of each of its values: a marginal in the log algebra, one best value in the
+other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from herbrand import arrays
-from herbrand.arrays import Array
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
-from herbrand.engines.components import Batch, batches, component_labels
-from herbrand.engines.ground_network import Network, Scope, links
+from herbrand.engines.chains import chained
+from herbrand.engines.components import Batch, Core, batches
 from herbrand.engines.leaves import Leaves, without_leaves
-from herbrand.engines.width import least_width, least_width_of
+from herbrand.engines.width import least_width
 from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.factors.graph import Array, FactorGraph
 from herbrand.memory import ANY_MACHINE
-from herbrand.program.ground import Ground
 
 TOO_WIDE = ANY_MACHINE.bit_length()
 """A table of so many axes has more entries than any machine has bytes."""
-FEW_LINKS = 10_000
-"""Tables of so few are made at once; :func:`planned` bounds the width by them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
     """``total`` is the log-partition, or the largest log-weight; ``shares`` [atom, value] its gradient.
 
-    ``component_totals``: what each connected component adds to it.
+    ``component_totals`` [label]: what each connected component adds to it.
     """
 
     total: float
-    shares: np.ndarray
-    component_totals: dict[int, float]
+    shares: Array
+    component_totals: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """A planned elimination; ``gradient``: shares are wanted; ``labels``: the component of each axis.
+    """A planned elimination; ``gradient``: shares are wanted.
 
-    ``leaves`` are summed out already; the batches hold all other tables, and their messages.
+    ``leaves`` are summed out of the ``core`` already; the batches hold all its tables, and axes ``alone`` are
+    in none.
     """
 
-    network: Network
+    core: Core
     algebra: str
     gradient: bool
-    labels: np.ndarray
     leaves: Leaves
+    alone: Array
     batches: tuple[Batch, ...]
     plans: tuple[Plan, ...]
+
+    @property
+    def graph(self) -> FactorGraph:
+        return self.core.graph
 
     @property
     def operations(self) -> float:
@@ -67,118 +71,125 @@ class Elimination:
         return max((plan.bytes for plan in self.plans), default=0)
 
     def run(self) -> Found:
-        """The total over all components that have tables, and the shares of their atoms."""
-        network = self.network
-        sizes = network.sizes[: network.atom_count]
-        shares = np.zeros((len(sizes), max(sizes, default=2)))
-        totals: dict[int, float] = {}
+        """The total over all components, and the shares of their atoms."""
+        core, graph = self.core, self.graph
+        shares, totals = np.zeros(len(graph.unary)), np.zeros(int(core.labels.max(initial=-1)) + 1)
         for batch, made in zip(self.batches, self.plans, strict=True):
-            total = self._run_batch(batch, made, shares)
-            totals |= dict(zip(self.labels[batch.axes[:, 0]].tolist(), total, strict=True))
-        self.leaves.add_shares(shares)
-        return Found(network.constant + sum(totals.values()), shares, totals)
+            places = batch.weights_in(graph)
+            weights = arrays.Array(core.unary[places])
+            if self.gradient:
+                weights.watch()
+            total, gradients = _run(batch, made, [weights, *map(arrays.Array, batch.tables)])
+            totals[core.labels[batch.axes[:, 0]]] = total
+            for gradient in gradients:
+                shares[places] = 0.0 if gradient is None else gradient
+        totals[core.labels[self.alone]] = self._sum_alone(core.unary, shares)
+        by_atom = graph.by_axis(shares)[: core.atom_count]
+        self.leaves.add_shares(by_atom)
+        return Found(graph.constant + float(totals.sum()), by_atom, totals)
 
-    def with_isolated(self, found: Found) -> Found:
-        """Atoms that no table speaks of take every value alike; their first, in the most probable world."""
-        labels = self.labels[: self.network.atom_count]
-        isolated = np.flatnonzero(~np.isin(labels, list(found.component_totals)))
-        sizes = np.array(self.network.sizes[: self.network.atom_count], dtype=np.int64)[isolated]
-        if self.algebra == "maximum":
-            sizes = np.ones_like(sizes)
-        alone = np.log(sizes)
-        taken = np.arange(found.shares.shape[1]) < sizes[:, None]
-        found.shares[isolated] = taken / taken.sum(axis=1, keepdims=True)
-        totals = found.component_totals | dict(zip(labels[isolated].tolist(), alone.tolist(), strict=True))
-        return Found(found.total + float(alone.sum()), found.shares, totals)
+    # Joint shares, of a plan that has all tables
 
-    def beliefs(self) -> dict[Scope, np.ndarray]:
-        """The joint share of each table's entries: the gradient of the total with respect to them.
-
-        Of tables in batches, as :meth:`entries` and :meth:`joint_shares` are: of an ``entire`` plan, all.
-        """
+    @cached_property
+    def values(self) -> Array:
+        """The own weights of all axes, then the entries of all tables, batch by batch."""
         tables = [table.reshape(-1) for batch in self.batches for table in batch.tables]
-        if not tables:
-            return {}
-        _, shares = self.joint_shares(np.concatenate(tables))
-        return {scope: shares[own].reshape(shape) for scope, own, shape in self.entries()}
+        return np.concatenate([self.core.unary, *tables])
 
-    def entries(self) -> Iterator[tuple[Scope, slice, tuple[int, ...]]]:
-        """Where each table's entries are when those of all batches are laid out one after another."""
-        begun = 0
+    @cached_property
+    def table_places(self) -> Array:
+        """Where the entries of each factor begin among the values."""
+        found, begun = np.empty(self.graph.factor_count, np.int64), len(self.core.unary)
         for batch in self.batches:
-            for local, table in zip(batch.scopes, batch.tables, strict=True):
-                size = math.prod(table.shape[1:])
-                for axes in batch.axes[:, list(local)].tolist():
-                    yield tuple(axes), slice(begun, begun + size), table.shape[1:]
-                    begun += size
-
-    def joint_shares(self, entries: np.ndarray) -> tuple[float, np.ndarray]:
-        """The total of all components if tables had these ``entries``, and its gradient by them."""
-        total, begun, found = 0.0, 0, [np.empty(0)]
-        for batch, made in zip(self.batches, self.plans, strict=True):
-            tables = []
-            for table in batch.tables:
-                tables.append(Array(entries[begun : begun + table.size].reshape(table.shape)).watch())
+            for place, table in enumerate(batch.tables):
+                size = table[0].size
+                found[batch.factors[:, place]] = begun + size * np.arange(len(batch))
                 begun += table.size
-            sizes = [batch.sizes[i] for i in _atoms(self.network, batch)]
-            weights = arrays.zeros((len(batch), sum(sizes))).split(sizes, dim=1)
-            totals = run(made, list(map(Dense, [*weights, *tables]))).to_dense()
-            shares = arrays.gradients(totals.sum(), tables)
-            found += [np.asarray(share).reshape(-1) for share in shares]
+        return found
+
+    def joint_shares(self, values: Array) -> tuple[float, Array]:
+        """The total of all components at these ``values``, and its gradient by them: the share of the worlds
+        that each value of an axis, and each entry of a table, has.
+
+        The graph's constant is left out: it may be so large that differences of totals would be lost.
+        """
+        total, begun, found = 0.0, len(self.core.unary), np.zeros(len(values))
+        for batch, made in zip(self.batches, self.plans, strict=True):
+            own: list[slice | Array] = [batch.weights_in(self.graph)]
+            for table in batch.tables:
+                own.append(slice(begun, begun + table.size))
+                begun += table.size
+            shapes = [own[0].shape, *(table.shape for table in batch.tables)]  # type: ignore[union-attr]
+            operands = [
+                arrays.Array(values[places].reshape(shape)).watch()
+                for places, shape in zip(own, shapes, strict=True)
+            ]
+            totals, gradients = _run(batch, made, operands)
             total += float(totals.sum())
-        return total, np.concatenate(found)
+            for places, gradient in zip(own, gradients, strict=True):
+                found[places] = 0.0 if gradient is None else gradient.reshape(found[places].shape)
+        return total + float(self._sum_alone(values, found).sum()), found
 
-    def _run_batch(self, batch: Batch, made: Plan, shares: np.ndarray) -> list[float]:
-        """Each component's total; the shares of its atoms are written into ``shares``."""
-        atoms = _atoms(self.network, batch)
-        sizes = [batch.sizes[i] for i in atoms]
-        weights = arrays.zeros((len(batch), sum(sizes)))
-        if self.gradient:
-            weights.watch()
-        operands = [*weights.split(sizes, dim=1), *map(Array, batch.tables)]
-        total = run(made, list(map(Dense, operands))).to_dense()
-        if self.gradient and atoms:
-            (share,) = arrays.gradients(total[total > -math.inf].sum(), [weights])
-            assert share is not None
-            rows = batch.axes[:, np.repeat(atoms, sizes)]
-            shares[rows, np.concatenate([np.arange(size) for size in sizes])] = share
-        return total.tolist()
+    def _sum_alone(self, unary: Array, shares: Array) -> Array:
+        """What axes that no table names add to the total; the shares of their values are filled in."""
+        graph, alone = self.graph, self.alone
+        if not len(alone):
+            return np.empty(0)
+        places = graph.starts[alone][:, None] + np.arange(int(graph.sizes[alone].max()))
+        there = places < (graph.starts + graph.sizes)[alone][:, None]
+        own = np.where(there, unary[np.where(there, places, 0)], -math.inf)
+        most = own.max(axis=1)
+        if self.algebra == "maximum":
+            shares[graph.starts[alone] + own.argmax(axis=1)] = 1.0
+            return most
+        chances = np.exp(own - np.where(most == -math.inf, 0.0, most)[:, None])
+        sums = chances.sum(axis=1)
+        shares[places[there]] = (chances / np.where(sums > 0, sums, 1.0)[:, None])[there]
+        with np.errstate(divide="ignore"):
+            return most + np.log(sums)
 
 
-def refuse_hopeless(ground: Ground, budget: Budget = UNLIMITED) -> None:
-    """Raise ``BudgetError`` where no machine could eliminate this, before its tables are made one by one."""
-    found = links(ground)
-    if len(found) > FEW_LINKS and least_width_of(found, TOO_WIDE, budget) >= TOO_WIDE:
-        raise _hopeless(ground.atoms.count)
+def _run(batch: Batch, made: Plan, operands: Sequence[arrays.Array]) -> tuple[Array, list[Array | None]]:
+    """Each component's total, given its weights and tables; and the gradients by those that are watched."""
+    weights, *tables = operands
+    sizes = [batch.sizes[axis] for axis in batch.weighted]
+    unary = weights.split(sizes, dim=1) if sizes else []
+    total = run(made, list(map(Dense, [*unary, *tables]))).to_dense()
+    wanted = [operand for operand in operands if operand.watched]
+    gradients = arrays.gradients(total[total > -math.inf].sum(), wanted) if wanted else []
+    return total.data, gradients
 
 
 def planned(
-    network: Network,
-    algebra: str,
-    gradient: bool = True,
-    budget: Budget = UNLIMITED,
-    *,
-    entire: bool = False,
+    graph: FactorGraph, atom_count: int, algebra: str, gradient: bool = True, budget: Budget = UNLIMITED
 ) -> Elimination:
-    """How the network would be eliminated; nothing but its leaves is summed yet, nor these where the plan is
-    ``entire``, for the shares of every table's entries.
+    """How a graph, whose first axes are so many atoms, would be eliminated; only its leaves are summed yet.
 
-    Raises ``BudgetError`` where no machine could: shown by a quick bound, so that hopeless networks are not
+    Raises ``BudgetError`` where no machine could: shown by a quick bound, so that hopeless graphs are not
     searched for good orders.
     """
-    core, leaves = (network, Leaves()) if entire else without_leaves(network, algebra, budget)
-    if least_width(core.tables, TOO_WIDE, budget) >= TOO_WIDE:
-        raise _hopeless(network.atom_count)
-    labels = component_labels(network)
-    pieces = batches(core, labels)
-    plans = tuple(_plan(core, piece, algebra, gradient, budget) for piece in pieces)
-    return Elimination(network, algebra, gradient, labels, leaves, pieces, plans)
+    core, leaves = without_leaves(Core.whole(chained(graph), atom_count), algebra, budget)
+    return _planned(core, leaves, algebra, gradient, budget)
 
 
-def _plan(network: Network, batch: Batch, algebra: str, gradient: bool, budget: Budget) -> Plan:
-    """One contraction for all components of a batch: a unary operand for each atom, then the tables."""
+def planned_entirely(core: Core, budget: Budget = UNLIMITED) -> Elimination:
+    """The same of all of a core in the log algebra: for the shares of every table's entries and of all axes'
+    values."""
+    return _planned(replace(core, weighted=core.present), Leaves(), "log", True, budget)
+
+
+def _planned(core: Core, leaves: Leaves, algebra: str, gradient: bool, budget: Budget) -> Elimination:
+    if least_width(core.links(), TOO_WIDE, budget) >= TOO_WIDE:
+        raise _hopeless(core.atom_count)
+    pieces = batches(core)
+    plans = tuple(_plan(piece, algebra, gradient, budget, core.atom_count) for piece in pieces)
+    return Elimination(core, algebra, gradient, leaves, core.alone(), pieces, plans)
+
+
+def _plan(batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int) -> Plan:
+    """One contraction for all components of a batch: the weights of axes, then the tables."""
     names = [f"a{i}" for i in range(len(batch.sizes))]
-    unary = [("batch", names[i]) for i in _atoms(network, batch)]
+    unary = [("batch", names[i]) for i in batch.weighted]
     tables = [("batch", *(names[i] for i in scope)) for scope in batch.scopes]
     sizes = {"batch": len(batch), **dict(zip(names, batch.sizes, strict=True))}
     contraction = Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
@@ -188,7 +199,7 @@ def _plan(network: Network, batch: Batch, algebra: str, gradient: bool, budget: 
     except OutOfTimeError:
         raise
     except BudgetError:
-        raise _hopeless(network.atom_count) from None
+        raise _hopeless(atom_count) from None
 
 
 def _hopeless(atoms: int) -> BudgetError:
@@ -196,8 +207,3 @@ def _hopeless(atoms: int) -> BudgetError:
         "exact inference needs more memory than any machine has: the ground network of "
         f"{atoms:,} latent atoms is too densely linked"
     )
-
-
-def _atoms(network: Network, batch: Batch) -> Sequence[int]:
-    """The local axes that are atoms, not helpers; the same ones in every component of a batch."""
-    return [i for i, axis in enumerate(batch.axes[0]) if axis < network.atom_count]

@@ -8,9 +8,8 @@ most probable world is the same elimination in the max algebra, whose gradient p
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -20,15 +19,18 @@ from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.attribution import attributed
+from herbrand.engines.chains import chained
+from herbrand.engines.components import Core
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.contradiction_error import no_weight
-from herbrand.engines.elimination import Elimination, Found, planned, refuse_hopeless
+from herbrand.engines.elimination import Elimination, Found, planned
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.explained_atom import Asked, forced
-from herbrand.engines.ground_network import Network, Scope, add_template, network_of
 from herbrand.engines.reading import atom_tables, by_number
 from herbrand.engines.truth_in_world import ChosenWorld
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.factors.graph import Assembly, FactorGraph
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
 from herbrand.memory import readable
@@ -61,10 +63,6 @@ class ExactState:
     found: Found | None = None
     formulas: tuple[Row, ...] = ()
 
-    @property
-    def network(self) -> Network:
-        return self.elimination.network
-
 
 @dataclass(frozen=True)
 class Exact:
@@ -90,14 +88,15 @@ class Exact:
 
     def start(self, program: Program, question: Question) -> ExactState:
         grounded = ground(program, self.budget, MOST_GROUNDINGS)
-        refuse_hopeless(grounded, self.budget)
         algebra = "maximum" if question.most_probable else "log"
-        network = network_of(grounded, self.budget)
-        return ExactState(grounded, question, planned(network, algebra, budget=self.budget))
+        graph = ground_graph(grounded, self.budget, by_formula=False).graph
+        return ExactState(
+            grounded, question, planned(graph, grounded.atoms.count, algebra, budget=self.budget)
+        )
 
     def step(self, state: ExactState) -> ExactState:
         self.refuse_too_much(state.elimination)
-        found = state.elimination.with_isolated(state.elimination.run())
+        found = state.elimination.run()
         if found.total == -math.inf:
             celled = state.ground
             if celled.program.tables:  # statements are looked for among templates
@@ -147,15 +146,15 @@ class Exact:
     def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:
         """A smallest set of hard statements without which the atom could be otherwise."""
         size = int(ground.atoms.value_counts[atom])
-        forbidden = np.where((np.arange(size) == value) == (log_odds > 0), -math.inf, 0.0)
-        numbers = contradicting(ground, self._satisfiable, {(atom,): forbidden}) or ()
+        others = np.flatnonzero((np.arange(size) == value) == (log_odds > 0))
+        numbers = contradicting(ground, self._satisfiable, (atom, others)) or ()
         texts = [next(show_statement(ground.program.statements[number])) for number in numbers]
         return tuple(Reason(text, {}, log_odds) for text in texts) or (forced(log_odds),)
 
     def refuse_too_much(self, elimination: Elimination) -> None:
         """Raise before anything is allocated where the plan is above the limits."""
         allowed = self.budget.bytes
-        atoms = f"with {elimination.network.atom_count:,} latent atoms"
+        atoms = f"with {elimination.core.atom_count:,} latent atoms"
         if elimination.bytes > allowed:
             raise BudgetError(
                 f"exact inference needs about {readable(elimination.bytes)} {atoms} and may use "
@@ -169,9 +168,9 @@ class Exact:
                 hint="a longer --time-limit allows more",
             )
 
-    def _satisfiable(self, network: Network) -> bool:
+    def _satisfiable(self, graph: FactorGraph, atom_count: int) -> bool:
         """Whether some world has a weight."""
-        return planned(network, "maximum", gradient=False).run().total > -math.inf
+        return planned(graph, atom_count, "maximum", gradient=False).run().total > -math.inf
 
     def _formula_rows(self, state: ExactState, found: Found) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
@@ -179,55 +178,43 @@ class Exact:
             look_up = by_number(state.ground, found.shares)
             probability = ChosenWorld(state.ground.evidence, look_up, self.budget).holds
         else:
-            parts = _Parts(state.network, state.elimination.labels)
-            probability = partial(self._probability, state, found, parts)
+            probability = partial(self._probability, state, found)
         return tuple(
             Row(show_formula(said), None, (), float(probability(closed)))
             for asked in state.question.formulas
             for said, closed in instances(asked, state.ground.program)
         )
 
-    def _probability(self, state: ExactState, found: Found, parts: _Parts, formula: Formula) -> float:
+    def _probability(self, state: ExactState, found: Found, formula: Formula) -> float:
         """The share of the partition that worlds with the formula have."""
-        extra = Network(list(state.network.sizes), state.network.atom_count)
-        for template in forbidding(state.ground.program, formula):
-            rows = ground_template(template, state.ground.evidence, state.ground.atoms, self.budget)
-            add_template(extra, rows, ())
+        rows = tuple(
+            ground_template(template, state.ground.evidence, state.ground.atoms, self.budget)
+            for template in forbidding(state.ground.program, formula)
+        )
+        forbidden = replace(state.ground, templates=rows)
+        extra = chained(ground_graph(forbidden, self.budget, by_formula=False, facts=False).graph)
         if extra.constant == -math.inf:
             return 0.0
-        touched = parts.touched(extra)
-        elimination = planned(parts.joined(extra, touched), state.elimination.algebra, False, self.budget)
+        graph, atom_count, touched = _beside(state.elimination.core, extra)
+        elimination = planned(graph, atom_count, state.elimination.algebra, False, self.budget)
         self.refuse_too_much(elimination)
         with_formula = elimination.run().total
-        without = sum(found.component_totals[label] for label in touched)
-        return min(1.0, math.exp(with_formula - without))
+        return min(1.0, math.exp(with_formula - float(found.component_totals[touched].sum())))
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """The components of a network, to look at a few of them again."""
-
-    network: Network
-    labels: np.ndarray
-
-    @cached_property
-    def scopes(self) -> dict[int, list[Scope]]:
-        found: dict[int, list[Scope]] = defaultdict(list)
-        for scope in self.network.tables:
-            found[int(self.labels[scope[0]])].append(scope)
-        return found
-
-    def touched(self, extra: Network) -> set[int]:
-        """The components whose atoms the extra tables speak of."""
-        count = len(self.network.sizes)
-        return {int(self.labels[axis]) for scope in extra.tables for axis in scope if axis < count}
-
-    def joined(self, extra: Network, labels: set[int]) -> Network:
-        """The tables of these components and the extra ones."""
-        joint = Network(extra.sizes, extra.atom_count, constant=extra.constant)
-        for label in labels:
-            for scope in self.scopes.get(label, ()):
-                joint.tables[scope] = self.network.tables[scope]
-        for scope, table in extra.tables.items():
-            joint.add(scope, table)
-        return joint
+def _beside(core: Core, extra: FactorGraph) -> tuple[FactorGraph, int, np.ndarray]:
+    """The components whose atoms an extra graph speaks of, and the extra factors; how many atoms these have,
+    and the components' labels. Helpers of the extra graph come last."""
+    graph, atoms = core.graph, core.atom_count
+    own = np.repeat(np.arange(extra.axis_count), extra.sizes)[extra.unary != 0]
+    named = np.union1d(extra.edge_axes, own)
+    touched = np.unique(core.labels[named[named < atoms]])
+    near = np.isin(core.labels, touched)
+    axes = np.flatnonzero(near)
+    numbers = np.where(near, np.cumsum(near) - 1, -1)
+    joint = Assembly(np.append(graph.sizes[axes], extra.sizes[atoms:]))
+    factors = np.flatnonzero(near[graph.edge_axes[graph.factor_edges[:-1]]])
+    joint.add_tables_of(graph, numbers, factors)
+    helpers = len(axes) + np.arange(extra.axis_count - atoms)
+    joint.add_tables_of(extra, np.append(numbers[:atoms], helpers))
+    return joint.build(), int((axes < atoms).sum()), touched

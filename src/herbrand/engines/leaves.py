@@ -1,14 +1,17 @@
-"""Atoms that share a table with one other atom only, summed out of a network before anything is planned.
+"""Atoms that share a table with one other atom only, summed out of a graph before anything is planned.
 
-A tree has nothing else, and most large networks have a rim of trees. Each such atom sends one message to its
+A tree has nothing else, and most large graphs have a rim of trees. Each such atom sends one message to its
 neighbour, which may then be the next; all that can be sent at a time are one operation on arrays. What is
-left, the core, goes to elimination, with the messages among its tables. On the way back each atom's marginal
-is its neighbour's, times how likely each of its values is beside each of the neighbour's.
+left, the core, goes to elimination, with the messages among the weights of its atoms. On the way back each
+atom's marginal is its neighbour's, times how likely each of its values is beside each of the neighbour's.
 
->>> network = Network([2, 2, 2], 3, {(0, 1): np.log([[3.0, 1], [1, 3]]), (1, 2): np.log([[2.0, 1], [1, 2]])})
->>> core, leaves = without_leaves(network, "log")
->>> {scope: np.exp(table).round(6).tolist() for scope, table in core.tables.items()}
-{(1,): [12.0, 12.0]}
+>>> from herbrand.factors.graph import Assembly, Tables
+>>> graph = Assembly([2, 2, 2])
+>>> tables = np.log([[[3.0, 1], [1, 3]], [[2.0, 1], [1, 2]]])
+>>> graph.add_tables(Tables(np.array([[0, 1], [1, 2]]), np.arange(2), tables))
+>>> core, leaves = without_leaves(Core.whole(graph.build(), 3), "log")
+>>> np.flatnonzero(core.present), np.exp(core.unary).round(6)[2:4]
+(array([1]), array([12., 12.]))
 >>> shares = np.array([[0.0, 0.0], [0.5, 0.5], [0.0, 0.0]])
 >>> leaves.add_shares(shares)
 >>> shares.round(6).tolist()
@@ -18,13 +21,14 @@ is its neighbour's, times how likely each of its values is beside each of the ne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.ground_network import Network, Scope
+from herbrand.engines.components import Core
+from herbrand.factors.graph import Array, FactorGraph, table_factors
 
 BYTES_AN_ENTRY = 24
 MOST_OF_THE_MEMORY = 0.25
@@ -35,9 +39,9 @@ class Messages:
     """What atoms of one size send to neighbours of one size: ``chances`` [atom, its value, the neighbour's]
     says how likely a value is beside the neighbour's, or which is the best."""
 
-    atoms: np.ndarray
-    neighbours: np.ndarray
-    chances: np.ndarray
+    atoms: Array
+    neighbours: Array
+    chances: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,7 @@ class Leaves:
     def operations(self) -> float:
         return float(sum(messages.chances.size for messages in self.sent))
 
-    def add_shares(self, shares: np.ndarray) -> None:
+    def add_shares(self, shares: Array) -> None:
         """Fill in the shares of the atoms that were summed out; those of the core are there."""
         for messages in reversed(self.sent):
             size, around = messages.chances.shape[1:]
@@ -58,38 +62,41 @@ class Leaves:
             shares[messages.atoms, :size] = (messages.chances @ beside[:, :, None])[:, :, 0]
 
 
-def without_leaves(network: Network, algebra: str, budget: Budget = UNLIMITED) -> tuple[Network, Leaves]:
-    """The network that is left, and what was summed (in the algebra ``log``) or maximised out of it.
+def without_leaves(core: Core, algebra: str, budget: Budget = UNLIMITED) -> tuple[Core, Leaves]:
+    """The core that is left, and what was summed (in the algebra ``log``) or maximised out of it.
 
     Helpers, and atoms in tables with them or with three axes and more, stay; all do where tables that atoms
     share would need too much memory one by one.
     """
-    count = network.atom_count
-    pairs = [scope for scope in network.tables if len(scope) == 2 and scope[1] < count]
-    entries = sum(network.sizes[one] * network.sizes[other] for one, other in pairs)
-    if not pairs or entries * BYTES_AN_ENTRY > budget.bytes * MOST_OF_THE_MEMORY:
-        return network, Leaves()
-    fixed, weights = np.zeros(len(network.sizes), dtype=bool), np.zeros((count, max(network.sizes[:count])))
-    for scope, table in network.tables.items():
-        if len(scope) > 2 or max(scope) >= count:
-            fixed[list(scope)] = True
-        elif len(scope) == 1:
-            weights[scope[0], : len(table)] = table
-    sizes = np.array(network.sizes)
-    sent, out, heard = [], np.zeros(len(sizes), dtype=bool), np.zeros(len(sizes), dtype=bool)
-    for atoms, neighbours, links in _rounds(np.array(pairs), fixed):
+    graph, count = core.graph, core.atom_count
+    fixed, pairs = np.arange(graph.axis_count) >= count, []
+    for alike in table_factors(graph, core.factors):
+        if alike.scopes.shape[1] == 2:
+            with_helper = alike.scopes.max(axis=1) >= count
+            fixed[alike.scopes[with_helper]] = True
+            pairs.append(alike.only(np.flatnonzero(~with_helper)))
+        else:
+            fixed[alike.scopes] = True
+    entries = sum(len(alike.factors) * math.prod(alike.sizes) for alike in pairs)
+    if not entries or entries * BYTES_AN_ENTRY > budget.bytes * MOST_OF_THE_MEMORY:
+        return core, Leaves()
+    factors, ends = (
+        np.concatenate([getattr(alike, name) for alike in pairs]) for name in ("factors", "scopes")
+    )
+    unary, present, sent = core.unary.copy(), core.present.copy(), []
+    gone = [np.empty(0, np.int64)]
+    for atoms, neighbours, links in _rounds(ends, fixed):
         budget.check()
-        out[atoms], heard[neighbours] = True, True
-        for own in _alike(sizes[atoms], sizes[neighbours]):
-            tables = _tables(network, [pairs[link] for link in links[own].tolist()], atoms[own])
-            sent.append(_send(weights, atoms[own], neighbours[own], tables, algebra))
-    gone = set(np.flatnonzero(out).tolist())
-    left = {scope: table for scope, table in network.tables.items() if gone.isdisjoint(scope)}
-    left |= {(atom,): weights[atom, : sizes[atom]].copy() for atom in np.flatnonzero(heard & ~out).tolist()}
-    return Network(network.sizes, count, left, network.constant, network.budget), Leaves(tuple(sent))
+        present[atoms] = False
+        gone.append(factors[links])
+        for own in _by_sizes(graph.sizes[atoms], graph.sizes[neighbours]):
+            tables = _tables(graph, factors[links[own]], atoms[own], neighbours[own])
+            sent.append(_send(graph, unary, atoms[own], neighbours[own], tables, algebra))
+    left = np.setdiff1d(core.factors, np.concatenate(gone), assume_unique=True)
+    return replace(core, factors=left, unary=unary, present=present), Leaves(tuple(sent))
 
 
-def _rounds(ends: np.ndarray, fixed: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _rounds(ends: Array, fixed: Array) -> Iterator[tuple[Array, Array, Array]]:
     """Atoms with one link left, those at its other end, and the links, again and again. Of two that have but
     each other, the second goes."""
     degree = np.bincount(ends.ravel(), minlength=len(fixed))
@@ -110,29 +117,29 @@ def _rounds(ends: np.ndarray, fixed: np.ndarray) -> Iterator[tuple[np.ndarray, n
         ready = ready[(degree[ready] == 1) & ~fixed[ready]]
 
 
-def _alike(sizes: np.ndarray, others: np.ndarray) -> Iterator[np.ndarray]:
+def _by_sizes(sizes: Array, others: Array) -> Iterator[Array]:
     """The places of pairs whose tables have one shape."""
     shapes = sizes * (others.max() + 1) + others
     for shape in np.unique(shapes):
         yield np.flatnonzero(shapes == shape)
 
 
-def _tables(network: Network, scopes: Sequence[Scope], atoms: np.ndarray) -> np.ndarray:
+def _tables(graph: FactorGraph, factors: Array, atoms: Array, neighbours: Array) -> Array:
     """[atom, its value, the neighbour's value]."""
-    return np.stack(
-        [
-            network.tables[scope] if scope[0] == atom else network.tables[scope].T
-            for scope, atom in zip(scopes, atoms.tolist(), strict=True)
-        ]
-    )
+    mine, around = int(graph.sizes[atoms[0]]), int(graph.sizes[neighbours[0]])
+    is_first = graph.edge_axes[graph.factor_edges[factors]] == atoms
+    steps = np.where(is_first, around, 1), np.where(is_first, 1, mine)  # from one value of each to the next
+    own, other = (step[:, None] * np.arange(n) for step, n in zip(steps, (mine, around), strict=True))
+    places = graph.table_starts[factors][:, None, None] + own[:, :, None] + other[:, None, :]
+    return graph.tables[places]
 
 
 def _send(
-    weights: np.ndarray, atoms: np.ndarray, neighbours: np.ndarray, tables: np.ndarray, algebra: str
+    graph: FactorGraph, unary: Array, atoms: Array, neighbours: Array, tables: Array, algebra: str
 ) -> Messages:
     """Add to each neighbour's weights what its atoms sum up to."""
     size, around = tables.shape[1:]
-    joint = weights[atoms, :size][:, :, None] + tables
+    joint = unary[graph.starts[atoms][:, None] + np.arange(size)][:, :, None] + tables
     most = joint.max(axis=1)
     if algebra == "log":
         chances = np.exp(joint - np.where(most == -math.inf, 0.0, most)[:, None, :])
@@ -142,5 +149,5 @@ def _send(
         chances /= np.where(totals > 0, totals, 1.0)[:, None, :]
     else:
         chances = (np.arange(size)[None, :, None] == joint.argmax(axis=1)[:, None, :]).astype(float)
-    np.add.at(weights, (neighbours[:, None], np.arange(around)), most)
+    np.add.at(unary, graph.starts[neighbours][:, None] + np.arange(around), most)
     return Messages(atoms, neighbours, chances)

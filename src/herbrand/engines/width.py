@@ -6,23 +6,21 @@ neighbour, again and again, and the largest of these smallest degrees is the bou
 made small by merging half of its vertices at once; where a part of it links everyone with many others, that
 alone is the bound.
 
->>> least_width([(0, 1), (1, 2), (2, 3)]), least_width([(0, 1, 2, 3)])
-(1, 3)
+>>> least_width(np.array([[0, 1], [1, 2], [2, 3]])), least_width(np.array([[0, 1], [1, 2], [2, 0]]))
+(1, 2)
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 
 MANY = 10_000
-"""With more scopes than this, or links, a bound found by one merger at a time would take seconds."""
+"""With more links than this a bound found by one merger at a time would take seconds."""
 ENOUGH_A_VERTEX = 4
 """Links beyond this number a vertex only make a hopeless network more so."""
 MOST_PEELED = 1_000_000
@@ -31,36 +29,17 @@ PEELINGS = 50
 SEED = 0
 
 
-def least_width(
-    scopes: Collection[Sequence[int]], enough: float = math.inf, budget: Budget = UNLIMITED
-) -> int:
-    """Some table of any elimination of tables over these scopes has more axes than this.
+def least_width(links: np.ndarray, enough: float = math.inf, budget: Budget = UNLIMITED) -> int:
+    """Some table of any elimination of tables has more axes than this; ``links``: the pairs of axes that
+    share a table, or some of them, [pair, 2].
 
     The search ends where the bound reaches ``enough``.
     """
-    if len(scopes) > MANY:
-        return least_width_of(_links(scopes), enough, budget)
-    return _by_mergers(scopes, enough, budget)
-
-
-def least_width_of(links: np.ndarray, enough: float = math.inf, budget: Budget = UNLIMITED) -> int:
-    """The same, read from some of the pairs of axes that share a table, [pair, 2]."""
-    if math.isfinite(enough) and _has_core(links, int(enough), budget):
-        return int(enough)
-    return _by_mergers(_coarse(links).tolist(), enough, budget)
-
-
-def _links(scopes: Iterable[Sequence[int]]) -> np.ndarray:
-    """All pairs of axes that share a scope, [pair, 2]."""
-    alike: dict[int, list[Sequence[int]]] = defaultdict(list)
-    for scope in scopes:
-        alike[len(scope)].append(scope)
-    pairs = [
-        np.array(of_length)[:, pair]
-        for length, of_length in alike.items()
-        for pair in map(list, combinations(range(length), 2))
-    ]
-    return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+    if len(links) > MANY:
+        if math.isfinite(enough) and _has_core(links, int(enough), budget):
+            return int(enough)
+        links = _coarse(links)
+    return _by_mergers(links, enough, budget)
 
 
 def _has_core(links: np.ndarray, degree: int, budget: Budget) -> bool:
@@ -106,11 +85,11 @@ def _coarse(links: np.ndarray) -> np.ndarray:
     return links
 
 
-def _by_mergers(scopes: Iterable[Sequence[int]], enough: float, budget: Budget) -> int:
+def _by_mergers(links: np.ndarray, enough: float, budget: Budget) -> int:
     neighbours: dict[int, set[int]] = defaultdict(set)
-    for scope in scopes:
-        for axis in scope:
-            neighbours[axis].update(scope)
+    for one, other in links.tolist():
+        neighbours[one].add(other)
+        neighbours[other].add(one)
     by_degree: dict[int, set[int]] = defaultdict(set)
     for axis, others in neighbours.items():
         others.discard(axis)

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.factors.class_patterns import Binding, ClassOrigin, Column, Patterns
-from herbrand.factors.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
+from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
 from herbrand.factors.interchangeable import Classes
 from herbrand.factors.pieces import (
     MergeKey,
@@ -28,7 +29,6 @@ from herbrand.factors.pieces import (
     refuse_tables,
     table_of,
     together,
-    worth_of,
 )
 from herbrand.factors.points import (
     Ordered,
@@ -63,11 +63,11 @@ class ClassGraph:
 
 
 def class_graph(
-    program: Program, evidence: Evidence, classes: Mapping[str, Classes], memory: float = np.inf
+    program: Program, evidence: Evidence, classes: Mapping[str, Classes], budget: Budget = UNLIMITED
 ) -> ClassGraph:
     """One axis a class of latent atoms, one factor for each way that formulas speak of classes; its tables
-    within ``memory``."""
-    return _Building(program, evidence, classes, memory).finished()
+    within the budget."""
+    return _Building(program, evidence, classes, budget).finished()
 
 
 def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
@@ -120,7 +120,7 @@ class _Building:
     program: Program
     evidence: Evidence
     classes: Mapping[str, Classes]
-    memory: float
+    budget: Budget
 
     def __post_init__(self) -> None:
         self.patterns = Patterns(self.program, self.evidence, self.classes)
@@ -197,7 +197,7 @@ class _Building:
         groups: dict[MergeKey, list[tuple[int, Conjunction, int]]] = defaultdict(list)
         for number, template in enumerate(self.program.templates):
             named, multiplicity = without_idle(template, self.program)
-            if worth_of(template, self.program) and multiplicity:
+            if self.program.worth(template) and multiplicity:
                 key = merge_key(template.formula, template.instance, frozenset(named.types))
                 groups[key].append((number, named, multiplicity))
         return groups
@@ -241,7 +241,7 @@ class _Building:
         columns = self.patterns.columns(named, binding, f"{number}")
         if columns is None:
             return None
-        worth = worth_of(self.program.templates[number], self.program) * multiplicity
+        worth = self.program.worth(self.program.templates[number]) * multiplicity
         return _Said(number, columns, worth, binding)
 
     def _add_pieces(self, said: Sequence[_Said], count: int) -> None:
@@ -301,7 +301,7 @@ class _Building:
             return
         if form.atoms not in self.factors:
             self.entries += math.prod(sizes)
-            refuse_tables(self.entries, self.memory)
+            refuse_tables(self.entries, self.budget.bytes)
             self.factors[form.atoms] = _Factor(np.zeros([sizes[i] for i in form.orders[0]]), form)
         factor = self.factors[form.atoms]
         for order in form.orders:
@@ -329,14 +329,11 @@ class _Building:
     def _add_facts(self, axes: Mapping[PointAtom, int]) -> None:
         """Soft evidence, and values that atoms are known not to have."""
         for predicate in self.program.signature.predicates:
-            known = self.evidence.known(predicate)
-            excluded, values = self.evidence.excluded(predicate)
-            barred = (excluded, values, np.full(len(excluded), FORBIDDEN))
-            for codes, chosen, worths in (self.evidence.opinions(predicate), barred):
-                settled = known.lookup(codes)
-                self.constant += float(worths[settled == chosen].sum())
-                if len(codes):
-                    self._add_opinions(predicate, codes, chosen, worths, axes)
+            codes, values, worths = self.evidence.weights(predicate)
+            settled = self.evidence.known(predicate).lookup(codes)
+            self.constant += float(worths[settled == values].sum())
+            if len(codes):
+                self._add_opinions(predicate, codes, values, worths, axes)
 
     def _add_opinions(
         self, predicate: str, codes: Array, values: Array, worths: Array, axes: Mapping[PointAtom, int]

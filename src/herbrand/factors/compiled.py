@@ -86,7 +86,7 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
     if lift:
         classes = interchangeable(program)
         if _by_classes(program, classes):
-            made = class_graph(program, evidence, classes, memory)
+            made = class_graph(program, evidence, classes, budget)
             return _collapsed(program, evidence, made, None, True)
     most_rows = memory / BYTES_A_ROW
     grounded = ground(program, budget, most_rows)
@@ -97,7 +97,7 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
             f"{readable(memory)} are allowed",
             hint="allow more by --memory",
         )
-    return _collapsed(program, grounded.evidence, ground_graph(grounded, memory), grounded, lift)
+    return _collapsed(program, grounded.evidence, ground_graph(grounded, budget), grounded, lift)
 
 
 def _collapsed(

@@ -13,7 +13,7 @@ array([0, 1])
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,6 +88,106 @@ class FactorGraph(NamedTuple):
         of_factor = np.exp(np.add.reduceat(sizes, self.factor_edges[:-1]))
         return float(of_factor[self.table_starts != SOME].sum())
 
+    def by_axis(self, values: Array, fill: float = 0.0) -> Array:
+        """Values that lie as ``unary`` does as a table [axis, value], ``fill`` where an axis has fewer."""
+        table = np.full((self.axis_count, int(self.sizes.max(initial=2))), fill)
+        rows = np.repeat(np.arange(self.axis_count), self.sizes)
+        table[rows, np.arange(len(values)) - self.starts[rows]] = values
+        return table
+
+    def entries_of(self, factors: Array) -> Array:
+        """How many entries the table of each of these factors has."""
+        logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(self.edge_sizes, 1)))])
+        found = logarithms[self.factor_edges[factors + 1]] - logarithms[self.factor_edges[factors]]
+        return np.rint(np.exp(found)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Table factors of one shape: their numbers, ``scopes`` [factor, place], and where their tables begin."""
+
+    factors: Array
+    scopes: Array
+    sizes: tuple[int, ...]
+    starts: Array
+
+    def only(self, kept: Array) -> Alike:
+        """Some of them, by place or by a mask."""
+        return Alike(self.factors[kept], self.scopes[kept], self.sizes, self.starts[kept])
+
+    def places(self) -> Array:
+        """Where the entries of each factor lie, [factor, entry]."""
+        return self.starts[:, None] + np.arange(int(np.prod(self.sizes)))
+
+    def tables(self, graph: FactorGraph) -> Array:
+        """[factor, value of each axis]"""
+        return graph.tables[self.places()].reshape(-1, *self.sizes)
+
+
+def table_factors(graph: FactorGraph, factors: Array | None = None) -> Iterator[Alike]:
+    """Runs of table factors (of those with these numbers) that have as many axes of as many values each."""
+    numbers = np.arange(graph.factor_count) if factors is None else factors
+    numbers = numbers[graph.table_starts[numbers] != SOME]
+    begins = graph.factor_edges[numbers]
+    widths = graph.factor_edges[numbers + 1] - begins
+    for run in _runs(widths[:, None]):
+        scopes = graph.edge_axes[begins[run][:, None] + np.arange(int(widths[run.start]))]
+        sizes = graph.sizes[scopes]
+        for own in _runs(sizes):
+            here = numbers[run][own]
+            shape = tuple(sizes[own.start].tolist())
+            yield Alike(here, scopes[own], shape, graph.table_starts[here])
+
+
+def log_potentials(graph: FactorGraph) -> Iterator[tuple[list[int], Array]]:
+    """The own weights of axes that have any, then every table, each with the axes that it is about."""
+    own = graph.by_axis(graph.unary)
+    for axis in np.flatnonzero(own.any(axis=1)).tolist():
+        yield [axis], own[axis, : graph.sizes[axis]]
+    for alike in table_factors(graph):
+        yield from zip(alike.scopes.tolist(), alike.tables(graph), strict=True)
+
+
+def somes_of(graph: FactorGraph) -> Somes:
+    """The factors that make helpers true."""
+    factors = np.flatnonzero(graph.table_starts == SOME)
+    if not len(factors):
+        return NO_SOMES
+    begins = graph.factor_edges[factors]
+    counts = graph.factor_edges[factors + 1] - begins - 1
+    edges = ranges(begins + 1, counts)
+    values = np.arange(int(graph.edge_sizes[edges].max(initial=0)))
+    there = values < graph.edge_sizes[edges][:, None]
+    holds = there & (graph.allowed[np.where(there, graph.message_starts[edges][:, None] + values, 0)] > 0)
+    sets, patterns = np.unique(holds, axis=0, return_inverse=True)
+    return Somes(
+        graph.edge_axes[begins],
+        np.append(0, np.cumsum(counts)),
+        graph.edge_axes[edges],
+        patterns.reshape(-1),
+        [tuple(np.flatnonzero(one).tolist()) for one in sets],
+        graph.factor_counts[factors],
+        graph.multiplicities[edges],
+        graph.exponents[edges],
+    )
+
+
+def _runs(rows: Array) -> Iterator[slice]:
+    """Runs of equal rows."""
+    ends = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
+    bounds = [0, *ends.tolist(), len(rows)] if len(rows) else []
+    return map(slice, bounds[:-1], bounds[1:])
+
+
+def ranges(begins: Array, lengths: Array) -> Array:
+    """Whole numbers from each begin on, as many as its length, one range after another.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begins - ends + lengths, lengths)
+
 
 @dataclass(frozen=True, eq=False)
 class Tables:
@@ -124,6 +224,10 @@ class Somes:
         return len(self.targets)
 
 
+_NONE = np.empty(0, np.int64)
+NO_SOMES = Somes(_NONE, np.zeros(1, np.int64), _NONE, _NONE, [])
+
+
 class Assembly:
     """Gathers the parts of a graph; ``sizes`` of the axes, and for how many ground ones each stands."""
 
@@ -142,11 +246,27 @@ class Assembly:
         for value in range(table.shape[1]):
             np.add.at(self.unary, self.starts[axes] + value, table[:, value])
 
+    def add_values(self, axes: Array, values: Array, worths: Array) -> None:
+        """A number for one value of each of the axes; the same axis may come again."""
+        np.add.at(self.unary, self.starts[axes] + values, worths)
+
     def add_tables(self, part: Tables) -> None:
         self.tables.append(part)
 
     def add_somes(self, part: Somes) -> None:
         self.somes.append(part)
+
+    def add_tables_of(self, graph: FactorGraph, numbers: Array, factors: Array | None = None) -> None:
+        """The own weights and table factors of another graph (those with these numbers); ``numbers`` [axis]
+        are its axes here, below 0 where one is left out."""
+        kept = np.repeat(numbers >= 0, graph.sizes)
+        axes = np.repeat(np.arange(graph.axis_count), graph.sizes)
+        values = np.arange(len(axes)) - graph.starts[axes]
+        self.add_values(numbers[axes[kept]], values[kept], graph.unary[kept])
+        for alike in table_factors(graph, factors):
+            starts, which = np.unique(alike.starts, return_inverse=True)
+            tables = Alike(alike.factors, alike.scopes, alike.sizes, starts).tables(graph)
+            self.add_tables(Tables(numbers[alike.scopes], which.reshape(-1), tables))
 
     def build(self) -> FactorGraph:
         widths = [np.full(len(part), part.scopes.shape[1]) for part in self.tables]

@@ -1,8 +1,11 @@
 """The factor graph of a ground program, built column by column.
 
-Takes a :class:`Ground`; gives a :class:`GroundGraph`, whose first axes are the latent atoms. A ground formula
-is one factor, factors over the same atoms are added up, and a quantifier is a helper axis with a factor that
-is as wide as it has pieces, shared by all that say the same of the same constants.
+Takes a :class:`Ground`; gives a :class:`GroundGraph`, whose first axes are the latent atoms. Factors over the
+same atoms are added up, and a quantifier is a helper axis with a factor that is as wide as it has pieces,
+shared by all that say the same of the same constants.
+
+What is one factor is the reader's choice: messages want few cycles, so that a ground formula is one factor
+with all its cases; elimination wants narrow tables, so that each case is a factor of its own.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.factors.graph import FORBIDDEN, Array, Assembly, FactorGraph, Tables
-from herbrand.factors.ground_quantifiers import Axes, Origin, Quantifiers
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.factors.graph import Array, Assembly, FactorGraph, Somes, Tables
+from herbrand.factors.ground_quantifiers import Axes, Columns, Origin, Quantifiers
+from herbrand.factors.own_weights import own_weights
 from herbrand.factors.pieces import (
     Allowed,
     Piece,
@@ -26,22 +31,27 @@ from herbrand.factors.pieces import (
     refuse_tables,
     table_of,
     together,
-    worth_of,
 )
 from herbrand.factors.rows import ABSENT, Shape, shapes, unique_rows
+from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground
+
+Source = tuple[int, Array]
+"""The number of a template, and rows of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroundGraph:
     """``in_tables``: which rows each table came from, ``on_axes`` which went into an axis's own weights
-    or made it as a helper. ``apart``: templates that are several factors over the same atoms, which no table
-    could hold."""
+    or made it as a helper, ``always`` which hold in every world. ``apart``: templates that are several
+    factors over the same atoms, which no table could hold."""
 
     graph: FactorGraph
+    atom_count: int
     in_tables: tuple[Origin, ...]
     on_axes: tuple[Origin, ...]
+    always: tuple[Source, ...] = ()
     apart: frozenset[int] = frozenset()
 
 
@@ -56,67 +66,139 @@ class Literals:
     worth: float
 
 
-def ground_graph(ground: Ground, memory: float = np.inf) -> GroundGraph:
-    """One axis an atom, one factor for all that is said of the same atoms; its tables within ``memory``."""
-    return _Building(ground, memory).finished()
+def ground_graph(
+    ground: Ground,
+    budget: Budget = UNLIMITED,
+    *,
+    by_formula: bool = True,
+    worths: Sequence[float | None] | None = None,
+    facts: bool = True,
+) -> GroundGraph:
+    """One axis an atom, one factor for all that is said of the same atoms; its tables within the budget.
+
+    ``by_formula``: all cases of a ground formula are one factor; else each case is. ``worths``: the
+    log-weights of a row of each template, in place of the program's; one of ``None`` is left out.
+    Without ``facts`` there are the templates only, not what is known of single atoms, nor whole tables.
+    """
+    building = _Building(ground, budget, by_formula, worths or row_worths(ground))
+    return building.finished(facts)
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Rows of templates that may hold, template by template, and what makes the helpers among their columns.
+
+    Axes from ``atom_count`` on are helpers.
+    """
+
+    rows: tuple[Columns, ...]
+    somes: Somes
+    atom_count: int
+
+
+def ground_cases(ground: Ground) -> Cases:
+    """The rows of all templates, quantifiers as columns of helpers; nothing is added up."""
+    quantifiers = Quantifiers(ground, Axes(ground))
+    rows = tuple(
+        quantifiers.with_helpers(one.template.conjunction, one.conjunction, (number, one))
+        for number, one in enumerate(ground.templates)
+    )
+    return Cases(rows, quantifiers.somes(), ground.atoms.count)
+
+
+def row_worths(ground: Ground) -> list[float | None]:
+    """What a row of each template adds to the log-weight of a world, ``None`` for nothing."""
+    return [one.worth(ground.program) or None for one in ground.templates]
 
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """Factors of one shape made of the same pieces: a part of what the factors over their scopes will be."""
+    """Factors of one shape made of the same pieces: a part of what the factors over their scopes will be.
+
+    ``sources``: the rows that each piece comes from; a ``whole`` table comes from no rows.
+    """
 
     scopes: Array
-    pieces: tuple[Piece, ...]
     sizes: tuple[int, ...]
-    sources: tuple[tuple[int, Array], ...]
+    pieces: tuple[Piece, ...] = ()
+    sources: tuple[Source, ...] = ()
+    whole: Array | None = None
 
     def only(self, rows: Array) -> _Layer:
         """Of some of its scopes."""
         sources = tuple((template, of_rows[rows]) for template, of_rows in self.sources)
-        return _Layer(self.scopes[rows], self.pieces, self.sizes, sources)
+        return _Layer(self.scopes[rows], self.sizes, self.pieces, sources)
+
+    def add_to(self, table: Array) -> None:
+        add_pieces(table, self.pieces)
+        if self.whole is not None:
+            table += self.whole
+
+    def origins(self, places: Array) -> Iterator[Origin]:
+        """Of its factors, or axes, with these numbers."""
+        for piece, (template, rows) in zip(self.pieces, self.sources, strict=True):
+            yield Origin(template, rows, places, piece, self.sizes)
 
 
 @dataclass
 class _Building:
     ground: Ground
-    memory: float
+    budget: Budget
+    by_formula: bool
+    worths: Sequence[float | None]
     layers: list[_Layer] = field(default_factory=list)
     wide: list[_Layer] = field(default_factory=list)
     apart: set[int] = field(default_factory=set)
     unary: list[tuple[Array, Array]] = field(default_factory=list)
     on_axes: list[Origin] = field(default_factory=list)
+    always: list[Source] = field(default_factory=list)
     constant: float = 0.0
 
     def __post_init__(self) -> None:
         self.axes = Axes(self.ground)
         self.quantifiers = Quantifiers(self.ground, self.axes)
 
-    def finished(self) -> GroundGraph:
+    def finished(self, facts: bool) -> GroundGraph:
         for templates in self._merged():
+            self.budget.check()
             self._add(templates)
         self._settle_wide()
-        self._add_facts()
         assembly = Assembly(np.concatenate(self.axes.sizes))
+        if facts:
+            for table in self.ground.program.tables:
+                self._add_whole(table)
+            own = own_weights(self.ground)
+            self.constant += own.constant
+            assembly.add_values(own.atoms, own.values, own.worths)
         for axes, table in self.unary:
             assembly.add_unary(axes, table)
-        origins = []
+        origins: list[Origin] = []
         for scopes, layers, of_layer in self._by_width():
-            tables, places = _added_up(scopes, layers, of_layer, self.memory)
+            self.budget.check()
+            tables, places = _added_up(scopes, layers, of_layer, self.budget)
             start = sum(map(len, assembly.tables))
             assembly.add_tables(tables)
             at = 0
             for layer in layers:
-                here = start + places[at : at + len(layer.scopes)]
-                origins += [Origin(template, rows, here) for template, rows in layer.sources]
+                origins += layer.origins(start + places[at : at + len(layer.scopes)])
                 at += len(layer.scopes)
-        if self.quantifiers.owners:
-            assembly.add_somes(self.quantifiers.somes())
+        somes = self.quantifiers.somes()
+        if len(somes):
+            assembly.add_somes(somes)
         assembly.constant = self.constant
-        made_axes = (*self.on_axes, *self.quantifiers.origins)
-        return GroundGraph(assembly.build(), tuple(origins), made_axes, frozenset(self.apart))
+        return GroundGraph(
+            assembly.build(),
+            self.ground.atoms.count,
+            tuple(origins),
+            (*self.on_axes, *self.quantifiers.origins),
+            tuple(self.always),
+            frozenset(self.apart),
+        )
 
     def _merged(self) -> Iterator[list[int]]:
         """Templates whose rows are one factor where their instances are equal."""
+        if not self.by_formula:
+            return ([number] for number in range(len(self.ground.templates)))
         groups: dict[object, list[int]] = defaultdict(list)
         for number, template in enumerate(self.ground.templates):
             named = frozenset(template.bindings.columns)
@@ -133,9 +215,8 @@ class _Building:
 
     def _literals(self, number: int) -> Literals | None:
         """The rows that may hold, their quantifiers as columns of helpers; ``None`` where none counts."""
-        template = self.ground.templates[number]
-        worth = worth_of(template.template, self.ground.program) * (template.multiplicity or 0.0)
-        if not worth or not template.multiplicity or not len(template.conjunction):
+        template, worth = self.ground.templates[number], self.worths[number]
+        if worth is None or not len(template.conjunction):
             return None
         found = self.quantifiers.with_helpers(
             template.template.conjunction, template.conjunction, (number, template)
@@ -202,7 +283,7 @@ class _Building:
         ]
         sources = tuple((parts[place].number, rows[place]) for place in alive)
         if fits_a_table(sizes) or (len(alive) > 1 and fits_any_table(sizes)):
-            self._add_table(shape.scopes, pieces, sizes, sources)
+            self._add_table(_Layer(shape.scopes, tuple(sizes), tuple(pieces), sources))
         elif len(alive) > 1:
             self.apart.update(parts[place].number for place in alive)
             for place in alive:
@@ -212,31 +293,33 @@ class _Building:
                 for part_shape in shapes(atoms, alone):
                     self._add_shape([own], part_shape, [rows[place][part_shape.rows]])
         else:
-            self.wide.append(_Layer(shape.scopes, tuple(pieces), tuple(sizes), sources))
+            self.wide.append(_Layer(shape.scopes, tuple(sizes), tuple(pieces), sources))
 
-    def _add_table(
-        self,
-        scopes: Array,
-        pieces: Sequence[Piece],
-        sizes: Sequence[int],
-        sources: tuple[tuple[int, Array], ...],
-    ) -> None:
-        if not scopes.shape[1]:
-            table = table_of(pieces, sizes)
-            self.constant += float(table) * len(scopes) if table else 0.0
-        elif scopes.shape[1] == 1:
-            self.unary.append((scopes[:, 0], table_of(pieces, sizes)))
-            for piece, (template, rows) in zip(pieces, sources, strict=True):
-                self.on_axes.append(Origin(template, rows, scopes[:, 0], table_of([piece], sizes)))
+    def _add_table(self, layer: _Layer) -> None:
+        width = layer.scopes.shape[1]
+        if not width:
+            table = table_of(layer.pieces, ())
+            self.constant += float(table) * len(layer.scopes) if table else 0.0
+            self.always += layer.sources
+        elif width == 1:
+            self.unary.append((layer.scopes[:, 0], table_of(layer.pieces, layer.sizes)))
+            self.on_axes += layer.origins(layer.scopes[:, 0])
         else:
-            self.layers.append(_Layer(scopes, tuple(pieces), tuple(sizes), sources))
+            self.layers.append(layer)
 
     def _settle_wide(self) -> None:
-        """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper."""
+        """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper.
+
+        Elimination gains nothing by such tables: chains of helpers over the same atoms are narrow.
+        """
         alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
         for layer in self.wide:
             alike[layer.sizes].append(layer)
         for sizes, wide in alike.items():
+            if not self.by_formula:
+                for layer in wide:
+                    self._add_wide(layer)
+                continue
             scopes = [layer.scopes for layer in wide]
             others = [layer.scopes for layer in self.layers if layer.sizes == sizes]
             first, group = unique_rows(np.concatenate([*scopes, *others]))
@@ -261,26 +344,28 @@ class _Building:
         if literals is None or not len(layer.scopes):
             return
         helpers = self.quantifiers.none_fails(layer.scopes, literals)
-        self.unary.append((helpers, np.array([piece.worth, 0.0])))
-        self.on_axes += [Origin(template, rows, helpers) for template, rows in layer.sources]
+        self._add_table(_Layer(helpers[:, None], (2,), (Piece(((0, (0,)),), piece.worth),), layer.sources))
 
-    def _add_facts(self) -> None:
-        """Soft evidence, and values that atoms are known not to have."""
+    def _add_whole(self, table: NetworkTable) -> None:
+        """The logarithms of a table's entries, cut down to those that evidence leaves possible."""
         ground = self.ground
-        for predicate in ground.program.signature.predicates:
-            known = ground.evidence.known(predicate)
-            excluded, barred = ground.evidence.excluded(predicate)
-            never = np.full(len(excluded), FORBIDDEN)
-            for codes, values, worths in (ground.evidence.opinions(predicate), (excluded, barred, never)):
-                settled = known.lookup(codes)
-                self.constant += float(worths[settled == values].sum())
-                latent = settled == LATENT
-                if not latent.any():
-                    continue
-                axes = ground.atoms.numbers(predicate, codes[latent])
-                table = np.zeros((len(axes), ground.program.value_count(predicate)))
-                table[np.arange(len(axes)), values[latent]] = worths[latent]
-                self.unary.append((axes, table))
+        with np.errstate(divide="ignore"):
+            values = np.log(table.values)
+        scope: list[int] = []
+        for name in table.scope:
+            settled = int(ground.evidence.known(name).lookup(np.zeros(1, np.int64))[0])
+            if settled == LATENT:
+                scope.append(ground.atoms.start[name])
+            else:
+                values = np.take(values, settled, axis=len(scope))
+        order = np.argsort(scope)
+        scopes, values = np.sort(np.array([scope], np.int64)), np.transpose(values, order)
+        if len(scope) > 1:
+            self.layers.append(_Layer(scopes, values.shape, whole=values))
+        elif scope:
+            self.unary.append((scopes[:, 0], values))
+        else:
+            self.constant += float(values)
 
     def _by_width(self) -> Iterator[tuple[Array, list[_Layer], Array]]:
         """Layers over as many axes with as many values: their scopes, and which layer each is of."""
@@ -302,7 +387,7 @@ def shape_columns(shape: Shape, start: int, stop: int) -> Array:
 
 
 def _added_up(
-    scopes: Array, layers: Sequence[_Layer], of_layer: Array, memory: float
+    scopes: Array, layers: Sequence[_Layer], of_layer: Array, budget: Budget
 ) -> tuple[Tables, Array]:
     """Layers over the same scope become one factor, equal sums share a table; where each layer row went."""
     first, group = unique_rows(scopes)
@@ -313,9 +398,9 @@ def _added_up(
     _, example, which = np.unique(keys, return_index=True, return_inverse=True)
     ends = np.append(begins[1:], len(order))
     sizes = layers[0].sizes
-    refuse_tables(float(len(example)) * math.prod(sizes), memory)
+    refuse_tables(float(len(example)) * math.prod(sizes), budget.bytes)
     tables = np.zeros((len(example), *sizes))
     for table, e in zip(tables, example, strict=True):
         for layer in of_layer[order[begins[e] : ends[e]]].tolist():
-            add_pieces(table, layers[layer].pieces)
+            layers[layer].add_to(table)
     return Tables(scopes[first], which.reshape(-1), tables), group

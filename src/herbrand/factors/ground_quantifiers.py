@@ -7,13 +7,14 @@ share one; a piece of several literals has a helper of its own.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from herbrand.factors.graph import Array, Somes
-from herbrand.factors.pieces import Allowed, Quantified, quantified, together
+from herbrand.factors.graph import NO_SOMES, Array, Somes
+from herbrand.factors.pieces import Allowed, Piece, Quantified, quantified, table_of, together
 from herbrand.factors.rows import ABSENT, shapes, unique_rows
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, GroundBlock, GroundConjunction, GroundTemplate
@@ -22,13 +23,29 @@ from herbrand.program.template import Argument, Block, Conjunction
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Row ``rows[i]`` of a template went into factor, or axis,
-    ``places[i]``; ``table`` is what it adds to an axis's own weights."""
+    """Row ``rows[i]`` of a template is in factor, or in the own weights of axis, ``places[i]``.
+
+    ``sizes``: how many values the axes of these have. Without a ``piece`` the row made an axis for one of its
+    quantifiers.
+    """
 
     template: int
     rows: Array
     places: Array
-    table: Array | None = None
+    piece: Piece | None = None
+    sizes: tuple[int, ...] = ()
+
+    @cached_property
+    def holds(self) -> Array:
+        """For which values of the axes the rows hold."""
+        assert self.piece is not None
+        return table_of([replace(self.piece, worth=1.0)], self.sizes) > 0
+
+    @property
+    def table(self) -> Array:
+        """What each row adds to the factor's log-potential."""
+        assert self.piece is not None
+        return np.where(self.holds, self.piece.worth, 0.0)
 
 
 class Axes:
@@ -56,6 +73,11 @@ class Columns:
     atoms: Array
     allowed: tuple[Allowed, ...]
     rows: Array
+
+    def literals(self) -> Iterator[list[tuple[int, Allowed]]]:
+        """Each row's axes and the values that they must have."""
+        for row in self.atoms.tolist():
+            yield [(axis, allowed) for axis, allowed in zip(row, self.allowed, strict=True) if axis >= 0]
 
 
 class Quantifiers:
@@ -97,6 +119,8 @@ class Quantifiers:
 
     def somes(self) -> Somes:
         """All helpers' factors; of one atom in several members any allowed value will do."""
+        if not self.owners:
+            return NO_SOMES
         owners, members = np.concatenate(self.owners), np.concatenate(self.members)
         patterns = np.concatenate(self.patterns)
         sets = list(self.allowed)

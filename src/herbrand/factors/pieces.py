@@ -18,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.errors import BudgetError
-from herbrand.factors.graph import FORBIDDEN, Array
+from herbrand.factors.graph import Array
 from herbrand.memory import readable
-from herbrand.program.program import Program
-from herbrand.program.template import Argument, Block, Conjunction, Literal, Template, literals_of
+from herbrand.program.template import Argument, Block, Conjunction, Literal, literals_of
 
 MOST_ENTRIES = 1024
 """Of the table of a conjunction by itself; above it a helper is cheaper, whose messages cost its width."""
@@ -51,13 +50,6 @@ def merge_key(formula: int, instance: Sequence[Argument], named: frozenset[Argum
     """
     places = (i for i, argument in enumerate(instance) if isinstance(argument, int) or argument in named)
     return formula, frozenset(places)
-
-
-def worth_of(template: Template, program: Program) -> float:
-    """What a row of the template adds to the log-weight of a world."""
-    if template.weight is None:
-        return FORBIDDEN
-    return template.sign * program.weights[template.weight].value
 
 
 def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | None:

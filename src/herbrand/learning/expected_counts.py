@@ -9,10 +9,8 @@ without grounding, whichever is cheaper.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Protocol
 
 import numpy as np
@@ -20,25 +18,19 @@ from scipy.sparse import coo_array, csr_array
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
+from herbrand.engines.chains import chained
+from herbrand.engines.components import Core
 from herbrand.engines.contradiction_error import contradiction, no_weight
-from herbrand.engines.elimination import Elimination, planned, refuse_hopeless
+from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.engines.exact import MOST_GROUNDINGS, Exact
-from herbrand.engines.ground_network import (
-    WIDEST_TABLE,
-    Network,
-    Scope,
-    add_row,
-    by_pattern,
-    ground_rows,
-    network_of,
-)
 from herbrand.engines.lifted.engine import TOTAL_ONLY
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
+from herbrand.factors.ground_graph import GroundGraph, ground_graph, row_worths
 from herbrand.learning.parameters import Parameters
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import Ground, GroundTemplate, ground
+from herbrand.program.ground import Ground, ground
 from herbrand.program.program import Program
 
 AT_ONCE = 1e6
@@ -117,7 +109,7 @@ def _refuse_cancellation(program: Program) -> None:
 
 @dataclass(frozen=True, eq=False)
 class GroundSide:
-    """Elimination of a network whose tables are ``base + entries @ columns @ weights``.
+    """Elimination of a factor graph whose weights and tables are ``base + entries @ columns @ weights``.
 
     ``entries`` [entry, grounding] is 1 where the grounding holds, ``columns`` [grounding, weight] says what
     it counts for which weight, ``certain`` [weight] counts what holds in all worlds. The last two are first
@@ -125,10 +117,7 @@ class GroundSide:
     """
 
     elimination: Elimination
-    base: np.ndarray
-    entries: csr_array
-    gathered: _Gathered
-    constant: float
+    groundings: _Groundings
     engine: str = "exact"
     guarantee: Guarantee = Guarantee.EXACT
 
@@ -137,154 +126,94 @@ class GroundSide:
         cls, program: Program, parameters: Parameters, budget: Budget, most_operations: float
     ) -> GroundSide:
         grounded = ground(program, budget, min(MOST_GROUNDINGS, int(most_operations / A_GROUNDING)))
-        noticed = tuple(replace(w, value=1.0) if w.learned else w for w in program.weights)
-        refuse_hopeless(replace(grounded, program=replace(program, weights=noticed)))
-        network = network_of(grounded)
-        gathered = _Gathered(network, grounded, parameters)
-        for template in grounded.templates:
-            number = template.template.weight
-            if number is not None and program.weights[number].learned:
-                gathered.add(template, number)
-        elimination = planned(network, "log", budget=budget, entire=True)
+        groundings = _Groundings(grounded, parameters)
+        worths = [
+            0.0 if number in groundings.columns_of else worth
+            for number, worth in enumerate(row_worths(grounded))
+        ]
+        built = ground_graph(grounded, budget, by_formula=False, worths=worths)
+        elimination = planned_entirely(Core.whole(chained(built.graph), built.atom_count), budget)
         Exact(budget, most_operations).refuse_too_much(elimination)
-        starts = {scope: own.start for scope, own, _ in elimination.entries()}
-        tables = [table.reshape(-1) for batch in elimination.batches for table in batch.tables]
-        base = np.concatenate(tables) if tables else np.empty(0)
-        found = elimination.run()
-        if found.total == -math.inf:
+        if elimination.run().total == -math.inf:
             raise contradiction(program, budget, cls.engine)
-        isolated = elimination.with_isolated(found).total - found.total
-        return cls(
-            elimination,
-            base,
-            gathered.entries(starts, len(base)),
-            gathered,
-            network.constant + isolated,
-        )
+        groundings.gather(built, elimination)
+        return cls(elimination, groundings)
 
     @property
     def operations(self) -> float:
         return self.elimination.operations + self.entries.nnz
 
     @cached_property
+    def entries(self) -> csr_array:
+        return self.groundings.entries(len(self.elimination.values))
+
+    @cached_property
     def columns(self) -> csr_array:
-        return self.gathered.columns()
+        return self.groundings.columns()
 
     @cached_property
     def certain(self) -> np.ndarray:
-        return self.gathered.certain()
+        return self.groundings.certain()
 
     def at(self, weights: np.ndarray) -> Counts:
         columns, certain = self.columns, self.certain
-        if not len(self.base):
-            return Counts(self.constant + float(certain @ weights), certain, np.zeros(len(weights)))
-        entries = self.base + self.entries @ (columns @ weights)
-        total, shares = self.elimination.joint_shares(entries)
+        values = self.elimination.values + self.entries @ (columns @ weights)
+        total, shares = self.elimination.joint_shares(values)
         if total == -math.inf:
             raise no_weight()
         holds = np.clip(self.entries.T @ shares, 0.0, 1.0)
         return Counts(
-            self.constant + total + float(certain @ weights),
+            self.elimination.graph.constant + total + float(certain @ weights),
             certain + columns.T @ holds,
             columns.power(2).T @ (holds * (1 - holds)),
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Groundings over as many atoms each: ``scopes`` [grounding, atom], rising, and ``places``
-    [grounding, place] among the entries of their tables where they hold."""
+class _Groundings:
+    """All groundings of learned statements. ``columns_of`` the learned templates: each row's weight."""
 
-    scopes: list[Scope]
-    places: np.ndarray
+    def __init__(self, grounded: Ground, parameters: Parameters) -> None:
+        self.ground, self.parameters = grounded, parameters
+        program = grounded.program
+        self.columns_of = {
+            number: parameters.columns(weight, one.weight_rows, program)
+            for number, one in enumerate(grounded.templates)
+            if (weight := one.template.weight) is not None and program.weights[weight].learned
+            if one.multiplicity
+        }
+        self.places: list[np.ndarray] = []
+        """Where groundings hold, [grounding, place] among the values of an elimination."""
+        self.numbers: list[np.ndarray] = []
+        self.worths: list[np.ndarray] = []
+        self.settled: dict[int, float] = {}
 
+    def gather(self, built: GroundGraph, elimination: Elimination) -> None:
+        tables, axes = (built.in_tables, elimination.table_places), (built.on_axes, built.graph.starts)
+        for origins, begins in (tables, axes):
+            for origin in origins:
+                if origin.piece is not None and origin.template in self.columns_of:
+                    holds = np.flatnonzero(origin.holds.reshape(-1))
+                    self.places.append(begins[origin.places][:, None] + holds)
+                    self.numbers.append(self.columns_of[origin.template][origin.rows])
+                    self.worths.append(np.full(len(origin.rows), self._worth(origin.template)))
+        for template, rows in built.always:
+            if template in self.columns_of:
+                columns, counts = np.unique(self.columns_of[template][rows], return_counts=True)
+                for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
+                    self.settled[column] = self.settled.get(column, 0.0) + self._worth(template) * count
 
-@dataclass(eq=False)
-class _Gathered:
-    """All groundings of learned statements; tables that they need are added to the network."""
+    def _worth(self, number: int) -> float:
+        """What a grounding of a template counts."""
+        template = self.ground.templates[number]
+        return float(template.template.sign * template.multiplicity)
 
-    network: Network
-    ground: Ground
-    parameters: Parameters
-    rows: list[_Rows] = field(default_factory=list)
-    worths: list[np.ndarray] = field(default_factory=list)
-    numbers: list[np.ndarray] = field(default_factory=list)
-    settled: dict[int, float] = field(default_factory=dict)
-
-    def add(self, template: GroundTemplate, number: int) -> None:
-        """The groundings of one template."""
-        conjunction = template.conjunction
-        if not len(conjunction) or not template.multiplicity:
-            return
-        columns = self.parameters.columns(number, template.weight_rows, self.ground.program)
-        worth = float(template.template.sign * template.multiplicity)
-        if conjunction.blocks:
-            self._add_pieces(template, columns, worth)
-            return
-        for places, own in by_pattern(conjunction.atoms):
-            atoms, allowed = conjunction.atoms[own][:, places], [conjunction.allowed[p] for p in places]
-            if not places:
-                self._settle(columns[own], worth)
-            elif len(places) > WIDEST_TABLE:
-                for scope, column in zip(atoms.tolist(), columns[own].tolist(), strict=True):
-                    self._add_table(list(zip(scope, allowed, strict=True)), column, worth)
-            else:
-                self._add_rows(atoms, allowed, columns[own], worth)
-
-    def _settle(self, columns: np.ndarray, worth: float) -> None:
-        for column, count in zip(*np.unique(columns, return_counts=True), strict=True):
-            self.settled[int(column)] = self.settled.get(int(column), 0.0) + worth * int(count)
-
-    def _add_rows(
-        self, atoms: np.ndarray, allowed: Sequence[Sequence[int]], columns: np.ndarray, worth: float
-    ) -> None:
-        sizes = np.array([self.network.sizes[axis] for axis in atoms[0]])
-        order = np.argsort(atoms, axis=1)
-        scopes = list(map(tuple, np.take_along_axis(atoms, order, axis=1).tolist()))
-        rising = sizes[order]
-        below = np.cumprod(rising[:, :0:-1], axis=1)[:, ::-1]
-        strides = np.empty_like(order)
-        np.put_along_axis(strides, order, np.pad(below, ((0, 0), (0, 1)), constant_values=1), axis=1)
-        places = np.stack([strides @ np.array(values) for values in product(*allowed)], axis=1)
-        for scope, shape in zip(scopes, rising.tolist(), strict=True):
-            if scope not in self.network.tables:
-                self.network.add_ordered(scope, np.zeros(shape))
-        self._keep(_Rows(scopes, places), columns, np.full(len(atoms), worth))
-
-    def _add_pieces(self, template: GroundTemplate, columns: np.ndarray, worth: float) -> None:
-        """Groundings with quantifiers, each by way of helpers."""
-        rows = template.conjunction
-        numbered = replace(rows, origin=np.arange(len(rows)))
-        for row, piece in list(ground_rows(self.network, numbered)):
-            self._add_table(piece, int(columns[row]), worth)
-
-    def _add_table(self, piece: Sequence[tuple[int, Sequence[int]]], column: int, worth: float) -> None:
-        made = Network(self.network.sizes, self.network.atom_count)
-        add_row(made, [axis for axis, _ in piece], [values for _, values in piece], 1.0)
-        if made.constant:
-            self._settle(np.array([column]), worth)
-        for scope, table in made.tables.items():
-            if np.isneginf(table).any():
-                self.network.add_ordered(scope, table)
-                continue
-            self.network.add_ordered(scope, np.zeros(table.shape))
-            places = np.flatnonzero(table.reshape(-1))[None, :]
-            self._keep(_Rows([scope], places), np.array([column]), np.array([worth]))
-
-    def _keep(self, rows: _Rows, columns: np.ndarray, worths: np.ndarray) -> None:
-        self.rows.append(rows)
-        self.numbers.append(columns)
-        self.worths.append(worths)
-
-    def entries(self, starts: dict[Scope, int], size: int) -> csr_array:
-        """Which groundings hold in which entries, 1 or 0 [entry, grounding]."""
+    def entries(self, size: int) -> csr_array:
+        """Which groundings hold at which values, 1 or 0 [value, grounding]."""
         found, begun = [], 0
-        for rows in self.rows:
-            first = np.array([starts[scope] for scope in rows.scopes], dtype=np.int64)
-            places = first[:, None] + rows.places
-            groundings = begun + np.repeat(np.arange(len(first)), rows.places.shape[1])
+        for places in self.places:
+            groundings = begun + np.repeat(np.arange(len(places)), places.shape[1])
             found.append((places.reshape(-1), groundings))
-            begun += len(first)
+            begun += len(places)
         if not found:
             return csr_array((size, 0))
         places, groundings = map(np.concatenate, zip(*found, strict=True))
@@ -293,7 +222,7 @@ class _Gathered:
     def columns(self) -> csr_array:
         """What each grounding counts for each weight [grounding, weight]."""
         width = len(self.parameters)
-        if not self.rows:
+        if not self.places:
             return csr_array((0, width))
         worths, numbers = np.concatenate(self.worths), np.concatenate(self.numbers)
         return csr_array((worths, numbers, np.arange(len(worths) + 1)), shape=(len(worths), width))

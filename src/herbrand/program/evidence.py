@@ -135,6 +135,15 @@ class Evidence:
         others = max(1, self.program.value_count(predicate) - 1)
         return codes, table.soft[:, -1].astype(np.int64), table.log_odds + math.log(others)
 
+    def weights(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All that facts add to log-weights: soft evidence, and minus infinity for excluded values."""
+        codes, values, worths = self.opinions(predicate)
+        barred, excluded = self.excluded(predicate)
+        if not len(barred):
+            return codes, values, worths
+        never = np.full(len(barred), -math.inf)
+        return np.append(codes, barred), np.append(values, excluded), np.append(worths, never)
+
     def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[Value]]:
         """The constants of each atom, a column for each argument."""
         domains = self.program.domains_of(self.program.signature.predicates[predicate])

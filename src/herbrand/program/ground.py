@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Constant, Value
@@ -65,6 +65,10 @@ class GroundTemplate:
     weight_rows: np.ndarray
     bindings: Bindings
     multiplicity: int = 1
+
+    def worth(self, program: Program) -> float:
+        """What a row adds to the log-weight of a world."""
+        return program.worth(self.template) * self.multiplicity if self.multiplicity else 0.0
 
     def groundings(self, program: Program) -> list[tuple[tuple[str, Value], ...]]:
         """What each variable is in each row."""
@@ -117,7 +121,7 @@ class Ground:
     templates: tuple[GroundTemplate, ...]
 
 
-def ground(program: Program, budget: Budget, most_rows: float = math.inf) -> Ground:
+def ground(program: Program, budget: Budget = UNLIMITED, most_rows: float = math.inf) -> Ground:
     """The program over its latent ground atoms, within the budget and ``most_rows`` a template."""
     evidence = Evidence(program)
     atoms = LatentAtoms(evidence, budget)

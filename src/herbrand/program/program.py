@@ -8,6 +8,7 @@ a world in which a forbidden conjunction holds is impossible. ``tables`` multipl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from herbrand.errors import Span
@@ -61,6 +62,12 @@ class Program:
 
     def is_open(self, predicate: str) -> bool:
         return self.facts.tables[predicate].world == "open"
+
+    def worth(self, template: Template) -> float:
+        """What a row of the template adds to the log-weight of a world; minus infinity: it is forbidden."""
+        if template.weight is None:
+            return -math.inf
+        return template.sign * self.weights[template.weight].value
 
     def span_of(self, template: Template) -> Span | None:
         """Where the template was stated; nowhere for one that a query added."""

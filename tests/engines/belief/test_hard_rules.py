@@ -130,8 +130,8 @@ def test_satisfiable_statements_are_never_named() -> None:
     """Whatever asks for a smallest contradiction proves first that there is one."""
     program = hb.Model(hb.parse(exactly_one(4))).program
     grounded = ground(program, Budget(1 << 30))
-    assert contradiction.contradicting(grounded, lambda network: True) is None
-    assert contradiction.smallest_contradiction(grounded, lambda network: True) is None
+    assert contradiction.contradicting(grounded, lambda graph, atoms: True) is None
+    assert contradiction.smallest_contradiction(grounded, lambda graph, atoms: True) is None
     error = claimed(program, Budget(1 << 30), "regions")
     assert isinstance(error, UnsupportedError) and not isinstance(error, ContradictionError)
     assert "could not be" in str(error) or "proved" in str(error)

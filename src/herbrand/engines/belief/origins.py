@@ -96,7 +96,7 @@ class Origins:
         for origin in built.on_axes:
             for at in np.flatnonzero(np.isin(origin.places, axes)):
                 said = self._ground_said(origin.template, int(origin.rows[at]))
-                found[int(origin.places[at])].append((said, origin.table))
+                found[int(origin.places[at])].append((said, origin.table if origin.piece else None))
         return found
 
     def _ground_said(self, number: int, row: int) -> Said:

@@ -32,9 +32,9 @@ from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.explained_atom import Asked
-from herbrand.engines.ground_network import Network
 from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.factors.graph import FactorGraph
 from herbrand.language.names import is_made
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
@@ -287,17 +287,10 @@ def _contradiction(worlds: Worlds) -> ContradictionError:
     )
 
 
-def _satisfiable(budget: Budget) -> Callable[[Network], bool]:
-    def satisfiable(network: Network) -> bool:
+def _satisfiable(budget: Budget) -> Callable[[FactorGraph, int], bool]:
+    def satisfiable(graph: FactorGraph, _: int) -> bool:
         worlds = WeightedConstraints()
-        axes: dict[int, list[int]] = {}
-
-        def literals(axis: int) -> list[int]:
-            if axis not in axes:
-                axes[axis] = worlds.add_axis(network.sizes[axis])
-            return axes[axis]
-
-        worlds.add(network, literals)
+        worlds.add(graph, lambda axis: worlds.add_axis(int(graph.sizes[axis])))
         return compiled(worlds.net, budget).total(worlds.log_weights()) > -math.inf
 
     return satisfiable

@@ -1,19 +1,24 @@
 """Weighted and hard formulas, soft evidence and quantifiers as constraints with weights.
 
-Takes the ground network that the exact engine contracts: tables of log-potentials over atoms. Impossible
-entries become clauses; of the others, those unlike the most frequent one become gates with a weight. Entries
-of one value that form a box, as a formula's do, become one clause or one gate together.
+Takes a factor graph: tables of log-potentials over atoms, and helpers for quantifiers. Impossible entries
+become clauses; of the others, those unlike the most frequent one become gates with a weight. Entries of one
+value that form a box, as a formula's do, become one clause or one gate together. A helper is the gate of its
+members.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
-from herbrand.engines.ground_network import Network
+from herbrand.factors.graph import FactorGraph, Somes, log_potentials, somes_of
+
+LiteralsOf = Callable[[int], list[int]]
+"""The literals of an axis's values."""
 
 
 class WeightedConstraints:
@@ -45,14 +50,33 @@ class WeightedConstraints:
         elif literal != FALSE:
             self.weights[literal] = self.weights.get(literal, 0.0) + log_weight
 
-    def add(self, network: Network, literals_of: Callable[[int], list[int]]) -> None:
-        """All tables of a network; ``literals_of`` gives the literals of an axis's values."""
-        self.constant += network.constant
-        if network.constant == -math.inf:
+    def add(self, graph: FactorGraph, literals_of: LiteralsOf) -> None:
+        """All that a graph says; ``literals_of`` gives the literals of the values of axes that nothing in it
+        makes."""
+        self.constant += graph.constant
+        if graph.constant == -math.inf:
             self.net.require([])
             self.constant = 0.0
-        for scope, table in network.tables.items():
-            self._add_table([literals_of(axis) for axis in scope], table)
+        literals = self.with_helpers(somes_of(graph), literals_of)
+        for scope, table in log_potentials(graph):
+            self._add_table([literals(axis) for axis in scope], table)
+
+    def with_helpers(self, somes: Somes, literals_of: LiteralsOf) -> LiteralsOf:
+        """The literals of all axes: a helper is true where some member has an allowed value."""
+        places = {axis: place for place, axis in enumerate(somes.targets.tolist())}
+
+        @cache
+        def made(axis: int) -> list[int]:
+            if axis not in places:
+                return literals_of(axis)
+            own = slice(*somes.pointers[places[axis] : places[axis] + 2])
+            members = zip(somes.members[own].tolist(), somes.patterns[own].tolist(), strict=True)
+            literal = self.net.either(
+                [self.among(made(member), somes.allowed[pattern]) for member, pattern in members]
+            )
+            return [negated(literal), literal]
+
+        return made
 
     def log_weights(self) -> np.ndarray:
         """[variable, (false, true)]"""

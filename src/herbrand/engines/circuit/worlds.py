@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -29,13 +29,13 @@ from herbrand.engines.circuit.grounding import (
     lowered_all,
 )
 from herbrand.engines.circuit.statements import Binding, Lowered, Total
-from herbrand.engines.ground_network import Network, Piece, add_template, add_unary, ground_rows
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Formula
 from herbrand.program.choices import heads_of
 from herbrand.program.evidence import arguments_of, codes_of
-from herbrand.program.ground import Ground, GroundConjunction, ground_template
+from herbrand.program.ground import Ground, ground_template
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Program
 
@@ -141,12 +141,11 @@ class Worlds:
     def whole_axis(self, number: int) -> list[int]:
         """The literals of an atom's values, one of which holds in every world: formulas are lowered so."""
         literals = self.axis(number)
-        if number < self.ground.atoms.count:
-            predicate, row = self.atom(number)
-            values = frozenset(literals) - {FALSE}
-            derived = predicate in self.derived and self.ground.evidence.is_valued(predicate)
-            if derived and TRUE not in values and not any(one <= values for one in self._exhaustive):
-                self._refuse_missing_value(predicate, row)
+        predicate, row = self.atom(number)
+        values = frozenset(literals) - {FALSE}
+        derived = predicate in self.derived and self.ground.evidence.is_valued(predicate)
+        if derived and TRUE not in values and not any(one <= values for one in self._exhaustive):
+            self._refuse_missing_value(predicate, row)
         return literals
 
     def _refuse_missing_value(self, name: str, row: Row) -> None:
@@ -229,35 +228,23 @@ class Worlds:
 
     def add_formulas(self) -> None:
         """All weighted and hard formulas, and what is known and thought of open and derived atoms."""
-        network = self._network()
-        for template in self.ground.templates:
-            add_template(network, template, self.program.weights)
-        add_unary(network, self.ground)
-        self.solve(self._derived_patterns(network))
-        self.add_network(network)
+        graph = ground_graph(self.ground, self.budget, by_formula=False).graph
+        weighted = np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]
+        self._solve_axes(graph.edge_axes, weighted)
+        self.made.add(graph, self.whole_axis)
         self._add_evidence()
 
-    def _network(self) -> Network:
-        return Network(self.ground.atoms.value_counts.tolist(), self.ground.atoms.count)
-
-    def _derived_patterns(self, network: Network) -> Iterator[tuple[str, Row]]:
-        for axis in sorted({axis for scope in network.tables for axis in scope}):
-            if axis < network.atom_count:
-                yield from self.patterns(axis)
+    def _solve_axes(self, *axes: np.ndarray) -> None:
+        """Give literals to the derived atoms among axes."""
+        named = np.unique(np.concatenate(axes))
+        atoms = named[(named >= 0) & (named < self.ground.atoms.count)].tolist()
+        self.solve(pattern for atom in atoms for pattern in self.patterns(atom))
 
     def patterns(self, axis: int) -> Iterator[tuple[str, Row]]:
         """What to ask for a latent atom's literals; nothing where nothing derives it."""
         predicate, row = self.atom(axis)
         if predicate in self.derived:
             yield predicate, (*row, ANY) if self.ground.evidence.is_valued(predicate) else row
-
-    def add_network(self, network: Network) -> None:
-        """Its tables, over the literals of atoms and of helper axes of its own."""
-        helpers = {
-            axis: self.made.add_axis(network.sizes[axis])
-            for axis in range(network.atom_count, len(network.sizes))
-        }
-        self.made.add(network, lambda axis: helpers[axis] if axis in helpers else self.whole_axis(axis))
 
     def _add_evidence(self) -> None:
         facts = self.program.facts
@@ -274,27 +261,20 @@ class Worlds:
 
     def formula(self, formula: Formula) -> int:
         """The literal of a closed formula's truth."""
-        network = self._network()
-        pieces: list[Piece] = []
-        for template in forbidding(self.program, formula):
-            rows = ground_template(template, self.ground.evidence, self.ground.atoms, self.budget).conjunction
-            pieces += _pieces(network, rows)
-        axes = {axis for piece in pieces for axis, _ in piece} | {
-            a for scope in network.tables for a in scope
-        }
-        self.solve(p for axis in sorted(axes) if axis < network.atom_count for p in self.patterns(axis))
-        first = len(network.sizes)
-        helpers = {axis: self.made.add_axis(2) for axis in range(network.atom_count, first)}
-
-        def literals(axis: int) -> list[int]:
-            return helpers[axis] if axis in helpers else self.whole_axis(axis)
-
-        self.made.add(network, literals)
-        wrong = (
-            self.net.every(self.made.among(literals(axis), values) for axis, values in piece)
-            for piece in pieces
+        ground = self.ground
+        rows = (
+            ground_template(template, ground.evidence, ground.atoms, self.budget)
+            for template in forbidding(self.program, formula)
         )
-        return negated(self.net.either(list(wrong)))
+        cases = ground_cases(replace(ground, templates=tuple(rows)))
+        self._solve_axes(cases.somes.members, *(columns.atoms.reshape(-1) for columns in cases.rows))
+        literals_of = self.made.with_helpers(cases.somes, self.whole_axis)
+        wrong = [
+            self.net.every(self.made.among(literals_of(axis), values) for axis, values in row)
+            for columns in cases.rows
+            for row in columns.literals()
+        ]
+        return negated(self.net.either(wrong))
 
 
 def _one_instance(statement: Lowered, name: str) -> bool:
@@ -305,7 +285,3 @@ def _one_instance(statement: Lowered, name: str) -> bool:
         all(variables <= set(head.slots[:-1]) for head in heads)
         and len({head.slots[:-1] for head in heads}) == 1
     )
-
-
-def _pieces(network: Network, rows: GroundConjunction) -> list[Piece]:
-    return [piece for _, piece in ground_rows(network, rows)]

@@ -21,13 +21,13 @@ from herbrand.engines.circuit.engine import CircuitEngine
 from herbrand.engines.contradiction_error import no_weight
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.exact import Exact
-from herbrand.engines.ground_network import Network, add_unary, worth_of
 from herbrand.engines.highs import Optimum, optimum
 from herbrand.engines.integer.derived import Derived
 from herbrand.engines.integer.linear import Linear
 from herbrand.engines.reading import atom_tables, by_number
 from herbrand.engines.truth_in_world import ChosenWorld, rows_that_hold
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.factors.own_weights import OwnWeights, own_weights
 from herbrand.language.show import show_formula
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence, codes_of
@@ -54,7 +54,7 @@ class IntegerState:
     question: Question
     linear: Linear
     groups: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
-    unary: Network
+    own: OwnWeights
     values: np.ndarray | None = None
     log_weight: float = -math.inf
     bound: float = math.inf
@@ -107,21 +107,18 @@ class Integer:
                 linear.at_most_one(*groups[-1])
                 continue
             grounded.append(ground_template(template, evidence, atoms, self.budget, most))
-            linear.conjunction(grounded[-1].conjunction, worth_of(grounded[-1], program.weights))
+            linear.conjunction(grounded[-1].conjunction, grounded[-1].worth(program))
             if linear.entry_count > most:
                 needed = readable(BYTES_AN_ENTRY * linear.entry_count)
                 raise BudgetError(
                     f"an integer program needs more than {needed}", hint="allow more by --memory"
                 )
         grounding = Ground(program, evidence, atoms, tuple(grounded))
-        unary = Network(atoms.value_counts.tolist(), atoms.count, budget=self.budget)
-        add_unary(unary, grounding)
-        for (atom,), worths in unary.tables.items():
-            for value, worth in enumerate(worths.tolist()):
-                if worth:
-                    linear.value(atom, value, worth)
+        own = own_weights(grounding)
+        for atom, value, worth in self.budget.each(own.items()):
+            linear.value(atom, value, worth)
         derived = Derived(grounding, linear, self.budget) if program.uncertain else None
-        return IntegerState(grounding, question, linear, tuple(groups), unary, derived=derived)
+        return IntegerState(grounding, question, linear, tuple(groups), own, derived=derived)
 
     def step(self, state: IntegerState) -> IntegerState:
         found = self._solved(state.linear)
@@ -138,7 +135,7 @@ class Integer:
             raise UnsupportedError(
                 "the solver's world breaks a hard statement by rounding", hint="name another engine"
             )
-        bound = state.linear.constant + state.unary.constant - found.bound
+        bound = state.linear.constant + state.own.constant - found.bound
         shares = _shares(state.ground.atoms, values)
         holds = ChosenWorld(state.ground.evidence, by_number(state.ground, shares), self.budget).holds
         rows = tuple(
@@ -245,17 +242,18 @@ def _groups(
 
 def _log_weight(state: IntegerState, values: np.ndarray) -> float:
     """Of a world, counted from the ground formulas themselves."""
-    total = state.unary.constant
+    total = state.own.constant
     if state.derived is not None and not state.derived.agrees(values):
         return -math.inf
     for template in state.ground.templates:
-        worth = worth_of(template, state.ground.program.weights)
+        worth = template.worth(state.ground.program)
         count = int(rows_that_hold(template.conjunction, values).sum()) if worth else 0
         total += worth * count if count else 0.0
     for groups, atoms, limits in state.groups:
         if (np.bincount(groups, values[atoms], minlength=len(limits)) > limits).any():
             return -math.inf
-    return total + sum(float(worths[values[atom]]) for (atom,), worths in state.unary.tables.items())
+    own = state.own
+    return total + float(own.worths[values[own.atoms] == own.values].sum())
 
 
 def _shares(atoms: LatentAtoms, values: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
 from herbrand.factors.graph import Array
-from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of, worth_of
+from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
 from herbrand.language.show import show_statement
 from herbrand.memory import readable
 from herbrand.program.ground import without_idle
@@ -99,7 +99,7 @@ class _Building:
         for template in self.program.templates:
             refuse_quantifiers(template, self.program)
             conjunction, multiplicity = without_idle(template, self.program)
-            worth = worth_of(template, self.program)
+            worth = self.program.worth(template)
             if not worth or not multiplicity:
                 continue
             latent = tuple(
