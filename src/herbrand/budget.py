@@ -114,6 +114,10 @@ class Budget:
                 f"{what} needs about {readable(needed)}, and {readable(self.bytes)} are allowed", hint=hint
             )
 
+    def claim_rows(self, rows: int, columns: int, what: str) -> None:
+        """Raise where so many rows of ``what`` would need more bytes than the call may use."""
+        self.claim(8.0 * rows * columns, f"{what} of {rows:,} rows")
+
     def share(self, part: float) -> Budget:
         """The same memory, and a part of the time that is left."""
         left = self.seconds_left

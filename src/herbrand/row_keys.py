@@ -79,6 +79,37 @@ def places_among(known: Keys, wanted: Keys) -> npt.NDArray[np.int64]:
     return np.where(known[places] == wanted, places, -1)
 
 
+def run_lengths(keys: Keys) -> npt.NDArray[np.int64]:
+    """How many equal keys there are, at the place where each run of them begins."""
+    starts = run_starts(keys)
+    lengths = np.zeros(len(keys), np.int64)
+    lengths[starts] = np.diff(starts, append=len(keys))
+    return lengths
+
+
+def runs_among(
+    known: Keys, wanted: Keys, lengths: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where the keys that equal each wanted one begin among ascending keys of the same sizes, and how many
+    there are: looked up in their :func:`run_lengths`, as a second search would take as long as the first."""
+    places = np.searchsorted(known, wanted)
+    if not len(known):
+        return places, np.zeros(len(wanted), np.int64)
+    at = np.minimum(places, len(known) - 1)
+    return places, np.where(known[at] == wanted, lengths[at], 0)
+
+
+def each_in(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each place of some ranges, ``counts[i]`` of them from ``starts[i]`` on: the number of its range,
+    and the place.
+
+    >>> [part.tolist() for part in each_in(np.array([7, 0]), np.array([1, 2]))]
+    [[0, 1, 1], [7, 0, 1]]
+    """
+    ranges = np.repeat(np.arange(len(counts)), counts)
+    return ranges, np.arange(len(ranges)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+
+
 def row_pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
     """Where the rows of each value would begin if they were sorted by it, [size + 1]."""
     counts = np.bincount(sorted_or_not, minlength=size) if len(sorted_or_not) else np.zeros(size, np.int64)

@@ -63,7 +63,7 @@ class TestSemiring:
     def test_laws(self, name: str, data: st.DataObject) -> None:
         algebra = algebra_named(name)
         a, b, c = (tensor(name, data.draw(NUMBERS[name])) for _ in range(3))
-        plus, times = algebra.add, algebra.multiply
+        plus, times = algebra.plus, algebra.times
         agree(plus(a, b), plus(b, a))
         agree(times(a, b), times(b, a))
         agree(plus(plus(a, b), c), plus(a, plus(b, c)))
@@ -77,9 +77,9 @@ class TestSemiring:
         algebra = algebra_named(name)
         a = tensor(name, data.draw(NUMBERS[name]))
         zero, one = (algebra.full((), value, a) for value in (algebra.zero, algebra.one))
-        agree(algebra.add(a, zero), a)
-        agree(algebra.multiply(a, one), a)
-        agree(algebra.multiply(a, zero), zero)
+        agree(algebra.plus(a, zero), a)
+        agree(algebra.times(a, one), a)
+        agree(algebra.times(a, zero), zero)
 
     @each_algebra
     @FEW
@@ -89,12 +89,12 @@ class TestSemiring:
         a, b = (tensor(name, data.draw(NUMBERS[name])) for _ in range(2))
         assert algebra.name == name
         if algebra.idempotent:
-            agree(algebra.add(a, a), a)
+            agree(algebra.plus(a, a), a)
         if algebra.has_subtraction:
-            agree(algebra.add(a, b) - b, a, tolerance=1e-6)
+            agree(algebra.plus(a, b) - b, a, tolerance=1e-6)
         if algebra.linear:
-            agree(algebra.through_numbers(torch.mul, a, b), algebra.multiply(a, b))
-            agree(algebra.through_numbers(torch.add, a, b), algebra.add(a, b))
+            agree(algebra.through_numbers(torch.mul, a, b), algebra.times(a, b))
+            agree(algebra.through_numbers(torch.add, a, b), algebra.plus(a, b))
         else:
             with pytest.raises(NotImplementedError):
                 algebra.through_numbers(torch.mul, a, b)
@@ -104,14 +104,14 @@ class TestSemiring:
         algebra, meaning = algebra_named(name), OPERATIONS[name]
         assert (algebra.zero, algebra.one) == (meaning.zero, meaning.one)
         for a, b in product(VALUES[name], repeat=2):
-            agree(algebra.add(tensor(name, a), tensor(name, b)), tensor(name, meaning.add(a, b)))
-            agree(algebra.multiply(tensor(name, a), tensor(name, b)), tensor(name, meaning.multiply(a, b)))
+            agree(algebra.plus(tensor(name, a), tensor(name, b)), tensor(name, meaning.add(a, b)))
+            agree(algebra.times(tensor(name, a), tensor(name, b)), tensor(name, meaning.multiply(a, b)))
 
     @each_algebra
     def test_plus_and_times_broadcast(self, name: str) -> None:
         algebra = algebra_named(name)
         column, row = tensor(name, [[VALUES[name][0]], [VALUES[name][1]]]), tensor(name, VALUES[name][:2])
-        for operation in (algebra.add, algebra.multiply):
+        for operation in (algebra.plus, algebra.times):
             found = operation(column, row)
             assert found.shape == (2, 2)
             agree(found[1, 0], operation(column[1, 0], row[0]))
@@ -151,7 +151,7 @@ class TestBulk:
         algebra, values = algebra_named(name), tensor(name, VALUES[name][:2])
         found = algebra.product([values.view(2, 1, 1), values.view(1, 2, 1), values.view(1, 1, 2), values])
         for i, j, k in product(range(2), repeat=3):
-            agree(found[i, j, k], reduce(algebra.multiply, [values[i], values[j], values[k], values[k]]))
+            agree(found[i, j, k], reduce(algebra.times, [values[i], values[j], values[k], values[k]]))
 
     @each_algebra
     @FEW
@@ -182,7 +182,7 @@ class TestBulk:
         algebra = algebra_named(name)
         shapes = [(2, 3, 2), (2, 1, 2), (1, 3, 1)][: data.draw(st.integers(1, 3))][::-1]
         flat = [data.draw(tables(name, (math.prod(shape),))) for shape in shapes]
-        joint = reduce(algebra.multiply, [one.view(shape) for one, shape in zip(flat, shapes, strict=True)])
+        joint = reduce(algebra.times, [one.view(shape) for one, shape in zip(flat, shapes, strict=True)])
         expected = algebra.sum(joint, tuple(range(leading))) if leading else joint
         agree(algebra.eliminate(flat, shapes, leading), expected)
 
@@ -229,19 +229,19 @@ class TestLimits:
     @pytest.mark.parametrize("count", [2**53 - 1, 2**53 + 1, 2**62 + 3, 2**63 - 10**10])
     def test_counts_are_exact_beyond_the_floats(self, count: int) -> None:
         counting, one = algebra_named("counting"), torch.tensor(1)
-        assert counting.multiply(torch.tensor(count), one).item() == count
-        assert counting.multiply(torch.tensor(-count), one).item() == -count
-        assert counting.add(torch.tensor(count - 1), one).item() == count
+        assert counting.times(torch.tensor(count), one).item() == count
+        assert counting.times(torch.tensor(-count), one).item() == -count
+        assert counting.plus(torch.tensor(count - 1), one).item() == count
 
     @pytest.mark.parametrize(("left", "right"), [(2**62, 2**62), (-(2**62), 2**62), (2**63 - 1, 1)])
     def test_counts_that_could_overflow_are_refused(self, left: int, right: int) -> None:
         """Even where signs would cancel: a partial sum might not fit."""
         with pytest.raises(UnsupportedError, match=r"a count of about 9\.2e\+18 does not fit in 64 bits"):
-            algebra_named("counting").add(torch.tensor(left), torch.tensor(right))
+            algebra_named("counting").plus(torch.tensor(left), torch.tensor(right))
 
     def test_an_empty_count_is_no_count(self) -> None:
         nothing = torch.zeros((0, 3), dtype=torch.int64)
-        assert algebra_named("counting").multiply(nothing, nothing).shape == (0, 3)
+        assert algebra_named("counting").times(nothing, nothing).shape == (0, 3)
 
 
 class TestOfOnesOwn:
@@ -249,7 +249,7 @@ class TestOfOnesOwn:
         class Shifted(Real):
             name = "shifted"
 
-            def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+            def times(self, left: Tensor, right: Tensor) -> Tensor:
                 return left * right
 
         one = Shifted()
@@ -293,7 +293,7 @@ class TestOverRelations:
         )
         found = rows.select(v=algebra.times(column("a"), column("b"))).arrays()["v"]
         agree(tensor(name, found.tolist()), folded(name, iter(tensor(name, pairs).T), "multiply"))
-        total = rows.group(["a"], v=algebra.plus(column("b"))).arrays()
+        total = rows.group(["a"], v=algebra.fold(column("b"))).arrays()
         assert len(total["a"]) == len(set(values))
         for value in total["v"].tolist():
             agree(tensor(name, value), algebra.sum(tensor(name, values), (0,)))
@@ -306,11 +306,22 @@ class TestOverRelations:
         found = rows.select(v=algebra.repeated(column("v"), times)).arrays()["v"]
         agree(tensor(name, found.tolist()), folded(name, iter([tensor(name, values)] * times), "add"))
 
-    def test_an_algebra_without_them_is_refused(self) -> None:
+    def test_an_algebra_without_a_fold_is_refused(self) -> None:
         class Bare(Real):
             name = "bare"
-            plus, times = Algebra.plus, Algebra.times
+            folds = None
 
-        for operation in (lambda: Bare().plus(column("v")), lambda: Bare().times(column("v"), column("v"))):
-            with pytest.raises(UnsupportedError, match="the algebra bare is not written over relations"):
+        with pytest.raises(UnsupportedError, match="the algebra bare is not written over relations"):
+            Bare().fold(column("v"))
+
+    def test_an_algebra_of_rows_alone_is_refused_over_tensors(self) -> None:
+        independent, half = algebra_named("independent"), torch.full((2,), 0.5)
+        assert independent.times(half, half).tolist() == [0.25, 0.25]
+        segments = torch.zeros(2, dtype=torch.int64)
+        for operation in (
+            lambda: independent.plus(half, half),
+            lambda: independent.sum(half, (0,)),
+            lambda: independent.segment_sum(half, segments, 1),
+        ):
+            with pytest.raises(UnsupportedError, match="the algebra independent is not written over tensors"):
                 operation()

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.contraction import Dense, Sparse, contract
 from herbrand.contraction.algebra import Algebra, algebra_named
+from herbrand.contraction.algebra import register as register_algebra
 from herbrand.contraction.expression import Contraction
 from herbrand.engines.engine import Settings
 from herbrand.engines.registry import engine_named, register
 from herbrand.errors import ContradictionError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.language.dialects import DIALECTS
-from herbrand.language.syntax import Theory
+from herbrand.language.show import show_formula
+from herbrand.language.syntax import Atom, Formula, Theory
 from herbrand.program.question import Question
 from tests.conftest import ROOT, Outcome
+from tests.engines.proof.programs import Program, goals, programs
+from tests.engines.proof.roads import roads, taken
+from tests.engines.proof.test_against_proofs import told
 from tests.laws import tries
+from tests.oracles.proofs import Weights, goal_answers
 from tests.oracles.worlds import Universe
 from tests.program_generators import models
 
@@ -109,14 +118,14 @@ def test_the_algebra_is_a_semiring() -> None:
     algebra = shortest()
     a, b, c = torch.randint(-9, 9, (3, 50), generator=torch.Generator().manual_seed(1)).double()
     a[:5] = algebra.zero
-    for operation in (algebra.add, algebra.multiply):
+    for operation in (algebra.plus, algebra.times):
         assert torch.equal(operation(a, b), operation(b, a))
         assert torch.equal(operation(operation(a, b), c), operation(a, operation(b, c)))
-    left = algebra.multiply(a, algebra.add(b, c))
-    assert torch.equal(left, algebra.add(algebra.multiply(a, b), algebra.multiply(a, c)))
-    assert torch.equal(algebra.add(a, torch.full_like(a, algebra.zero)), a)
-    assert torch.equal(algebra.multiply(a, torch.full_like(a, algebra.one)), a)
-    assert torch.equal(algebra.add(a, a), a)
+    left = algebra.times(a, algebra.plus(b, c))
+    assert torch.equal(left, algebra.plus(algebra.times(a, b), algebra.times(a, c)))
+    assert torch.equal(algebra.plus(a, torch.full_like(a, algebra.zero)), a)
+    assert torch.equal(algebra.times(a, torch.full_like(a, algebra.one)), a)
+    assert torch.equal(algebra.plus(a, a), a)
 
 
 @pytest.mark.parametrize("executor", ["dense", "sparse"])
@@ -140,11 +149,78 @@ def test_both_executors_find_shortest_ways(executor: str) -> None:
             assert float(found[start, end]) == min(ways)
 
 
+COSTS = settings(
+    phases=[Phase.reuse, Phase.generate],
+    max_examples=tries(15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+halves = programs(weights=(0.25, 0.5, 1.0))
+
+
+def cost(weight: float) -> float:
+    """Sums of costs are products of weights, and the least cost is the largest weight's."""
+    return -math.log(weight)
+
+
+def asked_by_costs(program: Program, goal: Formula, depth: int | str, on: str | None = None) -> Weights:
+    example("algebra")
+    answer = program.model(cost, on).query(show_formula(goal), algebra="shortest", depth=depth)
+    weights = list(told(answer).values())
+    assert weights == sorted(weights), "the cheapest answer comes first"
+    return told(answer)
+
+
+def least_costs(program: Program, goal: Atom, depth: int) -> object:
+    best = goal_answers(goal, program.proofs(add=max).answers(goal.predicate, depth), max)
+    return pytest.approx({row: cost(weight) for row, weight in best.items()}, abs=1e-9)
+
+
+@COSTS
+@given(st.data(), halves, st.integers(0, 4), roads)
+def test_queries_find_cheapest_proofs(
+    data: st.DataObject, program: Program, depth: int, road: Mapping[str, object]
+) -> None:
+    goal = data.draw(goals(program))
+    with taken(road):
+        assert asked_by_costs(program, goal, depth) == least_costs(program, goal, depth + 1)
+
+
+@COSTS
+@given(st.data(), halves, roads)
+def test_queries_find_cheapest_proofs_of_any_depth(
+    data: st.DataObject, program: Program, road: Mapping[str, object]
+) -> None:
+    goal = data.draw(goals(program))
+    with taken(road):
+        assert asked_by_costs(program, goal, "fixpoint") == least_costs(program, goal, 60)
+
+
+@settings(COSTS, max_examples=tries(6))
+@given(st.data(), halves, st.sampled_from([0, 1, 3]))
+def test_a_database_finds_cheapest_proofs(data: st.DataObject, program: Program, depth: int) -> None:
+    goal = data.draw(goals(program))
+    with tempfile.TemporaryDirectory() as folder:
+        found = asked_by_costs(program, goal, depth, f"duckdb:{folder}/w.duckdb")
+    assert found == least_costs(program, goal, depth + 1)
+
+
+def test_the_command_line_knows_the_algebra(tmp_path: Path, herbrand: Callable[..., Outcome]) -> None:
+    theory = tmp_path / "ways.hb"
+    theory.write_text('way(x, y) :- road(x, y)\nroad("a", "b") @ 3\nroad("a", "c") @ 2\n')
+    refused = herbrand("query", theory, 'way("a", y)', "--algebra", "shortest")
+    assert refused.status == 1 and "there is no algebra 'shortest'" in refused.err
+    example("algebra")
+    found = herbrand("query", theory, 'way("a", y)', "--algebra", "shortest")
+    assert found.status == 0 and found.out.index('"c"') < found.out.index('"b"')
+
+
 def test_an_algebra_of_the_library_keeps_its_name() -> None:
     member = shortest()
-    member.__class__.name = "log"
-    with pytest.raises(ValueError, match="there is an algebra 'log' already"):
-        example("algebra")[1]["register"](member)
+    for name in ("log", "count", "probability"):
+        member.__class__.name = name
+        with pytest.raises(ValueError, match=f"there is an algebra '{name}' already"):
+            register_algebra(member)
 
 
 # The dialect

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import WEIGHT
+from herbrand.program.body_rows import TRUTH, WEIGHT
 from herbrand.program.clause_rows import ClauseRows, Source, least_model
 from herbrand.program.clauses import Absence, Clause, Compared, Literal, Lookup, Measured, Never, OneOf
 from herbrand.program.join_order import Candidate, best_order
@@ -156,13 +156,13 @@ def rows_of(found: Relation) -> dict[tuple[int, ...], float]:
 
 
 @pytest.mark.parametrize(
-    ("semiring", "add"), [(REAL, math.fsum), (MAX_PRODUCT, max), (None, lambda weights: 1.0)]
+    ("semiring", "add"), [(REAL, math.fsum), (MAX_PRODUCT, max), (TRUTH, lambda weights: 1.0)]
 )
 @settings(max_examples=tries(60), deadline=None)
 @given(clause=clauses(), facts=stated())
 def test_bodies(
     places: Sequence[Callable[[Memory], Relation]],
-    semiring: Algebra | None,
+    semiring: Algebra,
     add: Add,
     clause: Clause,
     facts: Facts,
@@ -170,14 +170,14 @@ def test_bodies(
     expected = by_loops(clause, facts, add)
     for put in places:
         source = Small(facts, put)
-        found = rows_of(ClauseRows(source, semiring, source.facts).of(clause, {}))
+        found = rows_of(ClauseRows(source, source.facts, semiring).of(clause, {}))
         assert found == pytest.approx(expected)
 
 
 def test_weights_of_rules_count_once_an_answer() -> None:
     source = Small({"e": {(0, 1): 2.0, (0, 2): 3.0}, "u": {}, "n": {}}, lambda rows: rows)
     clause = Clause("p", ("x",), (Lookup("e", ("x", "y")),), {"x": "t", "y": "t"}, weight=0)
-    assert rows_of(ClauseRows(source, REAL, source.facts, [0.5]).of(clause, {})) == {(0,): 2.5}
+    assert rows_of(ClauseRows(source, source.facts, REAL, [0.5]).of(clause, {})) == {(0,): 2.5}
 
 
 def test_only_what_is_new_is_joined_again() -> None:
@@ -190,7 +190,7 @@ def test_only_what_is_new_is_joined_again() -> None:
     source = Small({"e": ring, "u": {}, "n": {}}, lambda rows: rows)
     derived: list[int] = []
     nothing = {"p": Memory.of(a0=np.empty(0, np.int64), a1=np.empty(0, np.int64))}
-    rows = ClauseRows(source, None, source.facts)
+    rows = ClauseRows(source, source.facts)
     found = least_model(
         {"p": [step, longer]}, rows, nothing, lambda clause, heads: derived.append(heads.count())
     )
@@ -202,7 +202,7 @@ def test_a_body_too_wide_names_its_rule() -> None:
     source = Small({"e": {}, "u": {}, "n": {}}, lambda rows: rows, Budget(memory=100))
     clause = Clause("p", ("x", "y", "z"), (), dict.fromkeys("xyz", "t"))
     with pytest.raises(BudgetError, match="a join of"):
-        ClauseRows(source, None, source.facts).of(clause, {})
+        ClauseRows(source, source.facts).of(clause, {})
 
 
 def test_orders_of_joins_begin_with_what_is_small() -> None:

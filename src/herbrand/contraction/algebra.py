@@ -1,32 +1,39 @@
-"""What an algebra is: ⊕ and ⊗ on arrays, those of NumPy and tensors of torch alike, and on relations.
+"""What an algebra is: a commutative semiring, for sums of products wherever they are computed.
 
-Owns the interface that the executors call, and the look-up by name: an algebra named ``log`` is the
-``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file. One that lives outside this
+Owns the one trait. ⊗ is written once, and serves arrays, tensors of torch, rows of proofs and expressions
+over relations. ⊕ over rows, in memory or in a database, is a row of :data:`~herbrand.relations.fold.FOLDS`; ⊕
+over tensors are the methods ``plus``, ``sum`` and ``segment_sum``. An algebra named ``log`` is the
+``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file; one that lives outside this
 package is made known by :func:`register`.
 
 >>> from herbrand import arrays
 >>> log = algebra_named("log")
 >>> log.sum(arrays.zeros((4, 2)), dims=(0,)).tolist()
 [1.3862943611198906, 1.3862943611198906]
+>>> log.group(np.zeros(4), np.array([0, 0, 0, 1]), 2).tolist()
+[1.0986122886681096, 0.0]
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array, Tensor, library
-from herbrand.contraction.algebras import ADDED
+from herbrand.contraction.algebras import ADDED, is_member
 from herbrand.errors import UnsupportedError
+from herbrand.options.algebras import QUERY_ALGEBRAS
 from herbrand.relations.expression import Expression, literal
-from herbrand.relations.fold import Fold
+from herbrand.relations.fold import FOLDS, Fold
 
 Shapes = Sequence[tuple[int, ...]]
 
@@ -39,61 +46,73 @@ KINDS: Mapping[str, type[bool] | type[int]] = {"bool": bool, "int64": int}
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+@dataclass(frozen=True)
+class StatedWeights:
+    """Which stated weights of facts and rules an algebra takes, and what is said of others: ``fact`` and
+    ``rule`` have gaps for the ``predicate`` and the ``weight``."""
+
+    fit: Callable[[np.ndarray], np.ndarray]
+    fact: str
+    rule: str
+    hint: str = ""
+
+
 class Algebra(ABC):
-    """A commutative semiring over tensors. Members hold no state."""
+    """A commutative semiring. Members hold no state.
+
+    What rules and relations need is ``zero``, ``one``, ``folds`` and :meth:`times`; what contractions of
+    tensors need besides is :meth:`plus`, :meth:`sum` and :meth:`segment_sum`."""
 
     name: ClassVar[str]
     zero: ClassVar[float]
     one: ClassVar[float]
+    folds: ClassVar[str | None] = None
+    """⊕ over rows, as a row of :data:`~herbrand.relations.fold.FOLDS`."""
     has_subtraction: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
     linear: ClassVar[bool] = False
     """Whether sums of products can be had from ordinary arithmetic; then :meth:`through_numbers` says how."""
+    distributes: ClassVar[bool] = True
+    """Whether ⊗ distributes over ⊕; where it does not, sums depend on the order in which they are taken."""
+    weighs: ClassVar[bool] = True
+    """Whether weights count; where they do not, rows are there or not."""
+    takes: ClassVar[StatedWeights | None] = None
+    """Which weights; ``None``: all."""
     dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
-    """What values may be; the first is what a constant is made of."""
+    """What values of tensors may be; the first is what a constant is made of."""
+    rows: ClassVar[type] = float
+    """What weights of rows of proofs are; ``object``: Python's own integers."""
 
     @abstractmethod
-    def add(self, left: Tensor, right: Tensor) -> Tensor:
-        """left ⊕ right, broadcast."""
+    def times(self, left: Any, right: Any) -> Any:
+        """left ⊗ right: of NumPy arrays, tensors that broadcast, or expressions over rows of relations."""
 
-    @abstractmethod
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
-        """left ⊗ right, broadcast."""
+    # Rows: of proofs, and of relations in memory or in a database
 
-    @abstractmethod
-    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
-        """⊕ over dimensions, none of them empty."""
-
-    @abstractmethod
-    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
-        """⊕ of the rows of ``values`` [n, ...] of each segment, [count, ...]; ``zero`` for an empty one."""
-
-    def product(self, tensors: Sequence[Tensor]) -> Tensor:
-        """⊗ of broadcastable tensors, from left to right."""
-        if len(tensors) > MANY and all(tensor.shape == tensors[0].shape for tensor in tensors):
-            return self.product_of_rows(library(tensors[0]).stack(tuple(tensors)))
-        result = tensors[0]
-        for tensor in tensors[1:]:
-            result = self.multiply(result, tensor)
-        return result
-
-    @abstractmethod
-    def product_of_rows(self, tensor: Tensor) -> Tensor:
-        """⊗ over the first dimension."""
-
-    def repeat(self, tensor: Tensor, times: int) -> Tensor:
-        """The ⊕ of ``times`` equal copies, at least one."""
-        if self.idempotent:
-            return tensor
-        raise NotImplementedError
-
-    def plus(self, value: Expression) -> Fold:
+    def fold(self, value: Expression) -> Fold:
         """⊕ of a group of rows of a relation."""
-        raise self._not_over_relations()
+        if self.folds is None:
+            raise UnsupportedError(
+                f"the algebra {self.name} is not written over relations",
+                hint="name its fold, or leave out --on",
+            )
+        return Fold(self.folds, literal(value))
 
-    def times(self, left: Expression, right: Expression) -> Expression:
-        """⊗ of two values in a row of a relation."""
-        raise self._not_over_relations()
+    def group(self, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
+        """⊕ of the values of each of ``count`` groups, none of them empty."""
+        assert self.folds is not None
+        return FOLDS[self.folds].array(values, groups, count)
+
+    @property
+    def pair(self) -> np.ufunc:
+        """⊕ of two arrays of rows."""
+        assert self.folds is not None
+        return FOLDS[self.folds].pair
+
+    @property
+    def least_first(self) -> bool:
+        """Whether the smaller of two answers is the better one."""
+        return self.folds == "least"
 
     def repeated(self, value: Expression, times: int) -> Expression:
         """:meth:`repeat` of a value in a row of a relation."""
@@ -110,11 +129,38 @@ class Algebra(ABC):
         kind = KINDS.get(self.dtypes[0], float)
         return kind(number)
 
-    def _not_over_relations(self) -> UnsupportedError:
-        return UnsupportedError(
-            f"the algebra {self.name} is not written over relations",
-            hint="define its plus and times, or leave out --on",
-        )
+    # Tensors
+
+    def plus(self, left: Tensor, right: Tensor) -> Tensor:
+        """left ⊕ right, broadcast."""
+        raise self._not_over_tensors()
+
+    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+        """⊕ over dimensions, none of them empty."""
+        raise self._not_over_tensors()
+
+    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
+        """⊕ of the rows of ``values`` [n, ...] of each segment, [count, ...]; ``zero`` for an empty one."""
+        raise self._not_over_tensors()
+
+    def _not_over_tensors(self) -> UnsupportedError:
+        return UnsupportedError(f"the algebra {self.name} is not written over tensors")
+
+    def product(self, tensors: Sequence[Tensor]) -> Tensor:
+        """⊗ of broadcastable tensors, from left to right."""
+        if len(tensors) > MANY and all(tensor.shape == tensors[0].shape for tensor in tensors):
+            return self.product_of_rows(library(tensors[0]).stack(tuple(tensors)))
+        return reduce(self.times, tensors)
+
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        """⊗ over the first dimension."""
+        return reduce(self.times, tensor)
+
+    def repeat(self, tensor: Tensor, times: int) -> Tensor:
+        """The ⊕ of ``times`` equal copies, at least one."""
+        if self.idempotent:
+            return tensor
+        raise NotImplementedError
 
     def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
         """⊕ over the first ``leading`` dimensions of the ⊗ of operands, viewed in ``shapes`` that broadcast.
@@ -183,10 +229,12 @@ def _equation(rank: int, leading: int) -> str:
 
 
 def register(algebra: Algebra) -> None:
-    """Make an algebra that lives elsewhere known by its name, for this process."""
-    if importlib.util.find_spec(f"herbrand.contraction.algebras.{algebra.name}") is not None:
+    """Make an algebra that lives elsewhere known by its name, for this process: to contractions and
+    queries."""
+    if is_member(algebra.name) or QUERY_ALGEBRAS.get(algebra.name, algebra.name) != algebra.name:
         raise ValueError(f"there is an algebra {algebra.name!r} already")
     ADDED[algebra.name] = algebra
+    QUERY_ALGEBRAS[algebra.name] = algebra.name
 
 
 def algebra_named(name: str) -> Algebra:

@@ -14,13 +14,12 @@ Contraction.parse('person friend, friend -> person', {'person': 3, 'friend': 3},
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 
-from herbrand.contraction.algebras import ADDED
+from herbrand.contraction.algebras import ADDED, is_member
 
 Axes = tuple[str, ...]
 Pair = tuple[str, str]
@@ -115,7 +114,7 @@ class Contraction:
         return hash((self.operands, self.output, self.sizes, self.distinct, self.algebra))
 
     def _check_algebra(self) -> None:
-        if self.algebra not in ADDED and not _algebra_exists(self.algebra):
+        if self.algebra not in ADDED and not is_member(self.algebra):
             raise ValueError(f"there is no algebra {self.algebra!r}; see herbrand.contraction.algebras")
 
     def _check_sizes(self) -> None:
@@ -140,10 +139,3 @@ class Contraction:
                     f"distinct axes {left!r} and {right!r} differ in size: "
                     f"{self.sizes[left]} and {self.sizes[right]}"
                 )
-
-
-@lru_cache
-def _algebra_exists(name: str) -> bool:
-    return (
-        name.isidentifier() and importlib.util.find_spec(f"herbrand.contraction.algebras.{name}") is not None
-    )

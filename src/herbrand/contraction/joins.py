@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.relation import Integers, Support, positions
-from herbrand.row_keys import unique_rows
+from herbrand.row_keys import each_in, unique_rows
 
 ROOMY = 4
 """Rows are numbered by key up to this many times as many keys as entries."""
@@ -299,8 +299,7 @@ def expansion(left: Support, left_axes: Axes, right: Support, right_axes: Axes, 
     pair = _Pair(left, left_axes, right, right_axes, output)
     first, second = pair.matrices()
     counts = np.diff(second.pointers)[first.columns].astype(np.int64)
-    starts = np.repeat(second.pointers[first.columns] - np.cumsum(counts) + counts, counts)
-    left_entries, right_entries = np.repeat(np.arange(len(left)), counts), starts + np.arange(counts.sum())
+    left_entries, right_entries = each_in(second.pointers[first.columns], counts)
     numbers = np.repeat(np.repeat(np.arange(first.shape[0]), np.diff(first.pointers)), counts)
     rows = pair.entries(numbers, second.columns[right_entries])
     unique, places = unique_rows(rows, pair.shape)

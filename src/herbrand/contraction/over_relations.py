@@ -2,7 +2,7 @@
 
 Takes a :class:`~herbrand.contraction.planner.Plan` and an :class:`Operand` for each operand; returns a
 :class:`Contracted`. So a plan that was made for the sparse executor runs on tables larger than memory, in any
-algebra that has :meth:`~herbrand.contraction.algebra.Algebra.plus` and ``times`` over relations.
+algebra that :meth:`folds <herbrand.contraction.algebra.Algebra.fold>` rows.
 
 >>> from herbrand.relations.memory import Memory
 >>> friends = Operand(Memory.of(a=[0, 0, 1], b=[1, 2, 2]), ("a", "b"), count=3)
@@ -93,7 +93,7 @@ def contracted(plan: Plan, operands: Sequence[Operand], numbers: Numbers) -> Con
 def _added(parts: Sequence[Relation], columns: Sequence[str], algebra: Algebra) -> Relation:
     if len(parts) == 1:
         return parts[0]
-    return parts[0].stack(*parts[1:]).group(columns, **{VALUE: algebra.plus(column(VALUE))})
+    return parts[0].stack(*parts[1:]).group(columns, **{VALUE: algebra.fold(column(VALUE))})
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class _Walk:
         names = [self.names[axis] for axis in output]
         if set(axes) == set(output):
             return rows
-        return rows.group(names, **{VALUE: self.algebra.plus(column(VALUE))})
+        return rows.group(names, **{VALUE: self.algebra.fold(column(VALUE))})
 
     def _product(self, rows: Relation, axes: Sequence[str], slot: _Slot) -> Relation:
         assert slot.rows is not None

@@ -156,7 +156,7 @@ class _Walk:
         for relation in (self.relations[place] for place in self.route.backgrounds):
             assert isinstance(relation, Sparse)
             background = torch.as_tensor(relation.default, dtype=tensor.dtype)
-            tensor = self.algebra.multiply(tensor, background)
+            tensor = self.algebra.times(tensor, background)
         if isinstance(table.values, Sparse):
             return _Table(table.axes, table.values.with_values(tensor))
         return _Table(table.axes, Dense(tensor))
@@ -189,7 +189,7 @@ class _Walk:
         first, inner, factors = self._aligned(first, second)
         columns = step.output[len(kept) :]
         if len(kept) == len(first.axes):
-            products = self.algebra.multiply(first.tensor.unsqueeze(1), factors[_index(inner)])
+            products = self.algebra.times(first.tensor.unsqueeze(1), factors[_index(inner)])
             return self._gathered(step, first.support, products, kept, columns)
         support, numbers, count = self._row_numbers(step, first, kept)
         if self.algebra.linear:
@@ -201,7 +201,7 @@ class _Walk:
                 lambda values, table: row_sums(rows, values, table), first.tensor, factors
             )
         else:
-            products = self.algebra.multiply(first.tensor.unsqueeze(1), factors[_index(inner)])
+            products = self.algebra.times(first.tensor.unsqueeze(1), factors[_index(inner)])
             sums = self.algebra.segment_sum(products, _index(numbers), count)
         if support is not None:
             return self._gathered(step, support, sums, kept, columns)
@@ -223,7 +223,7 @@ class _Walk:
             made = left.support.once(
                 ("expansion", step), lambda: joins.expansion(*arguments, step.output), right.support
             )
-            products = self.algebra.multiply(left.tensor[_index(made.left)], right.tensor[_index(made.right)])
+            products = self.algebra.times(left.tensor[_index(made.left)], right.tensor[_index(made.right)])
             sums = self.algebra.segment_sum(products, _index(made.places), len(made.support))
         return self._gathered(step, made.support, sums.unsqueeze(1), step.output, ())
 

@@ -31,6 +31,7 @@ from herbrand.language.syntax import (
     Variable,
 )
 from herbrand.program.strata import strata
+from herbrand.row_keys import each_in
 
 MOST_ROWS = 20_000_000
 """A join is refused above so many bindings."""
@@ -284,9 +285,8 @@ def _joined(found: Bindings, literal: Literal, database: Database) -> Bindings:
         keys = found.world
     counts = offsets[keys + 1] - offsets[keys]
     _refuse_many(int(counts.sum()))
-    repeated = np.repeat(np.arange(len(keys)), counts)
-    within = np.arange(len(repeated)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = table[order[offsets[keys[repeated]] + within]]
+    repeated, places = each_in(offsets[keys], counts)
+    rows = table[order[places]]
     result = found.take(repeated)
     keep = np.ones(len(rows), bool)
     for column, variable in zip(rows.T, literal.variables, strict=True):
@@ -300,10 +300,9 @@ def _joined(found: Bindings, literal: Literal, database: Database) -> Bindings:
 def _any_object(found: Bindings, variable: int, database: Database) -> Bindings:
     counts = np.diff(database.starts)[found.world]
     _refuse_many(int(counts.sum()))
-    repeated = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(repeated)) - np.repeat(np.cumsum(counts) - counts, counts)
+    repeated, objects = each_in(database.starts[found.world], counts)
     result = found.take(repeated)
-    result.columns[variable] = database.starts[result.world] + within
+    result.columns[variable] = objects
     return result
 
 

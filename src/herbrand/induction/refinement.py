@@ -25,6 +25,7 @@ import numpy as np
 from herbrand.induction.database import Rows
 from herbrand.induction.evaluation import Clause, Condition, Literal
 from herbrand.induction.vocabulary import INEQUALITY, LITERAL, Bits, Join, Part, Vocabulary, packed, unpacked
+from herbrand.row_keys import each_in
 
 UNLINKED = 0.25
 """Bits more for a body that makes statements of the head's objects apart: where all else is equal, a body
@@ -131,9 +132,8 @@ class Partial:
         total = int(counts.sum())
         if not 0 < total <= most:
             return None
-        repeated = np.repeat(np.arange(self.rows), counts)
-        within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        rows = table[order[offsets[keys[repeated]] + within]]
+        repeated, places = each_in(offsets[keys], counts)
+        rows = table[order[places]]
         new = [place for place, v in enumerate(join.variables) if v is None]
         agree = np.ones(total, bool)
         for known, _ in join.apart:

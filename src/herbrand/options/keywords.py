@@ -43,7 +43,7 @@ class BoundOptions(LimitOptions, total=False):
 class QueryOptions(LimitOptions, total=False):
     """Of ``query``."""
 
-    algebra: Literal["count", "boolean", "max", "probability", "independent"] | None
+    algebra: str | None
     depth: int | str | None
     normalize: Literal["none", "sum", "softmax"] | None
     top: int | None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
@@ -88,9 +88,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Name:
-    """One of a few names. ``usage``: others are wrong usage, refused by the parser of the command line."""
+    """One of a few names, or of those of a table that may grow. ``usage``: others are wrong usage, refused by
+    the parser of the command line."""
 
-    names: tuple[str, ...]
+    names: Collection[str]
     usage: bool = False
 
     def check(self, flag: str, value: Any) -> None:

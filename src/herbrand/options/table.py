@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from herbrand.errors import UnsupportedError, nearest
+from herbrand.options.algebras import QUERY_ALGEBRAS
 from herbrand.options.kinds import Amount, Depth, Facts, File, Flag, Kind, Name, Number, Text, Texts, Whole
 
 COMMANDS = (
@@ -181,9 +182,9 @@ TABLE = (
          "The networks' Markov condition, or nothing but what is stated.", "exact ariel", default="markov"),
     _row("mode", "bound explain", Name(("sound", "paper"), usage=True),
          "Messages that are bounds, or as published.", "ariel", default="sound"),
-    _row("algebra", "query", Name(("count", "boolean", "max", "probability", "independent")),
+    _row("algebra", "query", Name(QUERY_ALGEBRAS),
          "What a weight is: the sum of proofs, whether there is one, the best, how probable one is.",
-         "proof", metavar="count|boolean|max|probability|independent", default="count"),
+         "proof", metavar="|".join(QUERY_ALGEBRAS), default="count"),
     _row("depth", "query explain", Depth(), "How deep calls may go; the goal is at 0.", "proof",
          metavar="D|fixpoint", default="10"),
     _row("depth", "learn", Whole(0), "How deep calls may go.", "proof", metavar="D", default="10"),

@@ -10,13 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from herbrand.contraction.algebra import Algebra
+from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.program.join_order import Candidate, best_order
 from herbrand.relations.expression import column
 from herbrand.relations.relation import Relation
 
 WEIGHT = "weight"
 _OTHER = "other_weight"
+
+TRUTH = algebra_named("boolean")
+"""The semiring of rows that hold and weigh nothing."""
+
+
+def columns_of(arity: int) -> tuple[str, ...]:
+    """The columns of a predicate's rows."""
+    return tuple(f"a{place}" for place in range(arity))
+
+
+def fitting(rows: Relation, arguments: Sequence[str | int]) -> tuple[Relation, dict[str, str]]:
+    """Of a predicate's rows those that fit an atom's constants and repeated variables, and the column of each
+    variable."""
+    first: dict[str, str] = {}
+    for argument, name in zip(arguments, columns_of(len(arguments)), strict=True):
+        if isinstance(argument, int):
+            rows = rows.where(column(name) == argument)
+        elif argument in first:
+            rows = rows.where(column(name) == column(first[argument]))
+        else:
+            first[argument] = name
+    return rows, first
 
 
 @dataclass(frozen=True)
@@ -43,14 +65,14 @@ class Condition:
 @dataclass(frozen=True)
 class Body:
     """``outputs`` are kept, all other variables summed out; ``domain`` gives the values of a variable that no
-    part binds, and ``size`` how many a variable has. Without a semiring rows hold and weigh nothing."""
+    part binds, and ``size`` how many a variable has."""
 
     parts: Sequence[Part]
     conditions: Sequence[Condition]
     domain: Callable[[str], Relation]
     size: Callable[[str], int]
     outputs: Sequence[str]
-    semiring: Algebra | None
+    semiring: Algebra = TRUTH
 
     def rows(self) -> Relation:
         """The distinct rows of the outputs, with their weights."""
@@ -60,10 +82,11 @@ class Body:
             found, conditions = _filtered(found, conditions)
             needed = {*self.outputs, *_names(parts, conditions)}
             found = self._summed(found, [name for name in found.columns if name in needed])
-            missing = sorted(needed.difference(found.columns, *(part.variables for part in parts)))
+            missing = needed.difference(found.columns, *(part.variables for part in parts))
             if not parts and not missing:
                 return found
-            found = self._joined(found, parts.pop(0).relation if parts else self.domain(missing[0]))
+            smallest = min(missing, key=lambda name: (self.size(name), name), default="")
+            found = self._joined(found, parts.pop(0).relation if parts else self.domain(smallest))
 
     def _ordered(self) -> list[Part]:
         candidates = [Candidate(part.variables, part.rows) for part in self.parts]
@@ -75,7 +98,6 @@ class Body:
         shared = [name for name in part.columns if name in found.columns and name != WEIGHT]
         if WEIGHT not in found.columns or WEIGHT not in part.columns:
             return found.join(part, shared)
-        assert self.semiring is not None
         joined = found.join(part.renamed(**{_OTHER: WEIGHT}), shared)
         weight = self.semiring.times(column(WEIGHT), column(_OTHER))
         names = [name for name in joined.columns if name != _OTHER]
@@ -85,11 +107,11 @@ class Body:
         """Without variables that nothing needs."""
         if not set(found.columns).difference(kept, (WEIGHT,)):
             return found
-        if self.semiring is None:
+        if not self.semiring.weighs:
             return found.only(*kept).distinct()
         if WEIGHT not in found.columns:
             found = found.let(**{WEIGHT: self.semiring.constant(self.semiring.one)})
-        return found.group(kept, **{WEIGHT: self.semiring.plus(column(WEIGHT))})
+        return found.group(kept, **{WEIGHT: self.semiring.fold(column(WEIGHT))})
 
 
 def _names(parts: Iterable[Part], conditions: Iterable[Condition]) -> set[str]:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from herbrand.contraction.algebra import Algebra
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import WEIGHT, Body, Condition, Part
+from herbrand.program.body_rows import TRUTH, WEIGHT, Body, Condition, Part, columns_of, fitting
 from herbrand.program.clauses import (
     ORDERS,
     Absence,
@@ -39,11 +39,6 @@ Clauses = Mapping[str, Sequence[Clause]]
 Refuse = Callable[[Clause, Relation], None]
 """Sees what a clause derives, and may raise."""
 FALSE = literal(1) == literal(0)
-
-
-def columns_of(arity: int) -> tuple[str, ...]:
-    """The columns of a predicate's rows."""
-    return tuple(f"a{place}" for place in range(arity))
 
 
 class Source(Protocol):
@@ -77,11 +72,11 @@ class Source(Protocol):
 @dataclass(frozen=True, eq=False)
 class ClauseRows:
     """Evaluates clauses. ``complete`` gives all atoms of a predicate that have a proof, for ``not``;
-    ``weights`` are those of the weighted rules. Without a semiring heads hold and weigh nothing."""
+    ``weights`` are those of the weighted rules."""
 
     source: Source
-    semiring: Algebra | None
     complete: Callable[[str], Relation]
+    semiring: Algebra = TRUTH
     weights: Sequence[float] = ()
 
     def of(self, clause: Clause, tables: Tables, instead: Mapping[int, Relation] | None = None) -> Relation:
@@ -107,17 +102,17 @@ class ClauseRows:
 
     def added(self, rows: Relation) -> Relation:
         """Equal rows as one."""
-        if self.semiring is None:
+        if not self.semiring.weighs:
             return rows.distinct()
         by = [name for name in rows.columns if name != WEIGHT]
-        return rows.group(by, **{WEIGHT: self.semiring.plus(column(WEIGHT))})
+        return rows.group(by, **{WEIGHT: self.semiring.fold(column(WEIGHT))})
 
     def _headed(self, clause: Clause, reading: _Reading, rows: Relation) -> Relation:
         """The rows of a body as rows of the head, the rule's weight multiplied in."""
         terms: dict[str, Expression] = dict(
             zip(columns_of(len(clause.head)), map(reading.term, clause.head), strict=True)
         )
-        if self.semiring is not None:
+        if self.semiring.weighs:
             weight = column(WEIGHT) if WEIGHT in rows.columns else self.semiring.constant(self.semiring.one)
             if clause.weight is not None and self.weights[clause.weight] != self.semiring.one:
                 weight = self.semiring.times(weight, self.semiring.constant(self.weights[clause.weight]))
@@ -168,16 +163,10 @@ class _Reading:
 
     def _fitting(self, atom: Lookup | Absence, rows: Relation) -> Relation:
         """The rows that fit an atom's constants and repeated variables, a column for each variable."""
-        first: dict[str, str] = {}
-        for variable, name in zip(atom.arguments, columns_of(len(atom.arguments)), strict=True):
-            if not self.is_free(variable):
-                rows = rows.where(column(name) == self.clause.constants[variable])
-            elif variable in first:
-                rows = rows.where(column(name) == column(first[variable]))
-            else:
-                first[variable] = name
+        constants = self.clause.constants
+        rows, first = fitting(rows, [constants.get(name, name) for name in atom.arguments])
         chosen = {self.name(variable): column(name) for variable, name in first.items()}
-        if WEIGHT in rows.columns and self.evaluation.semiring is not None and isinstance(atom, Lookup):
+        if WEIGHT in rows.columns and self.evaluation.semiring.weighs and isinstance(atom, Lookup):
             chosen[WEIGHT] = column(WEIGHT)
         return rows.select(**chosen)
 

@@ -56,7 +56,8 @@ from herbrand.language.scope import variable_types, written
 from herbrand.language.show import show_expression
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, Rule
-from herbrand.program.clause_rows import ClauseRows, columns_of, complete_rows, least_model
+from herbrand.program.body_rows import columns_of
+from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import ORDERS
 from herbrand.program.derive import FactRelations
 from herbrand.program.lower_rules import goal_clause, rule_clause
@@ -294,7 +295,7 @@ class Computation:
                 return
             if clauses:
                 every = first or (grown and ranging)
-                rows = ClauseRows(self.source, None, partial(complete_rows, self.source, dict(self._tables)))
+                rows = ClauseRows(self.source, partial(complete_rows, self.source, dict(self._tables)))
                 model = least_model(clauses, rows, self._tables, fresh=None if every else fresh)
                 self._tables.update(model.tables)
 
@@ -419,7 +420,7 @@ class Computation:
         clause = goal_clause(goal, self.signature, self.facts)
         missing = [name for name in names if name not in clause.types]
         clause = replace(clause, types={**clause.types, **{name: types[name] for name in missing}})
-        rows = ClauseRows(self.source, None, partial(complete_rows, self.source, dict(self._tables)))
+        rows = ClauseRows(self.source, partial(complete_rows, self.source, dict(self._tables)))
         return rows.of(clause, self._tables)
 
 

@@ -27,12 +27,12 @@ from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Rule, ValueIs, walk
+from herbrand.program.body_rows import columns_of
 from herbrand.program.clause_rows import (
     ClauseRows,
     Refuse,
     Source,
     accept,
-    columns_of,
     complete_rows,
     least_model,
 )
@@ -68,7 +68,7 @@ def derived_rows(
             clause = rule_clause(rule, signature, facts)
             if clause is not None:
                 clauses[rule.head.predicate].append(clause)
-        rows = ClauseRows(source, None, partial(complete_rows, source, dict(every)))
+        rows = ClauseRows(source, partial(complete_rows, source, dict(every)))
         every |= least_model(clauses, rows, every, refuse).tables
     return every
 

@@ -1,4 +1,4 @@
-"""Folds: what a group of rows becomes. Each is one row of :data:`FOLDS`, its two meanings side by side.
+"""Folds: what a group of rows becomes. Each is one row of :data:`FOLDS`, its meanings side by side.
 
 A fold of no rows is the fold's identity, so that folds are the additions of semirings.
 
@@ -86,6 +86,10 @@ def log_sum(of: Given) -> Fold:
 
 
 def _sums(values: Array, groups: Array, size: int) -> Array:
+    if values.dtype == object:  # Python's integers, of any size
+        sums = np.zeros(size, object)
+        np.add.at(sums, groups, values)
+        return sums
     if values.dtype != np.int64:
         return np.bincount(groups, values, size).astype(float, copy=False)  # bincount of no rows is whole
     bound = len(values) * max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0))))
@@ -99,18 +103,18 @@ def _sums(values: Array, groups: Array, size: int) -> Array:
 
 
 def _largest(values: Array, groups: Array, size: int) -> Array:
-    if kind_of_array(values) == "text":
-        return _of_ranks(values, lambda ranks: _largest(ranks, groups, size))
-    found = np.full(size, _extreme(values, False))
-    np.maximum.at(found, groups, values)
-    return found
+    return _extremes(np.maximum, values, groups, size)
 
 
 def _least(values: Array, groups: Array, size: int) -> Array:
+    return _extremes(np.minimum, values, groups, size)
+
+
+def _extremes(pair: np.ufunc, values: Array, groups: Array, size: int) -> Array:
     if kind_of_array(values) == "text":
-        return _of_ranks(values, lambda ranks: _least(ranks, groups, size))
-    found = np.full(size, _extreme(values, True))
-    np.minimum.at(found, groups, values)
+        return _of_ranks(values, lambda ranks: _extremes(pair, ranks, groups, size))
+    found = np.full(size, _replaced(values, pair is np.minimum))
+    pair.at(found, groups, values)
     return found
 
 
@@ -120,7 +124,7 @@ def _of_ranks(values: Array, fold: Callable[[Array], Array]) -> Array:
     return known[fold(ranks.reshape(-1).astype(np.int64))]
 
 
-def _extreme(values: Array, high: bool) -> Any:
+def _replaced(values: Array, high: bool) -> Any:
     """The value that any other replaces."""
     if values.dtype.kind == "f":
         return math.inf if high else -math.inf
@@ -142,12 +146,14 @@ def _log_sums(values: Array, groups: Array, size: int) -> Array:
 
 @dataclass(frozen=True)
 class FoldMeaning:
-    """``array(values, groups, size)`` folds the rows of each group; ``sql`` has a gap for the value.
+    """``array(values, groups, size)`` folds the rows of each group, ``pair`` two values; ``sql`` has a gap
+    for the value.
 
     ``peaked``: the value's largest in its group is needed first, and fills the second gap.
     """
 
     array: Callable[[Array, Array, int], Array]
+    pair: np.ufunc
     sql: str
     kinds: str
     identity: float
@@ -155,12 +161,13 @@ class FoldMeaning:
 
 
 FOLDS: Mapping[str, FoldMeaning] = {
-    "total": FoldMeaning(_sums, "SUM({0})", "int float", 0.0),
-    "largest": FoldMeaning(_largest, "MAX({0})", "int float text", -math.inf),
-    "least": FoldMeaning(_least, "MIN({0})", "int float text", math.inf),
-    "some": FoldMeaning(_some, "BOOL_OR({0})", "bool", False),
+    "total": FoldMeaning(_sums, np.add, "SUM({0})", "int float", 0.0),
+    "largest": FoldMeaning(_largest, np.maximum, "MAX({0})", "int float text", -math.inf),
+    "least": FoldMeaning(_least, np.minimum, "MIN({0})", "int float text", math.inf),
+    "some": FoldMeaning(_some, np.logical_or, "BOOL_OR({0})", "bool", False),
     "log_sum": FoldMeaning(
         _log_sums,
+        np.logaddexp,
         "CASE WHEN ABS(MAX({1})) < CAST('inf' AS DOUBLE) "
         "THEN MAX({1}) + LN(SUM(EXP({0} - {1}))) ELSE MAX({1}) END",
         "float",

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED
 from herbrand.errors import HerbrandError
 from herbrand.relations.expression import (
     DTYPES,
@@ -33,7 +33,7 @@ from herbrand.relations.expression import (
 )
 from herbrand.relations.fold import Fold, folded
 from herbrand.relations.relation import Relation, checked_name
-from herbrand.row_keys import fit, row_keys
+from herbrand.row_keys import each_in, fit, row_keys, run_lengths, runs_among
 
 __all__ = ["Memory", "column"]
 
@@ -43,16 +43,24 @@ would cost more than sorting them."""
 SMALL_RANGE = 1024
 
 
+class Allowance(Protocol):
+    """What joins may take: time, and the bytes of rows before they are made."""
+
+    def check(self) -> None: ...
+
+    def claim_rows(self, rows: int, columns: int, what: str) -> None: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Memory(Relation):
     """``data``: the columns, of equal length ``length``; ``budget``: what joins may take."""
 
     data: Mapping[str, Array]
     length: int
-    budget: Budget = UNLIMITED
+    budget: Allowance = UNLIMITED
 
     @classmethod
-    def of(cls, budget: Budget = UNLIMITED, **columns: Any) -> Memory:
+    def of(cls, budget: Allowance = UNLIMITED, **columns: Any) -> Memory:
         """A relation of arrays or lists of whole numbers, floats, truth values or texts."""
         data = {checked_name(name): _column(name, values) for name, values in columns.items()}
         lengths = {len(values) for values in data.values()}
@@ -88,19 +96,19 @@ class Memory(Relation):
         return self.length
 
     def _joined(self, other: Any, on: tuple[str, ...], otherwise: Mapping[str, Any] | None) -> Self:
-        mine, theirs = _keys_together(self, other, on)
-        found = _Matches.of(mine, theirs)
+        if on:
+            found = _Matches.of(*_keys_together(self, other, on))
+        else:
+            found = _Matches.of_all(self.length, other.length)
         counts = found.counts if otherwise is None else np.maximum(found.counts, 1)
         length = int(counts.sum())
         width = len(self.data) + len(other.data) - len(on) + 1
-        self.budget.claim(8.0 * length * width, f"a join of {length:,} rows")
+        self.budget.claim_rows(length, width, "a join")
         self.budget.check()
         if length == self.length and (counts == 1).all():
             left, at = slice(None), found.starts
         else:
-            left = np.repeat(np.arange(self.length), counts)
-            at = np.arange(length) - np.repeat(np.cumsum(counts) - counts, counts)
-            at += np.repeat(found.starts, counts)
+            left, at = each_in(found.starts, counts)
         columns = {name: values[left] for name, values in self.data.items()}
         missing = None if otherwise is None else (found.counts == 0)[left]
         added = [name for name in other.data if name not in on]
@@ -115,7 +123,7 @@ class Memory(Relation):
 
     def _filtered(self, other: Any, on: tuple[str, ...], present: bool) -> Self:
         mine, theirs = _keys_together(self, other, on)
-        return self._taken(np.isin(mine, theirs) == present)
+        return self._taken((_Matches.of(mine, theirs).counts > 0) == present)
 
     def _grouped(self, by: tuple[str, ...], folds: Mapping[str, Fold]) -> Self:
         keys, size = _keys([self.data[name] for name in by], self.length)
@@ -143,7 +151,7 @@ class Memory(Relation):
     def _stacked(self, others: Sequence[Any]) -> Self:
         parts = (self, *others)
         length = sum(part.length for part in parts)
-        self.budget.claim(8.0 * length * len(self.data), f"a relation of {length:,} rows")
+        self.budget.claim_rows(length, len(self.data), "a relation")
         return self._with(
             {name: np.concatenate([part.data[name] for part in parts]) for name in self.data}, length
         )
@@ -164,15 +172,20 @@ class _Matches:
     counts: Array
 
     @classmethod
+    def of_all(cls, left: int, right: int) -> _Matches:
+        """Every row matches."""
+        return cls(np.arange(right), np.zeros(left, np.int64), np.full(left, right))
+
+    @classmethod
     def of(cls, left: Array, right: Array) -> _Matches:
-        order = np.argsort(right, kind="stable")
+        ascends = bool((right[1:] >= right[:-1]).all())  # facts are sorted, and sorting takes longest
+        order = np.arange(len(right)) if ascends else np.argsort(right, kind="stable")
         span = _span(left, right)
         if span is not None:
             bounds = np.concatenate([[0], np.cumsum(np.bincount(right, minlength=span))])
             return cls(order, bounds[left], bounds[left + 1] - bounds[left])
         ordered = right[order]
-        starts = np.searchsorted(ordered, left, "left")
-        return cls(order, starts, np.searchsorted(ordered, left, "right") - starts)
+        return cls(order, *runs_among(ordered, left, run_lengths(ordered)))
 
 
 def _span(left: Array, right: Array) -> int | None:

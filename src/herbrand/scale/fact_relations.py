@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from herbrand.program.body_rows import WEIGHT
-from herbrand.program.clause_rows import ClauseRows, columns_of
+from herbrand.program.body_rows import WEIGHT, columns_of
+from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
 from herbrand.relations.expression import Kind
 from herbrand.relations.relation import Relation
@@ -66,7 +66,7 @@ class StoredFactRelations:
 
     def query_of(self, clause: Clause) -> str:
         """A query for the heads of a clause over facts alone."""
-        rows = ClauseRows(self, None, self.facts).of(clause, {})
+        rows = ClauseRows(self, self.facts).of(clause, {})
         assert isinstance(rows, Stored)
         return rows.text
 

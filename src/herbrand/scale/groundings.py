@@ -79,7 +79,7 @@ def _bound(conjunction: Conjunction, atoms: StoredAtoms, names: Mapping[str, str
         elif not atom.allowed:
             conditions.append(Condition(frozenset(), partial(_kept, literal(False))))
     domain = {name: evidence.queries.numbers(name, size) for name, size in sizes.items()}
-    return Body(parts, conditions, domain.__getitem__, sizes.__getitem__, list(sizes), None).rows()
+    return Body(parts, conditions, domain.__getitem__, sizes.__getitem__, list(sizes)).rows()
 
 
 def _kept(condition: Expression, rows: Relation) -> Relation:

@@ -18,14 +18,14 @@ import numpy as np
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.contraction.algebra import Algebra, algebra_named
+from herbrand.contraction.algebra import Algebra
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.engines.proof.request import ALGEBRAS, FIXPOINT, Request
+from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.wider_types import NarrowError
-from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.errors import LanguageError
 from herbrand.facts.constants import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
@@ -35,7 +35,7 @@ from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, 
 from herbrand.program.clauses import Clause, Lookup
 from herbrand.program.lower_rules import stated_clause
 from herbrand.program.strata import strata
-from herbrand.relations.expression import column, greater, magnitude
+from herbrand.relations.expression import Expression, column, greater, magnitude
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.fact_relations import StoredFactRelations
@@ -76,7 +76,7 @@ class StoredRules:
 
     def ask_all(self, goals: Sequence[str], request: Request) -> tuple[Bindings, ...]:
         """The answers of each goal, all from the same rounds."""
-        semiring = _semiring(request)
+        semiring = request.semiring
         began = time.perf_counter()
         refuse_given(self.given, self.program, request.algebra)
         read = [self._read(goal) for goal in goals]
@@ -146,25 +146,13 @@ class StoredRules:
         return answer.normalized(request.normalize).top(request.top)
 
 
-def _semiring(request: Request) -> Algebra | None:
-    """The request's algebra over relations; None for truth values, which are rows that are there."""
-    name = None if request.exact else ALGEBRAS[request.algebra].rows
-    if name is None:
-        raise UnsupportedError(
-            f"the {'exact' if request.exact else request.algebra} algebra does not run on a database",
-            hint=f"one of {', '.join(name for name, kind in ALGEBRAS.items() if kind.rows)}",
-        )
-    semiring = algebra_named(name)
-    return None if semiring.dtypes == ("bool",) else semiring
-
-
 @dataclass(eq=False)
 class Rounds:
     """One evaluation in one semiring; its tables are dropped with the scratch. ``needed``: the derived
     predicates that goals rest on, absences left out."""
 
     rules: StoredRules
-    semiring: Algebra | None
+    semiring: Algebra
     needed: Sequence[str]
     scratch: Scratch
     count: int = 0
@@ -173,12 +161,12 @@ class Rounds:
 
     @cached_property
     def source(self) -> StoredFactRelations:
-        return StoredFactRelations(self.rules.stored, self.scratch, self.semiring is not None)
+        return StoredFactRelations(self.rules.stored, self.scratch, self.semiring.weighs)
 
     @cached_property
     def rows(self) -> ClauseRows:
         weights = [rule_number(rule) for rule in self.program.weighted]
-        return ClauseRows(self.source, self.semiring, self.complete, weights)
+        return ClauseRows(self.source, self.complete, self.semiring, weights)
 
     @property
     def program(self) -> HornProgram:
@@ -190,7 +178,7 @@ class Rounds:
         allowed = MOST_ROUNDS if depth == FIXPOINT else int(depth) + 1
         if heights is not None and max(heights.values(), default=0) <= allowed:
             return self._nested(heights), False
-        if depth == FIXPOINT and self.semiring is None:
+        if depth == FIXPOINT and not self.semiring.weighs:
             return {name: self.complete(name) for name in self.needed}, False
         now: Tables = {name: self._empty(name) for name in self.needed}
         for self.count in range(1, allowed + 1):
@@ -225,16 +213,22 @@ class Rounds:
         return {name: self._predicate(name, now).kept() for name in self.needed}
 
     def _predicate(self, name: str, tables: Tables) -> Relation:
-        """One round of a predicate; an entry that no row lists is 0."""
+        """One round of a predicate; an entry that no row lists is zero."""
         clauses = self.program.clauses[name]
         if not clauses:
             return self._empty(name)
         rows = self.rows.predicate(clauses, tables)
-        return rows.where(column(WEIGHT) != 0.0) if self.semiring is not None else rows
+        return rows.where(self._is_not_zero) if self.semiring.weighs else rows
+
+    @property
+    def _is_not_zero(self) -> Expression:
+        return column(WEIGHT) != self.semiring.constant(self.semiring.zero)
 
     def _empty(self, name: str) -> Relation:
         rows = self.source.facts(name).where(FALSE)
-        return rows if self.semiring is None else rows.let(**{WEIGHT: 0.0})
+        return (
+            rows.let(**{WEIGHT: self.semiring.constant(self.semiring.zero)}) if self.semiring.weighs else rows
+        )
 
     def complete(self, predicate: str) -> Relation:
         """All atoms of a predicate that have a proof at any depth."""
@@ -249,7 +243,7 @@ class Rounds:
         """Complete a predicate and all that it rests on, each stratum before the next."""
         resting = {predicate, *self.program.reached(self.program.clauses[predicate])}
         source = StoredFactRelations(self.rules.stored, self.scratch)
-        rows = ClauseRows(source, None, self.complete)
+        rows = ClauseRows(source, self.complete)
         for stratum in strata(self.program.rules):
             heads = {rule.head.predicate for rule in stratum} & resting - self._complete.keys()
             clauses = {name: self.program.clauses[name] for name in sorted(heads)}
@@ -267,7 +261,7 @@ class Rounds:
         if number != after.count():
             return False
         by = columns_in(before)
-        if self.semiring is None:
+        if not self.semiring.weighs:
             return before.matching(after, by).count() == number
         both = before.join(after.renamed(later=WEIGHT), by)
         apart = magnitude(column(WEIGHT) - column("later"))
@@ -275,15 +269,15 @@ class Rounds:
         return both.where(apart <= limit).count() == number
 
     def answers(self, goal: Goal, tables: Tables, request: Request) -> tuple[list[Constants], np.ndarray]:
-        """The constants of each variable found, and the weights, heaviest first."""
+        """The constants of each variable found, and the weights, the best first."""
         clause = goal.shape.clause
         asked = dict(zip(clause.head, goal.inputs, strict=False))
         rows = self.rows.of(replace(clause, constants={**clause.constants, **asked}), tables)
         if any(asked[name] != index for name, index in zip(clause.head, goal.inputs, strict=False)):
             rows = rows.where(FALSE)
-        if self.semiring is None:
-            rows = rows.let(**{WEIGHT: 1.0})
-        return self._fetched(goal, rows.where(column(WEIGHT) != 0.0), request)
+        if not self.semiring.weighs:
+            return self._fetched(goal, rows.let(**{WEIGHT: 1.0}), request)
+        return self._fetched(goal, rows.where(self._is_not_zero), request)
 
     def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Constants], np.ndarray]:
         assert isinstance(rows, Stored)
@@ -297,10 +291,11 @@ class Rounds:
         ]
         chosen = [*(f"d{place}.value AS c{place}" for place in places), f"r.{WEIGHT} AS v"]
         order = [f"r.a{first + goal.shape.found.index(name)}" for name in goal.shape.variables]
+        better = "v" if self.semiring.least_first else "v DESC"
         limit = "" if request.top is None or request.normalize != "none" else f" LIMIT {request.top}"
         data = self.rules.stored.database.arrow(
             f"SELECT {', '.join(chosen)} FROM ({rows.text}) r {' '.join(joins)} "
-            f"ORDER BY {', '.join(('v DESC', *order))}{limit}"
+            f"ORDER BY {', '.join((better, *order))}{limit}"
         )
         weights = data["v"].to_numpy().astype(np.float64)
         return [Constants(data[f"c{place}"]) for place in places], weights

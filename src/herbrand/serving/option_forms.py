@@ -51,7 +51,7 @@ def _form(command: str, option: Option) -> dict[str, Any]:
 
 def _choices(command: str, option: Option) -> tuple[str, ...]:
     if isinstance(option.kind, Name):
-        return option.kind.names
+        return tuple(option.kind.names)
     if option.name == "method":  # whatever uses some option
         named = (name for other in options_of(command).values() for name in other.used_by)
         return tuple(dict.fromkeys(named))

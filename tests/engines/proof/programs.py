@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -81,7 +82,8 @@ class Program:
     def rules(self) -> list[s.Rule]:
         return [*self.lower, *self.upper]
 
-    def model(self) -> hb.Model:
+    def model(self, stated: Callable[[float], float] = float, on: str | None = None) -> hb.Model:
+        """``stated``: what stands in the theory in place of each weight."""
         declared: list[s.Statement] = [
             s.TypeDeclaration(kind, tuple(map(s.Constant, values))) for kind, values in TYPES.items()
         ]
@@ -89,8 +91,14 @@ class Program:
         for name, rows in self.facts.items():
             if rows:
                 columns = tuple(zip(*rows, strict=True))
-                declared.append(s.FactRows(name, columns, len(rows), "weighted", tuple(rows.values())))  # type: ignore[arg-type]
-        return hb.Model(s.Theory((*declared, *self.upper, *self.lower)))
+                declared.append(
+                    s.FactRows(name, columns, len(rows), "weighted", tuple(map(stated, rows.values())))
+                )  # type: ignore[arg-type]
+        rules = [
+            rule if rule.weight is None else replace(rule, weight=stated(rule.weight))  # type: ignore[arg-type]
+            for rule in (*self.upper, *self.lower)
+        ]
+        return hb.Model(s.Theory((*declared, *rules)), on=on)
 
     def truths(self) -> dict[str, frozenset[Row]]:
         """Everything that has a proof of any depth."""

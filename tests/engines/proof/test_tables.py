@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.proof import table as tables
-from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
+from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.differentiable import Differentiable
 from herbrand.engines.proof.table import (
     ROW,
@@ -29,12 +29,13 @@ from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+REAL, INTEGERS = Numbers.of("real"), Numbers.of("counting")
 KINDS: dict[str, Arithmetic] = {
-    "count": Real(),
-    "max": Best(),
-    "boolean": Truth(),
-    "exact": Integers(),
-    "independent": Independent(),
+    "count": Numbers.of("real"),
+    "max": Numbers.of("max_product"),
+    "boolean": Numbers.of("boolean"),
+    "exact": Numbers.of("counting"),
+    "independent": Numbers.of("independent"),
     "slopes": Differentiable(positive=True),
     "slopes that may cancel": Differentiable(),
 }
@@ -146,8 +147,10 @@ def test_a_grid_is_its_entries(rng: np.random.Generator) -> None:
         if matrix[constant, row]
     ]
     assert told("count", grid.sparse()) == listed
-    assert told("count", grid.scaled(2.0).named((ROW, "y")).sparse()) == [(row, 2 * v) for row, v in listed]
-    again = as_state(grid.sparse(), [rows, width], Real())
+    assert told("count", grid.scaled(2.0, REAL).named((ROW, "y")).sparse()) == [
+        (row, 2 * v) for row, v in listed
+    ]
+    again = as_state(grid.sparse(), [rows, width], REAL)
     assert isinstance(again, Grid) and (again.matrix == matrix).all()
 
 
@@ -164,10 +167,10 @@ def test_when_a_list_becomes_a_grid(sizes: list[int], rows: int, dense: bool) ->
     """Where all places are few, or a fiftieth of them is filled; never beyond the largest."""
     columns = (np.zeros(rows, np.int64), np.arange(rows))
     table = Table((ROW, "x"), columns, np.ones(rows))
-    assert isinstance(as_state(table, sizes, Real()), Grid) == dense
-    assert as_state(table, sizes, Integers()) is table
+    assert isinstance(as_state(table, sizes, REAL), Grid) == dense
+    assert as_state(table, sizes, INTEGERS) is table
     wider = table.with_column("y", columns[1])
-    assert as_state(wider, [*sizes, rows], Real()) is wider
+    assert as_state(wider, [*sizes, rows], REAL) is wider
 
 
 def test_columns_of_a_table() -> None:
@@ -176,19 +179,19 @@ def test_columns_of_a_table() -> None:
     )
     turned = table.arranged((ROW, "y", "x"))
     assert turned.names == (ROW, "y", "x") and turned.column("x").tolist() == [3, 4]
-    assert table.take(np.array([1]), Real()).column("y").tolist() == [6]
-    assert without_zeros(table, Real()).columns[1].tolist() == [3]
-    kept = without_zeros(table.take(np.array([0]), Real()), Real())
+    assert table.take(np.array([1]), REAL).column("y").tolist() == [6]
+    assert without_zeros(table, REAL).columns[1].tolist() == [3]
+    kept = without_zeros(table.take(np.array([0]), REAL), REAL)
     assert len(kept) == 1 and bool(kept)
-    none = empty((ROW, "x"), Integers())
+    none = empty((ROW, "x"), INTEGERS)
     assert not none and none.values.dtype == object and none.names == (ROW, "x")
     same = table.named((ROW, "a", "b"))
-    assert same.identity == table.identity and table.scaled(1.0).identity != table.identity
+    assert same.identity == table.identity and table.scaled(1.0, REAL).identity != table.identity
 
 
 def test_nothing_at_all_is_an_empty_table() -> None:
-    total = Total((ROW, "o0"), [1, 5], Real())
-    total.add(empty((ROW, "o0"), Real()))
+    total = Total((ROW, "o0"), [1, 5], REAL)
+    total.add(empty((ROW, "o0"), REAL))
     total.add(Grid((ROW, "o0"), np.zeros((5, 1)), False))
     assert not total.state() and len(total.table()) == 0
-    assert not merged([], (ROW, "o0"), [1, 5], Real())
+    assert not merged([], (ROW, "o0"), [1, 5], REAL)

@@ -1,8 +1,20 @@
 """The algebras that sums of products can be computed in: one module a member, each defining ``ALGEBRA``.
 
 `real` (+, ×) · `log` (log-sum-exp, +) · `maximum` (max, + of log weights) · `max_product` (max, ×) ·
-`boolean` (or, and) · `counting` (+, × of int64, exact or refused)
+`boolean` (or, and) · `counting` (+, × of int64, exact or refused) · `integers` (+, × of any size, over rows
+alone) · `independent` (or of independent events, ×; an approximation, over rows alone)
 """
+
+from __future__ import annotations
+
+import importlib.util
+from functools import lru_cache
 
 ADDED: dict[str, object] = {}
 """Algebras that live elsewhere, by name; :func:`herbrand.contraction.algebra.register` adds one."""
+
+
+@lru_cache
+def is_member(name: str) -> bool:
+    """Whether a module here is an algebra of this name."""
+    return name.isidentifier() and importlib.util.find_spec(f"{__name__}.{name}") is not None

@@ -13,24 +13,25 @@ tensor([[ True, False],
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
-from herbrand.relations.expression import Expression
-from herbrand.relations.fold import Fold, some
 
 
 class Boolean(Algebra):
     name = "boolean"
     zero, one = 0, 1
+    folds = "some"
     idempotent = True
     linear = True
+    weighs = False
     dtypes = ("bool",)
 
-    def add(self, left: Tensor, right: Tensor) -> Tensor:
+    def plus(self, left: Tensor, right: Tensor) -> Tensor:
         return left | right
 
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+    def times(self, left: Any, right: Any) -> Any:
         return left & right
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -55,12 +56,6 @@ class Boolean(Algebra):
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return kernel(*(operand.to(library(operand).float32) for operand in operands)) > 0
-
-    def plus(self, value: Expression) -> Fold:
-        return some(value)
-
-    def times(self, left: Expression, right: Expression) -> Expression:
-        return left & right
 
 
 ALGEBRA = Boolean()

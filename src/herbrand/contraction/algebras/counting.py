@@ -1,12 +1,13 @@
 """Exact counts: + and × of int64, refused where a count could leave the range.
 
-A sum of products is first computed in float64 on absolute values. Below 2⁵³ that is already exact; up to 2⁶³
-it proves that the same computation in int64 cannot overflow; above, the count is refused.
+Rows of proofs hold Python's integers instead, of up to :data:`MOST_DIGITS` digits. Of tensors a sum of
+products is first computed in float64 on absolute values. Below 2⁵³ that is already exact; up to 2⁶³ it proves
+that the same computation in int64 cannot overflow; above, the count is refused.
 
 >>> import torch
->>> ALGEBRA.multiply(torch.tensor(2**40), torch.tensor(2**20)) == 2**60
+>>> ALGEBRA.times(torch.tensor(2**40), torch.tensor(2**20)) == 2**60
 tensor(True)
->>> ALGEBRA.multiply(torch.tensor(2**40), torch.tensor(2**30))
+>>> ALGEBRA.times(torch.tensor(2**40), torch.tensor(2**30))
 Traceback (most recent call last):
     ...
 herbrand.errors.UnsupportedError: a count of about 1.2e+21 does not fit in 64 bits
@@ -17,29 +18,46 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from herbrand.arrays import Tensor, library
-from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
-from herbrand.errors import UnsupportedError
+from herbrand.contraction.algebra import Algebra, Shapes, StatedWeights, linear_eliminate, viewed
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.relations.expression import Expression
-from herbrand.relations.fold import Fold, total
 
 EXACT_FLOATS = 2.0**53
 SAFE_INTEGERS = 2.0**63 * (1 - 1e-9)
 """2⁶³ less the rounding of any float64 sum that this library can hold."""
+MOST_DIGITS = 4200
+"""Of a count of proofs: they double with each call where both sides of a rule are recursive, and Python
+writes no more than 4,300."""
+LARGEST = 10**MOST_DIGITS
 
 
 class Counting(Algebra):
     name = "counting"
     zero, one = 0, 1
+    folds = "total"
     has_subtraction = True
     linear = True
     dtypes = ("int64",)
+    rows = object
+    takes = StatedWeights(
+        lambda weights: weights == np.rint(weights),
+        "exact counts need whole weights, and facts of {predicate} have others",
+        "exact counts need whole weights, not {weight:g}",
+    )
 
-    def add(self, left: Tensor, right: Tensor) -> Tensor:
+    def plus(self, left: Tensor, right: Tensor) -> Tensor:
         return self.through_numbers(operator.add, left, right)
 
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+    def times(self, left: Any, right: Any) -> Any:
+        if isinstance(left, Expression):
+            return left * right
+        if isinstance(left, np.ndarray):
+            return _written(left * right)
         return self.through_numbers(operator.mul, left, right)
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -80,11 +98,12 @@ class Counting(Algebra):
             hint="use the real algebra, which rounds to 16 digits",
         )
 
-    def plus(self, value: Expression) -> Fold:
-        return total(value)
 
-    def times(self, left: Expression, right: Expression) -> Expression:
-        return left * right
+def _written(counts: np.ndarray) -> np.ndarray:
+    """The counts, if Python can write them."""
+    if len(counts) and max(counts.max(), -counts.min()) >= LARGEST:
+        raise BudgetError(f"a count has more than {MOST_DIGITS:,} digits", hint="take a smaller --depth")
+    return counts
 
 
 ALGEBRA = Counting()

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
 from herbrand.contraction.blocks import Softmax, block_workspace, eliminate, leading_dims
 from herbrand.relations.expression import Expression
-from herbrand.relations.fold import Fold, log_sum
 
 MOST_PAIRWISE = 4
 """Up to this many terms, adding pair by pair beats torch.logsumexp (no temporaries)."""
@@ -28,12 +28,13 @@ MOST_PAIRWISE = 4
 class Log(Algebra, Softmax):
     name = "log"
     zero, one = -math.inf, 0.0
+    folds = "log_sum"
 
-    def add(self, left: Tensor, right: Tensor) -> Tensor:
+    def plus(self, left: Tensor, right: Tensor) -> Tensor:
         used = library(left, right)
         return self.sum(used.stack(used.broadcast_tensors(left, right)), (0,))
 
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+    def times(self, left: Any, right: Any) -> Any:
         return left + right
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -71,12 +72,6 @@ class Log(Algebra, Softmax):
 
     def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
         return (joint - total.clamp_min(library(total).finfo(total.dtype).min)).exp()
-
-    def plus(self, value: Expression) -> Fold:
-        return log_sum(value)
-
-    def times(self, left: Expression, right: Expression) -> Expression:
-        return left + right
 
     def repeated(self, value: Expression, times: int) -> Expression:
         return value if times == 1 else value + math.log(times)

@@ -7,38 +7,30 @@ tensor(0.1800)
 
 from __future__ import annotations
 
-from herbrand.arrays import Tensor, library
-from herbrand.contraction.algebra import Algebra
-from herbrand.contraction.algebras.maximum import first_maximum, segment_maximum
-from herbrand.relations.expression import Expression
-from herbrand.relations.fold import Fold, largest
+from typing import Any
+
+from herbrand.arrays import Tensor
+from herbrand.contraction.algebra import StatedWeights
+from herbrand.contraction.extreme import Extreme
 
 
-class MaxProduct(Algebra):
+class MaxProduct(Extreme):
+    """Weights may not be negative: a product of two would be a gain."""
+
     name = "max_product"
     zero, one = 0.0, 1.0
-    idempotent = True
+    takes = StatedWeights(
+        lambda weights: weights >= 0,
+        "max takes weights of 0 or more, and a fact of {predicate} weighs {weight:g}",
+        "max takes weights of 0 or more, and this rule weighs {weight:g}",
+        hint="--algebra count takes negative weights",
+    )
 
-    def add(self, left: Tensor, right: Tensor) -> Tensor:
-        return library(left, right).where(left >= right, left, right)
-
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+    def times(self, left: Any, right: Any) -> Any:
         return left * right
-
-    def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
-        return first_maximum(tensor, dims)
-
-    def segment_sum(self, values: Tensor, segments: Tensor, count: int) -> Tensor:
-        return segment_maximum(values, segments, count, self.zero)
 
     def product_of_rows(self, tensor: Tensor) -> Tensor:
         return tensor.prod(0)
-
-    def plus(self, value: Expression) -> Fold:
-        return largest(value)
-
-    def times(self, left: Expression, right: Expression) -> Expression:
-        return left * right
 
 
 ALGEBRA = MaxProduct()

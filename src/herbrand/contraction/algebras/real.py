@@ -8,23 +8,23 @@ tensor([1.5000, 1.5000])
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from herbrand.arrays import Tensor
 from herbrand.contraction.algebra import Algebra, Shapes, linear_eliminate, viewed
-from herbrand.relations.expression import Expression
-from herbrand.relations.fold import Fold, total
 
 
 class Real(Algebra):
     name = "real"
     zero, one = 0.0, 1.0
+    folds = "total"
     has_subtraction = True
     linear = True
 
-    def add(self, left: Tensor, right: Tensor) -> Tensor:
+    def plus(self, left: Tensor, right: Tensor) -> Tensor:
         return left + right
 
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
+    def times(self, left: Any, right: Any) -> Any:
         return left * right
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -51,12 +51,6 @@ class Real(Algebra):
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return kernel(*operands)
-
-    def plus(self, value: Expression) -> Fold:
-        return total(value)
-
-    def times(self, left: Expression, right: Expression) -> Expression:
-        return left * right
 
 
 ALGEBRA = Real()

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 from herbrand.engines.linear_program import LinearProgram
 from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction
+from herbrand.row_keys import each_in
 
 Columns = np.ndarray
 """A variable for each row."""
@@ -51,9 +52,8 @@ class Linear:
         if len(many):
             first = self.new_rows(np.ones(len(many)), np.ones(len(many)))
             counts = self.value_counts[many]
-            own = np.repeat(first, counts)
-            places = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
-            self.enter(own, np.repeat(self.offset[many], counts) + places, 1.0)
+            own, places = each_in(self.offset[many], counts)
+            self.enter(first[own], places, 1.0)
 
     def new(self, count: int, *, whole: bool = False) -> Columns:
         """So many new variables from 0 to 1; ``whole``: either 0 or 1, which the others are by their rows."""

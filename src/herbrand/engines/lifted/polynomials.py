@@ -164,7 +164,7 @@ def _convolved(left: Array, right: Array, leading: int, algebra: Algebra) -> Arr
             for place in map(tuple, places[start : start + chunk].tolist())
         ]
         part = shifted[0] if len(shifted) == 1 else algebra.sum(arrays.stack(shifted), (0,))
-        total = part if total is None else algebra.add(total, part)
+        total = part if total is None else algebra.plus(total, part)
     return left.new_full((*hubs, *shape), -math.inf) if total is None else total
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
-from herbrand.contraction.algebras.maximum import first_maximum
+from herbrand.contraction.extreme import first_maximum
 from herbrand.engines.lifted.elements import opinions
 from herbrand.engines.lifted.families import has_say
 from herbrand.program.evidence import LATENT, Evidence

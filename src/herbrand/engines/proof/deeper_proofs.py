@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.fixpoint import Fixpoint
 from herbrand.engines.proof.negation import Absences
 from herbrand.engines.proof.steps import Runner, outputs_named
@@ -30,7 +30,7 @@ def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked,
     ``done`` with; taken to be so where finding out is too much."""
     if done.missed or not done.cut:
         return done.missed
-    truth = Runner(runner.plans, Truth(), runner.budget)
+    truth = Runner(runner.plans, Numbers.of("boolean"), runner.budget)
     if any(_leads_on(truth, absences, goal, state) for goal, state in done.cut_last):
         return True
     frontier = asked.frontier
@@ -48,7 +48,7 @@ def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked,
 def _by_one_more_call(truth: Runner, absences: Absences) -> Beyond:
     def beyond(goal: Goal, table: Table) -> Table:
         asked = Asked(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
-        return Unrolled(truth, absences).answers(asked, 0).scaled(CUT)
+        return Unrolled(truth, absences).answers(asked, 0).scaled(CUT, truth.arithmetic)
 
     return beyond
 
@@ -65,9 +65,8 @@ def _at_any_depth(truth: Runner, absences: Absences) -> Beyond:
         names = outputs_named(len(free))
         whole = Table((ROW, *(f"i{place}" for place in goal.mode)), table.columns, table.values)
         found = truth.widened(whole, first, counts, names[1:], answers.table.columns[1:], None)
-        return grouped(
-            found, names, [int(table.columns[0].max(initial=0)) + 1, *free], truth.arithmetic
-        ).scaled(CUT)
+        sizes = [int(table.columns[0].max(initial=0)) + 1, *free]
+        return grouped(found, names, sizes, truth.arithmetic).scaled(CUT, truth.arithmetic)
 
     return beyond
 

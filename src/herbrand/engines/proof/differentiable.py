@@ -1,4 +1,4 @@
-"""Proof counts that carry gradients: sums of products over torch tensors, by the same plans and kernels.
+"""Sums of proofs that carry gradients: sums of products over torch tensors, by the same plans and kernels.
 
 A kernel runs on the tensors' numbers; what it made is put into torch's graph together with the kernel that
 leads back (:mod:`herbrand.engines.proof.reverse`). So gradients are a reverse pass over the plan: they
@@ -14,16 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.once_differentiable import differentiable_once
-from herbrand.engines.proof.arithmetic import Reverse, rule_number
+from herbrand.engines.proof.arithmetic import Arithmetic, Reverse, rule_number
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.relation import Relation
 from herbrand.language.syntax import Rule
 
 SECOND = "second derivatives of the weights of answers", "take gradients without create_graph=True"
 
 
-class Differentiable:
+class Differentiable(Arithmetic):
     """``facts``: a tensor [rows of the relation] for each predicate whose weights are parameters; ``rules``:
     a tensor [weighted rules], or ``None`` for the weights they state.
 
@@ -31,20 +32,15 @@ class Differentiable:
     no entry, are made only where ``positive`` says that all weights are above 0, as then no sum is 0.
     """
 
-    name: str = "count"
-    plus: np.ufunc = np.add
-    compiled: bool = True
-    plain: bool = False
-    best: bool = False
-    linear: bool = True
+    plain = False
 
     def __init__(
         self, facts: Mapping[str, Tensor] | None = None, rules: Tensor | None = None, positive: bool = False
     ) -> None:
+        super().__init__(algebra_named("real"))
         self._facts = {name: weights.double() for name, weights in (facts or {}).items()}
         self._rules = None if rules is None else rules.double()
-        self._ordered: dict[int, tuple[Index, Tensor]] = {}
-        self.dense: bool = positive
+        self.dense = positive
 
     @classmethod
     def of(
@@ -67,21 +63,11 @@ class Differentiable:
     def rule_weight(self, place: int, rule: Rule) -> Tensor | float:
         return rule_number(rule) if self._rules is None else self._rules[place]
 
-    def ordered(self, index: Index, weights: Tensor | None) -> Tensor | None:
-        if weights is None or index.order is None:
-            return weights
-        if id(index) not in self._ordered:
-            self._ordered[id(index)] = index, self.take(weights, index.order)
-        return self._ordered[id(index)][1]
-
     def take(self, values: Tensor, places: np.ndarray) -> Tensor:
         return values[_tensor(places)]
 
-    def multiply(self, left: Tensor, right: Tensor) -> Tensor:
-        return left * right
-
     def group(self, values: Tensor, groups: np.ndarray, count: int) -> Tensor:
-        return values.new_zeros(count).index_add(0, _tensor(groups), values)
+        return self.algebra.segment_sum(values, _tensor(groups), count)
 
     def concatenate(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(parts))
@@ -106,7 +92,7 @@ class Differentiable:
         other_rows: np.ndarray | None,
         owned: bool,
     ) -> Tensor:
-        return matrix + other
+        return self.algebra.plus(matrix, other)
 
     def added_at(self, matrix: Tensor, places: tuple[np.ndarray, ...], values: Tensor, owned: bool) -> Tensor:
         return matrix.index_put(_tensors(places), values, accumulate=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.fixpoint_rows import FixpointRows
 from herbrand.engines.proof.negation import Absences
 from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
@@ -80,13 +80,11 @@ class Fixpoint:
 
     def _is_hopeless(self) -> bool:
         """Best proofs without a cycle are no deeper than there are rows; sums are given their rounds."""
-        if self._arithmetic.name == Truth.name:
-            return False
         if self.rounds % 64 == 0 and not all(
             np.isfinite(owner.answers.table.values).all() for owner in self._owners.values()
         ):
             return True
-        if not self._arithmetic.best:
+        if not self._arithmetic.algebra.idempotent:
             return self.rounds > MOST_ROUNDS
         rows = (
             sum(
@@ -191,7 +189,8 @@ class Fixpoint:
         columns = (table.columns[0], *(table.column(name) for name in step.inputs))
         passed = Table((ROW, *(f"i{place}" for place in step.bound)), columns, table.values)
         if plan.clause.weight is not None and plan.clause.rule is not None:
-            passed = passed.scaled(self._arithmetic.rule_weight(plan.clause.weight, plan.clause.rule))
+            weight = self._arithmetic.rule_weight(plan.clause.weight, plan.clause.rule)
+            passed = passed.scaled(weight, self._arithmetic)
         self._reach(owner, (step.predicate, step.bound), passed)
 
     def _wait(self, owner: _Owner, plan: ClausePlan, position: int, step: Ask, table: Table) -> None:
@@ -224,7 +223,7 @@ class Fixpoint:
 
 def completion(runner: Runner) -> Absences:
     """What ``not`` needs: derived predicates run to their boolean fixpoint, kept for the whole evaluation."""
-    truth = Runner(runner.plans, Truth(), runner.budget)
+    truth = Runner(runner.plans, Numbers.of("boolean"), runner.budget)
     fixpoints: list[Fixpoint] = []
 
     def complete(predicate: str, mode: Mode, columns: list[np.ndarray], count: int) -> Answers:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.proof.arithmetic import Truth
+from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
 from herbrand.engines.proof.fixpoint import Fixpoint, completion
 from herbrand.engines.proof.plan import Mode
@@ -21,7 +21,7 @@ class GroundProofs:
     """The ground proofs of a program: within ``left`` calls, or all (``None``)."""
 
     def __init__(self, plans: Plans, budget: Budget, left: int | None) -> None:
-        self._runner = Runner(plans, Truth(), budget)
+        self._runner = Runner(plans, Numbers.of("boolean"), budget)
         self._absences = completion(self._runner)
         self._left = left
         self._unrolled = Unrolled(self._runner, self._absences)

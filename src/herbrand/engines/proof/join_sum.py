@@ -310,9 +310,9 @@ class JoinSums:
         self, step: Join, index: Index, weights: Values | None, state: Grid, pivot: str, free: list[str]
     ) -> State | None:
         if free == [] and step.live == (pivot,):
-            return state.scaled(self._totals(index, weights)[:, None])
+            return state.scaled(self._totals(index, weights), self._arithmetic)
         if free and free[0] not in step.live and step.live == (pivot,) and free[0] != pivot:
-            return state.scaled(self._totals(index, weights)[:, None])
+            return state.scaled(self._totals(index, weights), self._arithmetic)
         if not free or free[0] == pivot or step.live != (free[0],):
             return None
         return self._pulled(step, index, weights, state)
@@ -348,12 +348,15 @@ class JoinSums:
         return Grid((ROW, step.arguments[1 - place]), values, bool(filled), touched)
 
     def _totals(self, index: Index, weights: Values | None) -> Values:
-        """⊕ of the weights of each constant's rows, [constants]."""
-        size = len(index.pointers) - 1
+        """⊕ of the weights of each constant's rows, [constants, 1]."""
         ordered = self._arithmetic.ordered(index, weights)
         entries = self._arithmetic.ones(index.relation.count) if ordered is None else ordered
-        groups = np.repeat(np.arange(size), np.diff(index.pointers))
-        return self._arithmetic.group(entries, groups, size)
+        counts = np.diff(index.pointers)
+        linked = np.flatnonzero(counts)
+        totals = self._arithmetic.group(
+            entries, np.repeat(np.arange(len(linked)), counts[linked]), len(linked)
+        )
+        return self._arithmetic.spread(totals, (linked, np.zeros_like(linked)), (len(counts), 1))
 
 
 class _Groups:

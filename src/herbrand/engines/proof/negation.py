@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from herbrand.engines.proof.arithmetic import Truth
 from herbrand.engines.proof.plan import ClausePlan, Exclude, Mode
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.steps import Runner
-from herbrand.engines.proof.table import Table
+from herbrand.engines.proof.table import ROW, Table
 
 Complete = Callable[[str, Mode, list[np.ndarray], int], Answers]
 """All that can be proved of a predicate in a mode, for these inputs (columns, and how many rows)."""
@@ -23,7 +22,6 @@ Complete = Callable[[str, Mode, list[np.ndarray], int], Answers]
 class Absences:
     def __init__(self, runner: Runner, complete: Complete) -> None:
         self._runner, self._complete = runner, complete
-        self._truth = Truth()
 
     def kept(self, step: Exclude, plan: ClausePlan, table: Table) -> Table:
         """The rows of the table for which nothing makes the atom true."""
@@ -40,8 +38,8 @@ class Absences:
         names = [step.arguments[place] for place in free]
         if len(set(names)) == len(names):
             return table.take(np.flatnonzero(counts == 0), self._runner.arithmetic)
-        numbered = Table(("",), (np.arange(len(table)),), np.ones(len(table)))
-        found = self._runner.widened(numbered, first, counts, names, matches, None, self._truth)
+        numbered = Table((ROW,), (np.arange(len(table)),), self._runner.arithmetic.ones(len(table)))
+        found = self._runner.widened(numbered, first, counts, names, matches, None)
         absent = np.ones(len(table), bool)
         absent[found.columns[0]] = False
         return table.take(np.flatnonzero(absent), self._runner.arithmetic)

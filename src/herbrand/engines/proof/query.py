@@ -27,7 +27,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.engines.proof.arithmetic import Arithmetic, Real, Truth
+from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.deeper_proofs import is_cut_off
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.explain import PROOFS, explanation
@@ -53,6 +53,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule, Value
 from herbrand.program.clauses import Clause
+from herbrand.row_keys import each_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,7 @@ class Proof:
         """Raise where something has a proof that is stated to be false."""
         rows = self.program.facts.tables[name].false
         if name not in self._denied:
-            runner = Runner(self.plans, Truth(), request.budget)
+            runner = Runner(self.plans, Numbers.of("boolean"), request.budget)
             columns = [column.astype(np.int64) for column in rows.T]
             answers = Fixpoint(runner, completion(runner)).answers(
                 name, tuple(range(len(columns))), columns, len(rows)
@@ -241,7 +242,7 @@ class Proof:
         graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
         roots, observed = nodes[: len(rows)], nodes[len(rows) :]
         values = np.array(probabilities(worlds, graph, roots, observed, request.budget), np.float64)
-        table = without_zeros(Table(possible.table.names, possible.table.columns, values), Real())
+        table = without_zeros(Table(possible.table.names, possible.table.columns, values), Numbers.of("real"))
         status = replace(possible.status, seconds=time.perf_counter() - began)
         return Found(table, request.guarantee(possible.truncated), status, possible.truncated)
 
@@ -259,9 +260,10 @@ class Proof:
         request: Request,
         began: float,
     ) -> Found:
-        if not runner.arithmetic.compiled:
+        algebra = runner.arithmetic.algebra
+        if algebra.rows is not float or not algebra.distributes:
             raise UnsupportedError(
-                f"{runner.arithmetic.name} takes a depth",
+                f"{'exact count' if request.exact else request.algebra} takes a depth",
                 hint="boolean, max, count and probability have a fixpoint",
             )
         fixpoint = Fixpoint(runner, completion(runner))
@@ -332,7 +334,9 @@ class Proof:
                 "a weight is larger than any float",
                 hint="count in exact integers by --exact, or take a smaller --depth",
             )
-        order = np.lexsort([*(indices[name] for name in reversed(shape.variables)), _descending(weights)])
+        least_first = request.arithmetic().algebra.least_first
+        rank = weights if least_first else _descending(weights)
+        order = np.lexsort([*(indices[name] for name in reversed(shape.variables)), rank])
         order = order if request.top is None or request.normalize != "none" else order[: request.top]
         domains = self.program.facts.domains
         columns = tuple(
@@ -363,8 +367,7 @@ def _by_goal(table: Table, questions: np.ndarray) -> Table:
     """The answers of each question for each goal that asks it."""
     ends = np.searchsorted(table.columns[0], np.arange(int(questions.max(initial=-1)) + 2))
     first, counts = ends[questions], ends[questions + 1] - ends[questions]
-    rows = np.repeat(np.arange(len(questions)), counts)
-    places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+    rows, places = each_in(first, counts)
     return Table(table.names, (rows, *(c[places] for c in table.columns[1:])), table.values[places])
 
 

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.facts.table import FactTable
-from herbrand.row_keys import Keys, fit, row_keys, row_pointers, run_starts
+from herbrand.row_keys import Keys, fit, row_keys, row_pointers, run_lengths, runs_among
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +105,12 @@ class Index:
         if self._cases <= max(len(wanted), len(self.keys)):
             first = self._key_pointers[wanted]
             return first, self._key_pointers[wanted + 1] - first
-        first = np.searchsorted(self.keys, wanted, side="left")
-        if not len(self.keys):
-            return first, np.zeros_like(first)
-        at = np.minimum(first, len(self.keys) - 1)
-        return first, np.where(self.keys[at] == wanted, self._runs[at], 0)
+        return runs_among(self.keys, wanted, self._runs)
 
     @cached_property
     def _runs(self) -> np.ndarray:
-        """How many rows have the key of the row that begins it: looked up, where a second search is slow."""
         assert self.keys is not None
-        starts = run_starts(self.keys)
-        lengths = np.zeros(len(self.keys), np.int64)
-        lengths[starts] = np.diff(starts, append=len(self.keys))
-        return lengths
+        return run_lengths(self.keys)
 
     @cached_property
     def _cases(self) -> float:

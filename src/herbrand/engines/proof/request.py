@@ -12,31 +12,15 @@ from typing import Any
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.engines.described import check_settings, described
-from herbrand.engines.proof.arithmetic import Arithmetic, Best, Independent, Integers, Real, Truth
+from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.errors import UnsupportedError
+from herbrand.options.algebras import QUERY_ALGEBRAS
 from herbrand.options.kinds import FIXPOINT
 
 DEPTH = 10
 PROBABILITY, INDEPENDENT = "probability", "independent"
-
-
-@dataclass(frozen=True)
-class QueryAlgebra:
-    """A semiring of queries: ``proofs`` is its form over arrays, ``rows`` the name of the algebra of
-    :mod:`herbrand.contraction` that is its form over relations and in SQL; ``None``: it has none."""
-
-    proofs: type[Real]
-    rows: str | None = None
-
-
-ALGEBRAS: dict[str, QueryAlgebra] = {
-    "count": QueryAlgebra(Real, "real"),
-    "boolean": QueryAlgebra(Truth, "boolean"),
-    "max": QueryAlgebra(Best, "max_product"),
-    PROBABILITY: QueryAlgebra(Truth),
-    INDEPENDENT: QueryAlgebra(Independent),
-}
 
 
 @dataclass(frozen=True)
@@ -71,5 +55,20 @@ class Request:
             return Guarantee.APPROXIMATION
         return Guarantee.BOUND if self.algebra == PROBABILITY and truncated else Guarantee.EXACT
 
-    def arithmetic(self) -> Arithmetic:
-        return Integers() if self.exact else ALGEBRAS[self.algebra].proofs()
+    def arithmetic(self) -> Numbers:
+        """What proofs are summed up in."""
+        return Numbers.of("counting" if self.exact else QUERY_ALGEBRAS[self.algebra])
+
+    @property
+    def semiring(self) -> Algebra:
+        """The same over relations, wherever they are; raises where there is no such form."""
+        if self.exact or not _is_over_relations(self.algebra):
+            raise UnsupportedError(
+                f"the {'exact' if self.exact else self.algebra} algebra does not run on a database",
+                hint=f"one of {', '.join(filter(_is_over_relations, QUERY_ALGEBRAS))}",
+            )
+        return algebra_named(QUERY_ALGEBRAS[self.algebra])
+
+
+def _is_over_relations(name: str) -> bool:
+    return name != PROBABILITY and algebra_named(QUERY_ALGEBRAS[name]).folds is not None

@@ -24,6 +24,7 @@ from herbrand.errors import BudgetError
 from herbrand.memory import readable
 from herbrand.program.clauses import ORDERS, Compared, Measured, OneOf
 from herbrand.program.clauses import Test as Condition
+from herbrand.row_keys import each_in
 
 BYTES = 8
 
@@ -97,7 +98,7 @@ class Runner:
         """The state's rows as (row, outputs...), the rule's weight multiplied in."""
         clause = plan.clause
         if clause.weight is not None and clause.rule is not None:
-            state = state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule))
+            state = state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule), self.arithmetic)
         names = outputs_named(len(plan.outputs))
         if isinstance(state, Grid) and state.names[1:] == plan.outputs:
             return state.named(names)
@@ -201,14 +202,12 @@ class Runner:
         names: Sequence[str],
         columns: Sequence[np.ndarray],
         weights: Values | None,
-        arithmetic: Arithmetic | None = None,
     ) -> Table:
         """Each row of the table with each of its matches, ``counts[i]`` rows of ``columns`` from
         ``first[i]`` on; a repeated name keeps the matches that agree."""
         total = int(counts.sum())
         self.check_size(total, len(table.names) + len(names) + 2)
-        left = np.repeat(np.arange(len(table)), counts)
-        right = np.arange(total) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        left, right = each_in(first, counts)
         matches = slice(first[0], first[0] + total) if len(table) == 1 else right
         new: dict[str, np.ndarray] = {}
         kept = None
@@ -223,10 +222,9 @@ class Runner:
             places = np.flatnonzero(kept)
             left, right = left[places], right[places]
             new = {name: column[places] for name, column in new.items()}
-        arithmetic = arithmetic or self.arithmetic
-        values = arithmetic.take(table.values, left)
+        values = self.arithmetic.take(table.values, left)
         if weights is not None:
-            values = arithmetic.multiply(values, arithmetic.take(weights, right))
+            values = self.arithmetic.multiply(values, self.arithmetic.take(weights, right))
         return Table((*table.names, *new), (*(c[left] for c in table.columns), *new.values()), values)
 
     def with_answers(self, step: Ask, plan: ClausePlan, table: Table, answers: Answers, rows: int) -> Table:

@@ -3,9 +3,9 @@
 Column :data:`ROW` is the number of the question that the row belongs to. :class:`Grid` is the dense form for
 one live variable, chosen when most of its entries are filled anyway.
 
->>> from herbrand.engines.proof.arithmetic import Real
+>>> from herbrand.engines.proof.arithmetic import Numbers
 >>> table = Table((ROW, "x"), (np.array([0, 0]), np.array([4, 4])), np.array([1.0, 2.0]))
->>> grouped(table, (ROW, "x"), (1, 5), Real()).values.tolist()
+>>> grouped(table, (ROW, "x"), (1, 5), Numbers.of("real")).values.tolist()
 [3.0]
 """
 
@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -65,8 +64,9 @@ class Table:
     def with_column(self, name: str, column: np.ndarray) -> Table:
         return Table((*self.names, name), (*self.columns, column), self.values)
 
-    def scaled(self, factor: object) -> Table:
-        return Table(self.names, self.columns, self.values * factor)
+    def scaled(self, factor: Values, arithmetic: Arithmetic) -> Table:
+        """Every row ⊗ a factor."""
+        return Table(self.names, self.columns, arithmetic.multiply(self.values, factor))
 
     def sparse(self) -> Table:
         return self
@@ -101,8 +101,8 @@ class Grid:
         row, name = names
         return Grid((row, name), self.matrix, self.filled, self.touched)
 
-    def scaled(self, factor: Any) -> Grid:
-        return Grid(self.names, self.matrix * factor, self.filled, self.touched)
+    def scaled(self, factor: Values, arithmetic: Arithmetic) -> Grid:
+        return Grid(self.names, arithmetic.multiply(self.matrix, factor), self.filled, self.touched)
 
     @property
     def numbers(self) -> np.ndarray:

@@ -246,7 +246,7 @@ class Unrolled:
         clause = plan.clause
         if clause.weight is None or clause.rule is None:
             return state
-        return state.scaled(self._arithmetic.rule_weight(clause.weight, clause.rule))
+        return state.scaled(self._arithmetic.rule_weight(clause.weight, clause.rule), self._arithmetic)
 
     def _passed(self, step: Ask, state: State) -> State:
         """The state as a frontier (row, inputs...) of the predicate that is asked."""
@@ -281,7 +281,7 @@ class Unrolled:
         )
 
     def _is_kept(self, goal: Goal) -> bool:
-        if not self._arithmetic.linear or goal in self._kept:
+        if not self._arithmetic.algebra.distributes or goal in self._kept:
             return True
         by_loops = self._iterated.get((goal.predicate, goal.mode), ())
         asked = self._asked.get(goal, 0) + sum(left > (goal.left or 0) for left in by_loops)
