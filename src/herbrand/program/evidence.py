@@ -71,11 +71,24 @@ class Evidence:
         return self.program.signature.predicates[predicate].value_type is not None
 
     def rows(self, predicate: str, allowed: Sequence[int]) -> np.ndarray:
-        """The argument rows of a known predicate's atoms that are listed with one of these values."""
-        true = self.program.table(predicate).true
-        if not self.is_valued(predicate):
-            return true
-        return true[np.isin(true[:, -1], allowed)][:, :-1]
+        """The argument rows of a predicate's atoms that are listed with one of these values."""
+        table = self.program.table(predicate)
+        if self.is_valued(predicate):
+            return table.true[np.isin(table.true[:, -1], allowed)][:, :-1]
+        if len(allowed) == 1:
+            return table.true if allowed[0] else table.false
+        return np.concatenate([table.true, table.false]) if allowed else table.true[:0]
+
+    def listed(self, predicate: str, allowed: Sequence[int]) -> tuple[np.ndarray, bool] | None:
+        """Argument rows, and whether a literal with these values holds of them alone, or of none of them;
+        ``None`` where nothing rules an atom out."""
+        known = self.known(predicate)
+        if known.all_latent:
+            return None
+        if not known.latent_count() and known.default not in allowed:
+            return self.rows(predicate, allowed), True
+        others = [value for value in range(self.program.value_count(predicate)) if value not in allowed]
+        return self.rows(predicate, others), False
 
     def known(self, predicate: str) -> Known:
         """Cached; refuses latent atoms that can have no value, whatever engine asks."""

@@ -1,22 +1,21 @@
 """The groundings of a conjunction that facts leave possible, as a query: one row each, its atoms as numbers.
 
 As :mod:`herbrand.program.bindings` and :mod:`herbrand.program.ground`, over facts in a database, by the joins
-of :mod:`herbrand.program.body_rows`. A literal that facts make true is ``SATISFIED``; a grounding with one
-that they make false has no row.
-"""
+of :mod:`herbrand.program.conjunction_rows`. A literal that facts make true is ``SATISFIED``; a grounding with
+one that they make false has no row."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
-from herbrand.program.body_rows import Body, Condition, Part
+from herbrand.program.body_rows import Part
+from herbrand.program.conjunction_rows import Listed, Variables, possible_rows
 from herbrand.program.ground import SATISFIED
 from herbrand.program.template import Argument, Conjunction, Literal
-from herbrand.relations.expression import Expression, column, literal
+from herbrand.relations.expression import column, literal
 from herbrand.relations.relation import Relation
 from herbrand.scale.atoms import StoredAtoms
-from herbrand.scale.operands import fitting, query_of
+from herbrand.scale.operands import among, query_of
 
 
 def groundings(conjunction: Conjunction, instance: Sequence[Argument], atoms: StoredAtoms) -> str:
@@ -55,40 +54,28 @@ def is_relation(literal: Literal, atoms: StoredAtoms) -> bool:
 
 def _bound(conjunction: Conjunction, atoms: StoredAtoms, names: Mapping[str, str]) -> Relation:
     """A column for each variable: the assignments that no known predicate rules out."""
-    evidence, types = atoms.evidence, dict(conjunction.variables)
-    sizes = {names[name]: len(evidence.program.domain(kind)) for name, kind in types.items()}
-    parts, conditions = [Part(evidence.queries.numbers("one", 1).only(), 1)], []
-    for left, right in sorted(conjunction.distinct, key=repr):
-        ends = [column(names[a]) if isinstance(a, str) else literal(a) for a in (left, right)]
-        needed = frozenset(names[a] for a in (left, right) if isinstance(a, str))
-        conditions.append(Condition(needed, partial(_kept, ends[0] != ends[1])))
-    for atom in conjunction.literals:
-        if atom.predicate in atoms.starts:
-            continue
-        related = is_relation(atom, atoms)
-        if related or (1 not in atom.allowed and 0 in atom.allowed):
-            axes = tuple(dict.fromkeys(a for a in atom.arguments if isinstance(a, str)))
-            tables = evidence.tables(atom.predicate)
-            rows, columns = fitting(atom, tables.true, axes, evidence)
-            place_of = dict(zip((names[axis] for axis in axes), map(column, columns), strict=True))
-            listed = rows.select(**place_of)
-            if related:
-                parts.append(Part(listed, max(1, tables.counts[0])))
-            else:
-                conditions.append(Condition(frozenset(place_of), partial(_without, listed, list(place_of))))
-        elif not atom.allowed:
-            conditions.append(Condition(frozenset(), partial(_kept, literal(False))))
-    domain = {name: evidence.queries.numbers(name, size) for name, size in sizes.items()}
-    return Body(parts, conditions, domain.__getitem__, sizes.__getitem__, list(sizes)).rows()
+    evidence = atoms.evidence
+    numbers = evidence.queries.numbers
+    sizes = {names[name]: len(evidence.program.domain(kind)) for name, kind in conjunction.variables}
+    begun = Part(numbers("one", 1).only(), 1)
+    return possible_rows(
+        conjunction, lambda atom: _listed(atom, atoms), Variables(names, sizes, numbers), begun
+    )
 
 
-def _kept(condition: Expression, rows: Relation) -> Relation:
-    return rows.where(condition)
-
-
-def _without(listed: Relation, on: Sequence[str], rows: Relation) -> Relation:
-    """Of a closed predicate: what is listed is true."""
-    return rows.without(listed, on)
+def _listed(atom: Literal, atoms: StoredAtoms) -> Listed | None:
+    """What is known of a literal's atoms, where no atom of the predicate is latent."""
+    if atom.predicate in atoms.starts:
+        return None
+    evidence, tables = atoms.evidence, atoms.evidence.tables(atom.predicate)
+    rows = evidence.relation(tables.true, atom.predicate)
+    if evidence.is_valued(atom.predicate):
+        rows = rows.where(among(column(f"a{len(atom.arguments)}"), atom.allowed))
+    elif not atom.allowed:
+        rows = rows.where(literal(False))
+    elif 0 in atom.allowed:
+        return None if 1 in atom.allowed else Listed(rows, tables.counts[0], needed=False)
+    return Listed(rows, tables.counts[0], needed=True)
 
 
 def _with_atoms(
