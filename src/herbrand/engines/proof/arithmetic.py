@@ -154,10 +154,9 @@ class Numbers(Arithmetic):
     def _taken(self, weights: np.ndarray, predicate: str = "", span: Span | None = None) -> np.ndarray:
         """Stated weights of facts of a predicate or of a rule; raises for those that the algebra refuses."""
         takes = self.algebra.takes
-        wrong = [] if takes is None else weights[~takes.fit(weights)]
-        if takes is not None and len(wrong):
+        if takes is not None and not (fit := takes.fit(weights)).all():
             text = takes.fact if predicate else takes.rule
-            message = text.format(predicate=predicate, weight=wrong.min())
+            message = text.format(predicate=predicate, weight=weights[~fit].min())
             raise UnsupportedError(message, span=span, hint=takes.hint if predicate else "")
         return weights if self.algebra.rows is float else np.array([*map(int, weights)], object)
 
