@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.row_keys import row_pointers
+
 Array = NDArray[Any]
 FORBIDDEN = -np.inf
 OPERATIONS_A_VALUE = 8
@@ -82,11 +84,26 @@ class FactorGraph(NamedTuple):
     @property
     def table_entries(self) -> float:
         """Entries of all factors' tables together, those that share a table counted apart."""
-        if not self.edge_count:
-            return 0.0
-        sizes = np.log(self.sizes[self.edge_axes])
-        of_factor = np.exp(np.add.reduceat(sizes, self.factor_edges[:-1]))
-        return float(of_factor[self.table_starts != SOME].sum())
+        return float(self.entries_of(np.flatnonzero(self.table_starts != SOME)).sum())
+
+    @property
+    def owners(self) -> Array:
+        """The factor of each edge."""
+        return np.repeat(np.arange(self.factor_count), np.diff(self.factor_edges))
+
+    @property
+    def makers(self) -> Array:
+        """The factor that makes each helper; -1 for an atom [axis]."""
+        found = np.full(self.axis_count, -1)
+        somes = np.flatnonzero(self.table_starts == SOME)
+        found[self.edge_axes[self.factor_edges[somes]]] = somes
+        return found
+
+    def edges_by_axis(self, edges: Array | None = None) -> tuple[Array, Array]:
+        """Where each axis's edges (among these) begin, and the edges in that order."""
+        edges = np.arange(self.edge_count) if edges is None else edges
+        axes = self.edge_axes[edges]
+        return row_pointers(axes, self.axis_count), edges[np.argsort(axes, kind="stable")]
 
     def by_axis(self, values: Array, fill: float = 0.0) -> Array:
         """Values that lie as ``unary`` does as a table [axis, value], ``fill`` where an axis has fewer."""
@@ -96,10 +113,9 @@ class FactorGraph(NamedTuple):
         return table
 
     def entries_of(self, factors: Array) -> Array:
-        """How many entries the table of each of these factors has."""
-        logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(self.edge_sizes, 1)))])
-        found = logarithms[self.factor_edges[factors + 1]] - logarithms[self.factor_edges[factors]]
-        return np.rint(np.exp(found)).astype(np.int64)
+        """How many entries the table of each of these table factors has."""
+        logarithms = np.append(0.0, np.cumsum(np.log(self.edge_sizes)))[self.factor_edges]
+        return np.rint(np.exp(np.diff(logarithms)[factors]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +138,11 @@ class Alike:
     def tables(self, graph: FactorGraph) -> Array:
         """[factor, value of each axis]"""
         return graph.tables[self.places()].reshape(-1, *self.sizes)
+
+    def shared(self, graph: FactorGraph) -> tuple[Array, Array]:
+        """The different tables [table, value of each axis], and which of them each factor has."""
+        _, first, which = np.unique(self.starts, return_index=True, return_inverse=True)
+        return self.only(first).tables(graph), which.reshape(-1)
 
 
 def table_factors(graph: FactorGraph, factors: Array | None = None) -> Iterator[Alike]:
@@ -156,20 +177,26 @@ def somes_of(graph: FactorGraph) -> Somes:
     begins = graph.factor_edges[factors]
     counts = graph.factor_edges[factors + 1] - begins - 1
     edges = ranges(begins + 1, counts)
-    values = np.arange(int(graph.edge_sizes[edges].max(initial=0)))
-    there = values < graph.edge_sizes[edges][:, None]
-    holds = there & (graph.allowed[np.where(there, graph.message_starts[edges][:, None] + values, 0)] > 0)
-    sets, patterns = np.unique(holds, axis=0, return_inverse=True)
+    patterns, allowed = allowed_values(graph, edges)
     return Somes(
         graph.edge_axes[begins],
         np.append(0, np.cumsum(counts)),
         graph.edge_axes[edges],
-        patterns.reshape(-1),
-        [tuple(np.flatnonzero(one).tolist()) for one in sets],
+        patterns,
+        allowed,
         graph.factor_counts[factors],
         graph.multiplicities[edges],
         graph.exponents[edges],
     )
+
+
+def allowed_values(graph: FactorGraph, edges: Array) -> tuple[Array, list[tuple[int, ...]]]:
+    """Which set of values each of these edges allows, and the sets."""
+    values = np.arange(int(graph.edge_sizes[edges].max(initial=0)))
+    there = values < graph.edge_sizes[edges][:, None]
+    holds = there & (graph.allowed[np.where(there, graph.message_starts[edges][:, None] + values, 0)] > 0)
+    sets, patterns = np.unique(holds, axis=0, return_inverse=True)
+    return patterns.reshape(-1), [tuple(np.flatnonzero(one).tolist()) for one in sets]
 
 
 def _runs(rows: Array) -> Iterator[slice]:
@@ -223,6 +250,15 @@ class Somes:
     def __len__(self) -> int:
         return len(self.targets)
 
+    def with_targets(self, target: Array, member: Array) -> Array:
+        """What belongs to targets and to members, factor by factor, the target first."""
+        made = np.empty(len(target) + len(member), dtype=np.result_type(target, member))
+        at = self.pointers[:-1] + np.arange(len(target))
+        others = np.ones(len(made), dtype=bool)
+        others[at] = False
+        made[at], made[others] = target, member
+        return made
+
 
 _NONE = np.empty(0, np.int64)
 NO_SOMES = Somes(_NONE, np.zeros(1, np.int64), _NONE, _NONE, [])
@@ -264,23 +300,22 @@ class Assembly:
         values = np.arange(len(axes)) - graph.starts[axes]
         self.add_values(numbers[axes[kept]], values[kept], graph.unary[kept])
         for alike in table_factors(graph, factors):
-            starts, which = np.unique(alike.starts, return_inverse=True)
-            tables = Alike(alike.factors, alike.scopes, alike.sizes, starts).tables(graph)
-            self.add_tables(Tables(numbers[alike.scopes], which.reshape(-1), tables))
+            tables, which = alike.shared(graph)
+            self.add_tables(Tables(numbers[alike.scopes], which, tables))
 
     def build(self) -> FactorGraph:
         widths = [np.full(len(part), part.scopes.shape[1]) for part in self.tables]
         widths += [1 + np.diff(part.pointers) for part in self.somes]
         axes = [part.scopes.reshape(-1) for part in self.tables]
-        axes += [_with_targets(part, part.targets, part.members) for part in self.somes]
+        axes += [part.with_targets(part.targets, part.members) for part in self.somes]
         exponents = [_given(part.exponents, part.scopes.shape).reshape(-1) for part in self.tables]
         exponents += [
-            _with_targets(part, np.ones(len(part)), _given(part.exponents, part.members.shape))
+            part.with_targets(np.ones(len(part)), _given(part.exponents, part.members.shape))
             for part in self.somes
         ]
         multiplicities = [np.ones(part.scopes.size) for part in self.tables]
         multiplicities += [
-            _with_targets(part, np.ones(len(part)), _given(part.multiplicities, part.members.shape))
+            part.with_targets(np.ones(len(part)), _given(part.multiplicities, part.members.shape))
             for part in self.somes
         ]
         counts = [_given(part.counts, (len(part),)) for part in (*self.tables, *self.somes)]
@@ -321,23 +356,13 @@ class Assembly:
         edge = sum(part.scopes.size for part in self.tables)
         for part in self.somes:
             places = np.arange(edge, edge + len(part) + len(part.members))
-            owners = _with_targets(part, np.full(len(part), -1), part.patterns)
+            owners = part.with_targets(np.full(len(part), -1), part.patterns)
             for pattern, values in enumerate(part.allowed):
                 at = message_starts[places[owners == pattern]]
                 for value in values:
                     allowed[at + value] = 1
             edge += len(places)
         return allowed
-
-
-def _with_targets(part: Somes, target: Array, member: Array) -> Array:
-    """What belongs to targets and to members, factor by factor, the target first."""
-    made = np.empty(len(target) + len(member), dtype=np.result_type(target, member))
-    at = part.pointers[:-1] + np.arange(len(target))
-    others = np.ones(len(made), dtype=bool)
-    others[at] = False
-    made[at], made[others] = target, member
-    return made
 
 
 def _given(values: Array | None, shape: tuple[int, ...]) -> Array:

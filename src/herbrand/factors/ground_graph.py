@@ -88,12 +88,12 @@ def ground_graph(
 class Cases:
     """Rows of templates that may hold, template by template, and what makes the helpers among their columns.
 
-    Axes from ``atom_count`` on are helpers.
+    ``sizes`` [axis]: how many values each has, atoms and then helpers.
     """
 
     rows: tuple[Columns, ...]
     somes: Somes
-    atom_count: int
+    sizes: Array
 
 
 def ground_cases(ground: Ground) -> Cases:
@@ -103,7 +103,7 @@ def ground_cases(ground: Ground) -> Cases:
         quantifiers.with_helpers(one.template.conjunction, one.conjunction, (number, one))
         for number, one in enumerate(ground.templates)
     )
-    return Cases(rows, quantifiers.somes(), ground.atoms.count)
+    return Cases(rows, quantifiers.somes(), np.concatenate(quantifiers.axes.sizes))
 
 
 def row_worths(ground: Ground) -> list[float | None]:

@@ -28,13 +28,11 @@ def possible_values(graph: FactorGraph) -> Array | None:
     if graph.constant == -math.inf:
         return None
     possible = graph.unary != FORBIDDEN
-    by_axis = np.argsort(graph.edge_axes, kind="stable")
-    pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
-    owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
     if graph.axis_count and not np.logical_or.reduceat(possible, graph.starts).all():
         return None
+    pointers, edges = graph.edges_by_axis()
     propagated = chosen(_propagated, graph.operations)
-    return possible if propagated(graph, _barring(graph), owners[by_axis], pointers, possible) else None
+    return possible if propagated(graph, _barring(graph), graph.owners[edges], pointers, possible) else None
 
 
 def _barring(graph: FactorGraph) -> Array:
@@ -43,9 +41,7 @@ def _barring(graph: FactorGraph) -> Array:
     impossible = np.concatenate([[0], np.cumsum(graph.tables == FORBIDDEN)])
     if impossible[-1]:
         tables = np.flatnonzero(~found)
-        sizes = np.log(graph.edge_sizes)
-        ends = np.concatenate([[0.0], np.cumsum(sizes)])[graph.factor_edges]
-        entries = np.rint(np.exp(np.diff(ends)[tables])).astype(np.int64)
+        entries = graph.entries_of(tables).astype(np.int64)
         starts = graph.table_starts[tables]
         found[tables] = impossible[starts + entries] > impossible[starts]
     return found

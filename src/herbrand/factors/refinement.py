@@ -8,15 +8,26 @@ graphs whose parts stand for many already.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
-from herbrand.factors.graph import SOME, Array, Assembly, FactorGraph, Somes, Tables
+from herbrand.factors.graph import (
+    SOME,
+    Array,
+    Assembly,
+    FactorGraph,
+    Somes,
+    Tables,
+    allowed_values,
+    ranges,
+    table_factors,
+)
 from herbrand.factors.hashing import mixed, number_bits
+from herbrand.factors.rows import unique_rows
+from herbrand.row_keys import row_pointers
 
 WIDEST_SYMMETRY = 4
 """Symmetries of wider tables are not looked for: their atoms differ by place, and less is lifted."""
@@ -56,7 +67,7 @@ class _Alike:
 class _Refinement:
     def __init__(self, graph: FactorGraph) -> None:
         self.graph = graph
-        self.by_axis = np.argsort(graph.edge_axes, kind="stable")
+        _, self.by_axis = graph.edges_by_axis()
         self.axes_with_edges, self.begins = np.unique(graph.edge_axes[self.by_axis], return_index=True)
         self.times = np.rint(graph.exponents).astype(np.uint64)
         self.alike = list(_alike(graph))
@@ -116,13 +127,13 @@ class _Refinement:
 
     def _sent_by_somes(self, colours: Array, factors: Array, sent: Array) -> None:
         graph = self.graph
-        begins, ends = graph.factor_edges[self.somes], graph.factor_edges[self.somes + 1]
-        edges = np.concatenate([np.arange(b, e) for b, e in zip(begins, ends, strict=True)])
-        owner = np.repeat(np.arange(len(self.somes)), ends - begins)
+        begins = graph.factor_edges[self.somes]
+        widths = graph.factor_edges[self.somes + 1] - begins
+        edges, owner = ranges(begins, widths), np.repeat(np.arange(len(self.somes)), widths)
         marks = mixed(self.allowed[edges], colours[graph.edge_axes[edges]])
         with np.errstate(over="ignore"):
             marks = marks * np.rint(graph.multiplicities[edges]).astype(np.uint64)
-            sums = np.add.reduceat(marks, np.cumsum(ends - begins) - (ends - begins))
+            sums = np.add.reduceat(marks, np.cumsum(widths) - widths)
         factors[self.somes] = mixed(sums, 7)
         sent[edges] = mixed(factors[self.somes][owner], self.allowed[edges])
 
@@ -138,31 +149,16 @@ class _Refinement:
 
 def _alike(graph: FactorGraph) -> Iterator[_Alike]:
     """Table factors whose canonical tables have as many axes and the same symmetries."""
-    tables = np.flatnonzero(graph.table_starts != SOME)
-    starts, example, which = np.unique(graph.table_starts[tables], return_index=True, return_inverse=True)
     kinds: dict[object, int] = {}
-    kind_of = np.empty(len(starts), np.int64)
-    orders: list[tuple[int, ...]] = []
-    groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
-    for number, (start, factor) in enumerate(zip(starts.tolist(), tables[example].tolist(), strict=True)):
-        edges = slice(graph.factor_edges[factor], graph.factor_edges[factor + 1])
-        sizes = graph.edge_sizes[edges]
-        key, order, symmetries = canonical_table(
-            graph.tables[start : start + int(np.prod(sizes))].reshape(sizes)
-        )
-        kind_of[number] = kinds.setdefault(key, len(kinds))
-        orders.append(order)
-        groups[symmetries].append(number)
-    which = which.reshape(-1)
-    place = np.empty(len(starts), np.int64)
-    group_of = np.empty(len(starts), np.int64)
-    for group, numbers in enumerate(groups.values()):
-        place[numbers], group_of[numbers] = np.arange(len(numbers)), group
-    for group, (symmetries, numbers) in enumerate(groups.items()):
-        chosen = np.flatnonzero(group_of[which] == group)
-        order = np.array([orders[number] for number in numbers])[place[which[chosen]]]
-        edges = graph.factor_edges[tables[chosen]][:, None] + order
-        yield _Alike(tables[chosen], edges, kind_of[which[chosen]], symmetries)
+    for alike in table_factors(graph):
+        _, first, which = np.unique(alike.starts, return_index=True, return_inverse=True)
+        keys, orders, symmetries = zip(*map(canonical_table, alike.only(first).tables(graph)), strict=True)
+        kind_of = np.array([kinds.setdefault(key, len(kinds)) for key in keys])
+        for shared in dict.fromkeys(symmetries):
+            own = np.flatnonzero(np.array([one == shared for one in symmetries])[which])
+            factors, table = alike.factors[own], which[own]
+            edges = graph.factor_edges[factors][:, None] + np.array(orders)[table]
+            yield _Alike(factors, edges, kind_of[table], shared)
 
 
 def canonical_table(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[int, ...], ...]]:
@@ -247,9 +243,8 @@ class _Collapse:
         for part, edges in self._tables():
             assembly.add_tables(part)
             sent.append(self.sent[edges].reshape(-1))
-        somes = np.flatnonzero(graph.table_starts[self.factor_example] == SOME)
-        if len(somes):
-            part, of_edges = self._somes(somes)
+        part, of_edges = self._somes()
+        if len(part):
             assembly.add_somes(part)
             sent.append(of_edges)
         assembly.constant = graph.constant
@@ -263,66 +258,38 @@ class _Collapse:
     def _tables(self) -> Iterator[tuple[Tables, Array]]:
         """Examples of table factors, shape by shape, and their edges in the first graph."""
         graph = self.graph
-        widths = np.diff(graph.factor_edges)[self.factor_example]
-        shapes: dict[tuple[int, ...], list[int]] = defaultdict(list)
-        for number, (factor, width) in enumerate(zip(self.factor_example, widths, strict=True)):
-            if graph.table_starts[factor] != SOME:
-                first = graph.factor_edges[factor]
-                sizes = graph.sizes[graph.edge_axes[first : first + width]]
-                shapes[tuple(sizes.tolist())].append(number)
-        for sizes, numbers in shapes.items():
-            classes = np.array(numbers)
-            examples = self.factor_example[classes]
-            edges = graph.factor_edges[examples][:, None] + np.arange(len(sizes))
-            starts, which = np.unique(graph.table_starts[examples], return_inverse=True)
-            entries = np.arange(int(np.prod(sizes)))
-            tables = graph.tables[starts[:, None] + entries].reshape(-1, *sizes)
-            yield (
-                Tables(
-                    self.axis_class[graph.edge_axes[edges]],
-                    which.reshape(-1),
-                    tables,
-                    self.factor_counts[classes],
-                    self._exponents(edges),
-                ),
-                edges,
+        for alike in table_factors(graph, self.factor_example):
+            edges = graph.factor_edges[alike.factors][:, None] + np.arange(len(alike.sizes))
+            tables, which = alike.shared(graph)
+            scopes, counts = (
+                self.axis_class[alike.scopes],
+                self.factor_counts[self.factor_class[alike.factors]],
             )
+            yield Tables(scopes, which, tables, counts, self._exponents(edges)), edges
 
-    def _somes(self, classes: Array) -> tuple[Somes, Array]:
-        """Members of one factor that are alike become one that
-        occurs as often as they; and what all edges send."""
+    def _somes(self) -> tuple[Somes, Array]:
+        """Members of one factor that are alike become one that occurs as often as they; and what all edges
+        send."""
         graph = self.graph
-        sets: dict[tuple[int, ...], int] = {}
-        members, patterns, times, exponents, pointers = [], [], [], [], [0]
-        targets, sent = [], []
-        for factor in self.factor_example[classes].tolist():
-            first, stop = int(graph.factor_edges[factor]), int(graph.factor_edges[factor + 1])
-            targets.append(self.axis_class[graph.edge_axes[first]])
-            sent.append(self.sent[first])
-            edges = np.arange(first + 1, stop)
-            _, example, group = np.unique(self.sent[edges], return_index=True, return_inverse=True)
-            often = np.bincount(group.reshape(-1), graph.multiplicities[edges])
-            for edge, count in zip(edges[example], often, strict=True):
-                axis = graph.edge_axes[edge]
-                start = graph.message_starts[edge]
-                values = np.flatnonzero(graph.allowed[start : start + graph.sizes[axis]])
-                members.append(self.axis_class[axis])
-                patterns.append(sets.setdefault(tuple(values.tolist()), len(sets)))
-                times.append(count)
-                sent.append(self.sent[edge])
-                exponents.append(self.often[np.searchsorted(self.received, self.sent[edge])])
-            pointers.append(len(members))
+        factors = self.factor_example[graph.table_starts[self.factor_example] == SOME]
+        begins = graph.factor_edges[factors]
+        counts = graph.factor_edges[factors + 1] - begins - 1
+        edges, owner = ranges(begins + 1, counts), np.repeat(np.arange(len(factors)), counts)
+        first, group = unique_rows(np.stack([owner, self.sent[edges].view(np.int64)], axis=1))
+        order = np.argsort(owner[first], kind="stable")
+        times, edges = np.bincount(group, graph.multiplicities[edges])[order], edges[first[order]]
+        patterns, allowed = allowed_values(graph, edges)
         somes = Somes(
-            np.array(targets),
-            np.array(pointers),
-            np.array(members),
-            np.array(patterns),
-            list(sets),
-            self.factor_counts[classes],
-            np.array(times),
-            np.array(exponents),
+            self.axis_class[graph.edge_axes[begins]],
+            row_pointers(owner[first], len(factors)),
+            self.axis_class[graph.edge_axes[edges]],
+            patterns,
+            allowed,
+            self.factor_counts[self.factor_class[factors]],
+            times,
+            self.often[np.searchsorted(self.received, self.sent[edges])],
         )
-        return somes, np.array(sent)
+        return somes, somes.with_targets(self.sent[begins], self.sent[edges])
 
 
 def _numbered(colours: Array) -> tuple[Array, Array]:

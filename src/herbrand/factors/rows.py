@@ -32,11 +32,14 @@ class Shape:
     scopes: Array
 
 
-def shapes(atoms: Array, alive: Array) -> Iterator[Shape]:
-    """Groups of rows whose atoms are equal, and in order, in the same places."""
+def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[Shape]:
+    """Groups of rows whose atoms are equal, and in order, in the same places.
+
+    Unless scopes are to be ``rising``, their atoms stand as they first occur, whatever their order.
+    """
     if not len(atoms):
         return
-    slots = _slots(atoms)
+    slots = _slots(atoms) if rising else _slots_as_met(atoms)
     codes = np.concatenate([slots, alive.astype(np.int16)], axis=1)
     first, group = unique_rows(codes)
     order = np.argsort(group, kind="stable")
@@ -60,6 +63,15 @@ def _slots(atoms: Array) -> Array:
     places = np.cumsum(new, axis=1) - 1
     slots = np.empty((count, width), dtype=np.int16)
     np.put_along_axis(slots, order, places.astype(np.int16), axis=1)
+    slots[atoms == ABSENT] = ABSENT
+    return slots
+
+
+def _slots_as_met(atoms: Array) -> Array:
+    """How many different atoms of its row stand before the first place of each."""
+    first = np.stack([(atoms == column[:, None]).argmax(axis=1) for column in atoms.T], axis=1)
+    new = (first == np.arange(atoms.shape[1])) & (atoms != ABSENT)
+    slots = np.take_along_axis(np.cumsum(new, axis=1) - 1, first, axis=1).astype(np.int16)
     slots[atoms == ABSENT] = ABSENT
     return slots
 

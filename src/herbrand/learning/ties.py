@@ -19,7 +19,7 @@ from herbrand.graphs import strong_component_of
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT
-from herbrand.program.ground import SATISFIED, GroundTemplate, LatentAtoms, ground_template
+from herbrand.program.ground import SATISFIED, Ground, GroundTemplate, LatentAtoms, ground_template
 from herbrand.program.program import Program
 from herbrand.program.template import Template, literals_of
 
@@ -56,7 +56,7 @@ def ties(example: Example, budget: Budget) -> Ties:
         return NONE
     atoms = LatentAtoms(example.hidden, budget)
     ground = [ground_template(template, example.hidden, atoms, budget) for template in templates]
-    leaders = leaders_of(example.program, atoms, ground)
+    leaders = leaders_of(Ground(example.program, example.hidden, atoms, tuple(ground)))
     follows = leaders.leader != np.arange(atoms.count)
     tied = follows.copy()
     tied[leaders.leader[follows]] = True

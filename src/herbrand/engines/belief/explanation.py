@@ -109,7 +109,7 @@ class _Around:
         """The messages of the factors around."""
         built, run = self.compiled.built.graph, self.compiled.graph
         edges = np.flatnonzero((built.edge_axes == self.axis) & (built.exponents > 0))
-        factors = np.searchsorted(built.factor_edges, edges, side="right") - 1
+        factors = built.owners[edges]
         said = self.origins.of_factors(factors.tolist())
         for edge, factor in zip(edges.tolist(), factors.tolist(), strict=True):
             start = int(run.message_starts[self.compiled.edge_class[edge]])

@@ -17,10 +17,8 @@ GONE = 0.5
 
 def forest_order(graph: FactorGraph) -> Array | None:
     """Factors in the order in which they become leaves; ``None`` where some are on a cycle."""
-    by_axis = np.argsort(graph.edge_axes, kind="stable")
-    pointers = np.searchsorted(graph.edge_axes[by_axis], np.arange(graph.axis_count + 1))
-    owners = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
-    order, found = chosen(_peeled, graph.operations)(graph, by_axis, pointers, owners)
+    pointers, by_axis = graph.edges_by_axis()
+    order, found = chosen(_peeled, graph.operations)(graph, by_axis, pointers, graph.owners)
     return order if found == graph.factor_count else None
 
 

@@ -60,7 +60,7 @@ class Origins:
         axis = int(graph.edge_axes[graph.factor_edges[factor]])
         while not self.on_axes([axis])[axis]:
             edges = np.flatnonzero(graph.edge_axes == axis)
-            above = np.searchsorted(graph.factor_edges, edges, side="right") - 1
+            above = graph.owners[edges]
             member_of = above[graph.factor_edges[above] != edges]
             if not len(member_of):
                 break

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.factors.graph import SOME, Array, FactorGraph
+from herbrand.factors.graph import Array, FactorGraph, table_factors
 from herbrand.graphs import component_of
 
 MOST_STATES = 4096
@@ -53,9 +53,9 @@ class ImpossibleError(Exception):
 
 def freed(graph: FactorGraph) -> FactorGraph:
     """The graph without helpers that must be false: what would make one true is barred where it would be."""
-    makers = _makers(graph)
-    unary = graph.unary.copy()
-    waiting = [axis for axis in makers if np.isneginf(unary[graph.starts[axis] + 1])]
+    makers, unary = graph.makers, graph.unary.copy()
+    helpers = np.flatnonzero(makers >= 0)
+    waiting = helpers[np.isneginf(unary[graph.starts[helpers] + 1])].tolist()
     while waiting:
         factor = makers[helper := waiting.pop()]
         unary[graph.starts[helper] + 1] = 0.0
@@ -63,15 +63,9 @@ def freed(graph: FactorGraph) -> FactorGraph:
             member, start = int(graph.edge_axes[edge]), graph.message_starts[edge]
             barred = np.flatnonzero(graph.allowed[start : start + graph.edge_sizes[edge]])
             unary[graph.edge_starts[edge] + barred] = -math.inf
-            if member in makers and 1 in barred:
+            if makers[member] >= 0 and 1 in barred:
                 waiting.append(member)
     return graph._replace(unary=unary)
-
-
-def _makers(graph: FactorGraph) -> dict[int, int]:
-    """The factor that makes each helper."""
-    somes = np.flatnonzero(graph.table_starts == SOME)
-    return {int(graph.edge_axes[graph.factor_edges[f]]): int(f) for f in somes}
 
 
 def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
@@ -113,20 +107,18 @@ class _Hard:
     """The part of a graph that makes worlds impossible."""
 
     def __init__(self, graph: FactorGraph) -> None:
-        self.graph = graph
-        self.tables = np.flatnonzero(graph.table_starts != SOME)
-        self.owner = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
-        self.maker = _makers(graph)
-        starts = graph.table_starts[self.tables]
-        unique, example, which = np.unique(starts, return_index=True, return_inverse=True)
-        barring = np.array([np.isneginf(self.table(int(self.tables[e]))).any() for e in example], dtype=bool)
-        self.factors = self.tables[barring[which.reshape(-1)]] if len(unique) else self.tables
-        barred = np.zeros(graph.axis_count, bool)
-        for axis in self.maker:
-            start = graph.starts[axis]
-            barred[axis] = np.isneginf(graph.unary[start : start + 2]).any()
-        linked = np.isin(self.owner, self.factors)
-        self.links = self._links(graph.edge_axes[linked], np.flatnonzero(barred))
+        self.graph, self.maker = graph, graph.makers
+        barring = [np.empty(0, np.int64)]
+        for alike in table_factors(graph):
+            tables, which = alike.shared(graph)
+            barred = np.isneginf(tables).reshape(len(tables), -1).any(axis=1)
+            barring.append(alike.factors[barred[which]])
+        self.factors = np.concatenate(barring)
+        helpers = np.flatnonzero(self.maker >= 0)
+        own = graph.starts[helpers][:, None] + np.arange(2)
+        barred_helpers = helpers[np.isneginf(graph.unary[own]).any(axis=1)]
+        linked = np.isin(graph.owners, self.factors)
+        self.links = self._links(graph.edge_axes[linked], barred_helpers)
         self.axes = np.unique(self.links)
 
     def table(self, factor: int) -> Array:
@@ -147,14 +139,14 @@ class _Hard:
         widths = graph.factor_edges[self.factors + 1] - graph.factor_edges[self.factors]
         first = np.repeat(graph.edge_axes[graph.factor_edges[self.factors]], widths)
         pairs.append(np.stack([first, in_tables], axis=1))
-        waiting = [int(a) for a in np.unique(np.concatenate([in_tables, barred])) if int(a) in self.maker]
+        waiting = [a for a in np.union1d(in_tables, barred).tolist() if self.maker[a] >= 0]
         seen = set(waiting)
         while waiting:
             helper = waiting.pop()
             members = self._scope(self.maker[helper])[1:]
             pairs.append(np.array([[helper, member] for member in members]))
-            waiting += [m for m in members if m in self.maker and m not in seen]
-            seen.update(m for m in members if m in self.maker)
+            waiting += [m for m in members if self.maker[m] >= 0 and m not in seen]
+            seen.update(waiting)
         return np.concatenate(pairs).astype(np.int64)
 
     def labels(self) -> Array:
@@ -167,7 +159,7 @@ class _Hard:
         for factor in self.factors.tolist():
             factors[int(labels[self._scope(factor)[0]])].append(factor)
         for axis in self.axes.tolist():
-            if axis in self.maker:
+            if self.maker[axis] >= 0:
                 helpers[int(labels[axis])].append(axis)
         return factors, helpers
 

@@ -49,15 +49,11 @@ class Network(NamedTuple):
 
 def network(graph: FactorGraph, blocks: Blocks) -> Network:
     """The sampler's view of a ground graph."""
-    owner = np.repeat(np.arange(graph.factor_count), np.diff(graph.factor_edges))
+    owner, maker = graph.owners, graph.makers
     is_table = graph.table_starts[owner] != SOME
-    target = np.zeros(graph.edge_count, bool)
-    somes = np.flatnonzero(graph.table_starts == SOME)
-    target[graph.factor_edges[somes]] = True
-    maker = np.full(graph.axis_count, -1, np.int64)
-    maker[graph.edge_axes[graph.factor_edges[somes]]] = somes
-    member_starts, members = _by_axis(graph, np.flatnonzero(~is_table & ~target))
-    table_starts, in_tables = _by_axis(graph, np.flatnonzero(is_table))
+    is_target = np.isin(np.arange(graph.edge_count), graph.factor_edges[maker[maker >= 0]])
+    member_starts, members = graph.edges_by_axis(np.flatnonzero(~is_table & ~is_target))
+    table_starts, in_tables = graph.edges_by_axis(np.flatnonzero(is_table))
     near = chosen(_near, graph.operations)(
         graph.axis_count,
         graph.factor_count,
@@ -91,12 +87,6 @@ def operations(network: Network) -> float:
     """About what one sweep costs: each block's states, each by what depends on it."""
     near = np.diff(network.table_starts) + np.diff(network.axis_starts)
     return float(8 * (network.state_counts * (1 + near)).sum())
-
-
-def _by_axis(graph: FactorGraph, edges: Array) -> tuple[Array, Array]:
-    """Where each axis's edges begin, and the edges in that order."""
-    order = edges[np.argsort(graph.edge_axes[edges], kind="stable")]
-    return np.searchsorted(graph.edge_axes[order], np.arange(graph.axis_count + 1)), order
 
 
 @loop

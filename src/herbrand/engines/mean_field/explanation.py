@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,16 +22,17 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.explained_atom import forced
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
-from herbrand.engines.mean_field.grounded import Places, events, merged_rows
+from herbrand.engines.mean_field.grounded import Events, Places, merged_rows
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
 from herbrand.errors import UnsupportedError
+from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value, WeightedFormula
 from herbrand.program.evidence import LATENT, arguments_of, codes_of
-from herbrand.program.ground import GroundTemplate, LatentAtoms, ground_template
+from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground_template
 from herbrand.program.question import Question
 from herbrand.program.rewrites.expand_values import value_variables
 from herbrand.program.template import Argument, Literal, Template, literals_of, substituted
@@ -248,10 +249,12 @@ class _Case:
 
     def _changes(self, ground: GroundTemplate) -> Iterator[tuple[int, float]]:
         """Rows that speak of the atom, and how much likelier its value makes each."""
+        cases = ground_cases(Ground(self.problem.program, self.problem.evidence, self.atoms, (ground,)))
+        (columns,) = cases.rows
         if ground.conjunction.blocks:
-            yield from self._changes_of_events(ground)
+            yield from self._changes_of_events(Events(cases, self.leaders).of(columns))
             return
-        for rows, atoms, allowed in merged_rows(ground.conjunction, self.leaders, self.atoms.value_counts):
+        for rows, atoms, allowed in merged_rows(columns, self.leaders):
             sums = np.zeros(len(rows))
             for column, values in enumerate(allowed):
                 product = torch.ones((), dtype=torch.float64)
@@ -262,9 +265,9 @@ class _Case:
                 sums += sign * np.where(atoms[:, column] == self.number, product.numpy(), 0.0)
             yield from zip(rows.tolist(), sums.tolist(), strict=True)
 
-    def _changes_of_events(self, ground: GroundTemplate) -> Iterator[tuple[int, float]]:
+    def _changes_of_events(self, events: Iterable[tuple[int, Event]]) -> Iterator[tuple[int, float]]:
         circuit, rows, roots = Circuit(self.atoms.value_counts), [], []
-        for row, event in events(ground.conjunction, self.leaders):
+        for row, event in events:
             if self.number in event.atoms:
                 rows.append(row)
                 roots += [self._node(circuit, event, self.value), self._node(circuit, event, self.other)]

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from herbrand.answers.marginals import Row
 from herbrand.engines.mean_field.circuit import Circuit
-from herbrand.engines.mean_field.grounded import Places, events
+from herbrand.engines.mean_field.grounded import Events, Places
 from herbrand.engines.mean_field.problem import Problem
+from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula
-from herbrand.program.ground import LatentAtoms, ground_template
+from herbrand.program.ground import Ground, LatentAtoms, ground_template
 from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
 from herbrand.program.question import Question
@@ -36,11 +37,14 @@ def probability(
     problem: Problem, marginals: Mapping[str, Tensor], atoms: LatentAtoms, formula: Formula
 ) -> float:
     """1 minus the probabilities of the disjoint cases in which the formula is false."""
-    leaders = problem.leaders(atoms)
-    circuit, roots = Circuit(atoms.value_counts), []
-    for template in forbidding(problem.program, formula):
-        rows = ground_template(template, problem.evidence, atoms, problem.budget)
-        roots += [circuit.node(event) for _, event in events(rows.conjunction, leaders)] * rows.multiplicity
+    rows = [
+        ground_template(template, problem.evidence, atoms, problem.budget)
+        for template in forbidding(problem.program, formula)
+    ]
+    cases = ground_cases(Ground(problem.program, problem.evidence, atoms, tuple(rows)))
+    events, circuit, roots = Events(cases, problem.leaders(atoms)), Circuit(atoms.value_counts), []
+    for one, columns in zip(rows, cases.rows, strict=True):
+        roots += [circuit.node(event) for _, event in events.of(columns)] * one.multiplicity
     if not roots:
         return 1.0
     places = Places(problem.unknowns.tables, atoms)

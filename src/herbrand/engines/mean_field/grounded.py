@@ -13,9 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event
+from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
 from herbrand.engines.mean_field.tables import Table
-from herbrand.program.ground import SATISFIED, GroundConjunction, GroundTemplate, LatentAtoms
+from herbrand.factors.ground_graph import Cases, ground_cases
+from herbrand.factors.ground_quantifiers import Columns
+from herbrand.factors.pieces import Allowed, together
+from herbrand.factors.rows import ABSENT, shapes
+from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms
 from herbrand.program.template import FALSE, TRUE
 
 Weights = Sequence[Tensor | float]
@@ -113,41 +117,36 @@ def _of_truth(true: Tensor, allowed: tuple[int, ...]) -> Tensor:
 class GroundScore:
     """The expected log-weight of ground templates."""
 
-    def __init__(
-        self,
-        templates: Iterable[GroundTemplate],
-        atoms: LatentAtoms,
-        leaders: Leaders,
-        tables: Mapping[str, Table],
-    ) -> None:
-        self.places = Places(tables, atoms)
+    def __init__(self, ground: Ground, leaders: Leaders, tables: Mapping[str, Table]) -> None:
+        self.places = Places(tables, ground.atoms)
         self.constants: dict[int, float] = {}
         self.rows: list[Rows] = []
         self.roots: list[Roots] = []
-        circuit = Circuit(atoms.value_counts)
+        cases = ground_cases(ground)
+        events = Events(cases, leaders)
+        circuit = Circuit(ground.atoms.value_counts)
         numbers: list[int] = []
-        for template in templates:
-            assert template.template.weight is not None
+        for template, columns in zip(ground.templates, cases.rows, strict=True):
             if template.conjunction.blocks:
-                self._add_events(template, leaders, circuit, numbers)
+                self._add_events(template, events.of(columns), circuit, numbers)
             else:
-                self._add_rows(template, leaders, atoms.value_counts)
+                self._add_rows(template, columns, leaders)
         self.circuit: Compiled | None = circuit.finished(numbers) if numbers else None
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.roots or self.constants)
 
     def _add_events(
-        self, ground: GroundTemplate, leaders: Leaders, circuit: Circuit, roots: list[int]
+        self, ground: GroundTemplate, found: Iterable[tuple[int, Event]], circuit: Circuit, roots: list[int]
     ) -> None:
-        found = [(row, event) for row, event in events(ground.conjunction, leaders)]
-        rows = np.array([row for row, _ in found], dtype=np.int64)
-        places = torch.arange(len(roots), len(roots) + len(found))
-        roots.extend(circuit.node(event) for _, event in found)
+        nodes = [(row, circuit.node(event)) for row, event in found]
+        rows = np.array([row for row, _ in nodes], dtype=np.int64)
+        places = torch.arange(len(roots), len(roots) + len(nodes))
+        roots.extend(node for _, node in nodes)
         self.roots.append(Roots(_weight(ground), _counts(ground, rows), places, _by_constant(ground, rows)))
 
-    def _add_rows(self, ground: GroundTemplate, leaders: Leaders, value_counts: np.ndarray) -> None:
-        for rows, atoms, allowed in merged_rows(ground.conjunction, leaders, value_counts):
+    def _add_rows(self, ground: GroundTemplate, columns: Columns, leaders: Leaders) -> None:
+        for rows, atoms, allowed in merged_rows(columns, leaders):
             by_constant = _by_constant(ground, rows)
             if not allowed and by_constant is None:
                 total = float(_counts(ground, rows).sum())
@@ -203,69 +202,73 @@ def _weighted(products: Tensor, of: Rows | Roots, weights: Weights) -> Tensor:
     return (products * of.counts.to(products) * worth).sum(-1)
 
 
-def events(conjunction: GroundConjunction, leaders: Leaders) -> Iterator[tuple[int, Event]]:
-    """Each row that is possible, as an event."""
-    inside = [_inside(block.pieces, leaders, len(conjunction)) for block in conjunction.blocks]
-    for row in range(len(conjunction)):
-        literals = literals_of_row(conjunction, row, leaders)
-        if literals is None:
-            continue
-        blocks = tuple(
-            (block.some, tuple(found[row])) for block, found in zip(conjunction.blocks, inside, strict=True)
-        )
-        yield row, Event(literals, blocks)
+class Events:
+    """Rows of literals as events over leading atoms; what a helper stands for is read once."""
 
+    def __init__(self, cases: Cases, leaders: Leaders) -> None:
+        self.leaders, self.somes, self.sizes = leaders, cases.somes, cases.sizes.tolist()
+        self.made = {axis: place for place, axis in enumerate(cases.somes.targets.tolist())}
+        self.pieces: dict[int, tuple[Event, ...]] = {}
 
-def _inside(pieces: Iterable[GroundConjunction], leaders: Leaders, count: int) -> list[list[Event]]:
-    """The events of a block, for each of the ``count`` rows around it."""
-    found: list[list[Event]] = [[] for _ in range(count)]
-    for piece in pieces:
-        for row, event in events(piece, leaders):
-            found[int(piece.origin[row])].append(event)
-    return found
+    def of(self, columns: Columns) -> Iterator[tuple[int, Event]]:
+        """Each row that is possible, and its event."""
+        for row, literals in zip(columns.rows.tolist(), columns.literals(), strict=True):
+            event = self._event(literals)
+            if event is not None:
+                yield row, event
 
+    def _event(self, row: Iterable[tuple[int, Allowed]]) -> Event | None:
+        """``None`` where an atom would need two values."""
+        literals: dict[int, Values] = {}
+        blocks: list[tuple[bool, tuple[Event, ...]]] = []
+        for axis, allowed in row:
+            if axis in self.made:
+                blocks.append((1 in allowed, self._pieces_of(axis)))
+                continue
+            number, values = self.leaders.literal(axis, allowed)
+            literals[number] = literals.get(number, values) & values
+            if not literals[number]:
+                return None
+        return Event(literals, tuple(blocks))
 
-def literals_of_row(
-    conjunction: GroundConjunction, row: int, leaders: Leaders
-) -> dict[int, frozenset[int]] | None:
-    """Atoms with their allowed values; ``None`` where one would need two values."""
-    literals: dict[int, frozenset[int]] = {}
-    for atom, allowed in zip(conjunction.atoms[row].tolist(), conjunction.allowed, strict=True):
-        if atom == SATISFIED:
-            continue
-        number, values = leaders.literal(atom, allowed)
-        literals[number] = literals.get(number, values) & values
-        if not literals[number]:
-            return None
-    return literals
+    def _pieces_of(self, helper: int) -> tuple[Event, ...]:
+        """The events of which some happens where a helper is true."""
+        if helper not in self.pieces:
+            rows = (
+                self._none_of(axis) if axis in self.made and 1 not in allowed else [(axis, allowed)]
+                for axis, allowed in self._members(helper)
+            )
+            self.pieces[helper] = tuple(e for row in rows if (e := self._event(row)) is not None)
+        return self.pieces[helper]
+
+    def _none_of(self, helper: int) -> list[tuple[int, Allowed]]:
+        """The literals that all hold where a helper is false; pieces of several literals are told so."""
+        return [
+            (axis, tuple(value for value in range(self.sizes[axis]) if value not in barred))
+            for axis, barred in self._members(helper)
+        ]
+
+    def _members(self, helper: int) -> Iterator[tuple[int, Allowed]]:
+        """What a helper rests on: axes, and the values of each that make it true."""
+        own = slice(*self.somes.pointers[self.made[helper] :][:2])
+        for axis, pattern in zip(self.somes.members[own].tolist(), self.somes.patterns[own], strict=True):
+            yield axis, self.somes.allowed[pattern]
 
 
 def merged_rows(
-    conjunction: GroundConjunction, leaders: Leaders, value_counts: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[tuple[int, ...], ...]]]:
-    """Rows of one form together: their numbers, atoms [row, literal] and what each column allows.
-
-    The form of a row: which literals are satisfied, which atoms are opposite to their leaders, and which
-    columns became one atom.
-    """
-    atoms = conjunction.atoms
-    latent = atoms != SATISFIED
-    safe = np.where(latent, atoms, 0)
-    numbers = np.where(latent, leaders.leader[safe], SATISFIED) if len(leaders.leader) else atoms
-    opposite = latent & leaders.opposite[safe] if len(leaders.leader) else np.zeros_like(latent)
-    same = numbers[:, :, None] == numbers[:, None, :]
-    first = same.argmax(axis=2) if atoms.shape[1] else np.zeros_like(atoms)
-    form = np.concatenate([latent, opposite, first], axis=1).astype(np.int64)
-    forms, group = np.unique(form, axis=0, return_inverse=True)
-    width = atoms.shape[1]
-    for index, one in enumerate(forms):
-        rows = np.flatnonzero(group.reshape(-1) == index)
-        columns: dict[int, frozenset[int]] = {}
-        for column in np.flatnonzero(one[:width]).tolist():
-            values = frozenset(conjunction.allowed[column])
-            values = frozenset(1 - v for v in values) if one[width + column] else values
-            at = int(one[2 * width + column])
-            columns[at] = columns.get(at, values) & values
-        if all(columns.values()):
-            allowed = tuple(tuple(sorted(values)) for values in columns.values())
-            yield rows, numbers[rows][:, list(columns)], allowed
+    columns: Columns, leaders: Leaders
+) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[Allowed, ...]]]:
+    """Rows of one form together, without quantifiers: their numbers, leading atoms [row, literal] and what
+    each of these may be."""
+    atoms = columns.atoms
+    leading = np.append(leaders.leader, ABSENT)[atoms]  # the last entry is that of ABSENT
+    opposite = np.append(leaders.opposite, False)[atoms]
+    for shape in shapes(leading, opposite, rising=False):
+        literals = together(
+            (slot, tuple(sorted(1 - value for value in allowed)) if flipped else allowed)
+            for slot, allowed, flipped in zip(shape.slots, columns.allowed, shape.alive, strict=True)
+            if slot != ABSENT
+        )
+        if literals is not None:
+            chosen = [literals[slot] for slot in range(len(literals))]
+            yield columns.rows[shape.rows], shape.scopes, tuple(chosen)

@@ -15,11 +15,12 @@ import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.circuit import Event, Values
-from herbrand.engines.mean_field.grounded import Leaders, events
+from herbrand.engines.mean_field.grounded import Events, Leaders
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
+from herbrand.factors.ground_graph import ground_cases
 from herbrand.graphs import strong_component_of
 from herbrand.language.show import show_statement
-from herbrand.program.ground import GroundTemplate, LatentAtoms, ground
+from herbrand.program.ground import Ground, LatentAtoms, ground
 from herbrand.program.program import Program, Weight
 
 MOST_CHOICES = 256
@@ -42,14 +43,14 @@ class Settled:
     leaders: Leaders
 
 
-def settled(program: Program, atoms: LatentAtoms, templates: Sequence[GroundTemplate]) -> Settled:
-    """Everything that the forbidden templates settle.
+def settled(ground: Ground) -> Settled:
+    """Everything that a program's forbidden templates, which are all it has, settle.
 
     Raises ``UnsupportedError`` where a statement is not settled by that, ``ContradictionError`` where the
     statements exclude each other.
     """
-    work = _Work(program, atoms)
-    clauses = [clause for template in templates for clause in work.clauses(template)]
+    work = _Work(ground.program, ground.atoms)
+    clauses = work.clauses(ground)
     while True:
         clauses, moved = work.propagated(clauses)
         tied = work.tie(clauses)
@@ -58,14 +59,14 @@ def settled(program: Program, atoms: LatentAtoms, templates: Sequence[GroundTemp
         if not moved and not tied:
             break
     if clauses:
-        raise _refusal(program, clauses[0].statement)
+        raise _refusal(ground.program, clauses[0].statement)
     return Settled(work.everywhere(), work.leaders)
 
 
-def leaders_of(program: Program, atoms: LatentAtoms, templates: Sequence[GroundTemplate]) -> Leaders:
-    """Atoms that these forbidden templates make one, whatever else they say."""
-    work = _Work(program, atoms)
-    clauses = [clause for template in templates for clause in work.clauses(template)]
+def leaders_of(ground: Ground) -> Leaders:
+    """Atoms that forbidden templates make one, whatever else they say."""
+    work = _Work(ground.program, ground.atoms)
+    clauses = work.clauses(ground)
     while True:
         clauses, _ = work.propagated(clauses)
         if not work.tie(clauses):
@@ -88,12 +89,17 @@ class _Work:
     def every(self, atom: int) -> Values:
         return frozenset(range(int(self.atoms.value_counts[atom])))
 
-    def clauses(self, ground: GroundTemplate) -> Iterator[Clause]:
-        if not ground.multiplicity:
-            return
-        for _, event in events(ground.conjunction, self.leaders):
-            for literals in self._broken(ground.template.statement, event):
-                yield Clause(ground.template.statement, literals)
+    def clauses(self, ground: Ground) -> list[Clause]:
+        """Everything that the templates forbid."""
+        cases = ground_cases(ground)
+        events = Events(cases, self.leaders)
+        return [
+            Clause(one.template.statement, literals)
+            for one, columns in zip(ground.templates, cases.rows, strict=True)
+            if one.multiplicity
+            for _, event in events.of(columns)
+            for literals in self._broken(one.template.statement, event)
+        ]
 
     def _broken(self, statement: int, event: Event) -> Iterator[dict[int, Values]]:
         """The conjunctions that are forbidden together with an event."""
@@ -253,7 +259,7 @@ def penalised(program: Program, budget: Budget, penalty: float) -> Program:
         hard = tuple(t for t in program.templates if t.weight is None)
         try:
             grounded = ground(replace(program, templates=hard), budget)
-            settled(program, grounded.atoms, grounded.templates)
+            settled(grounded)
             return program
         except UnkeptError as refused:
             number = refused.statement

@@ -29,7 +29,7 @@ from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.errors import BudgetError, ContradictionError
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import LatentAtoms, ground, ground_template
+from herbrand.program.ground import Ground, LatentAtoms, ground, ground_template
 from herbrand.program.program import Program
 from herbrand.program.template import Template, literals_of
 
@@ -157,7 +157,7 @@ def prepared(
     if hard:
         grounded = ground(replace(program, templates=hard), budget)
         atoms = grounded.atoms
-        done = settled(program, atoms, grounded.templates)
+        done = settled(grounded)
         tied = _tied_predicates(atoms, done.leaders)
         irregular += [t for t in weighted if t not in irregular and _speaks_twice(t, tied)]
     regular = [t for t in weighted if t not in irregular]
@@ -178,8 +178,8 @@ def prepared(
     if irregular:
         atoms = atoms or LatentAtoms(evidence, budget)
         leaders = Leaders.nobody(atoms.count) if done is None else done.leaders
-        rows = [ground_template(t, evidence, atoms, budget) for t in irregular]
-        ground_score = GroundScore(rows, atoms, leaders, tables)
+        rows = tuple(ground_template(t, evidence, atoms, budget) for t in irregular)
+        ground_score = GroundScore(Ground(program, evidence, atoms, rows), leaders, tables)
     score = Score(relations, tables, products)
     settled_values = {} if done is None else done.allowed
     later = Budget(budget.memory)  # a problem outlives the share of the time in which it was prepared
