@@ -23,8 +23,9 @@ from herbrand.engines.chains import chained
 from herbrand.engines.components import Core
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.factors.graph import FORBIDDEN, Array
-from herbrand.factors.ground_graph import GroundGraph, ground_graph
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.own_weights import own_weights
+from herbrand.factors.program_graph import ProgramGraph
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 from herbrand.program.ground import Ground
@@ -94,7 +95,7 @@ def scales(points: int) -> list[tuple[float, float]]:
 def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
     """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much."""
     built = ground_graph(ground, by_formula=False)
-    core = Core.whole(chained(built.graph), built.atom_count).around(atom)
+    core = Core.whole(chained(built.graph), ground.atoms.count).around(atom)
     problem = _Problem(ground, built, planned_entirely(core), atom, value)
     allowed(problem.elimination)
     return shared_out(problem)
@@ -108,7 +109,7 @@ class _Problem:
     """
 
     ground: Ground
-    built: GroundGraph
+    built: ProgramGraph
     elimination: Elimination
     atom: int
     value: int

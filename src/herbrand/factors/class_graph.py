@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.factors.class_patterns import Binding, ClassOrigin, Column, Patterns
-from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
+from herbrand.factors.class_patterns import Binding, Column, Patterns
+from herbrand.factors.graph import Array, Assembly, Tables
 from herbrand.factors.interchangeable import Classes
 from herbrand.factors.pieces import (
     MergeKey,
@@ -35,10 +35,12 @@ from herbrand.factors.points import (
     Point,
     PointAtom,
     assignments,
+    canonical,
     choices,
     ordered,
 )
-from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.factors.program_graph import ProgramGraph, origins_of_classes
+from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.ground import without_idle
 from herbrand.program.program import Program
 from herbrand.program.template import Argument, Conjunction
@@ -50,21 +52,50 @@ MOST_POINTS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class ClassGraph:
-    """``axes`` gives the axis of each class of atoms, by its canonical form; ``apart`` are templates that are
-    several factors over the same atoms, which no table could hold."""
+class ClassAtoms:
+    """``by_class``: the axis of each class of atoms, by its canonical form."""
 
-    graph: FactorGraph
+    program: Program
     classes: Mapping[str, Classes]
-    axes: Mapping[PointAtom, int]
-    in_tables: tuple[ClassOrigin, ...]
-    on_axes: tuple[ClassOrigin, ...]
-    apart: frozenset[int] = frozenset()
+    by_class: Mapping[PointAtom, int]
+
+    @property
+    def axes(self) -> Array:
+        return np.array(sorted(self.by_class.values()), dtype=np.int64)
+
+    def numbers(self, predicate: str, codes: Array) -> Array:
+        """The axis of the class of each atom."""
+        types = self.program.signature.predicates[predicate].types
+        columns = arguments_of(codes, tuple(len(self.program.domain(name)) for name in types))
+        if not columns:
+            return np.full(len(codes), self.by_class[predicate, ()])
+        kinds = np.stack([self.classes[t].of[c] for t, c in zip(types, columns, strict=True)], axis=1)
+        first = np.stack([_first_place(columns, types, place) for place in range(len(types))], axis=1)
+        keys, group = np.unique(np.concatenate([kinds, first], axis=1), axis=0, return_inverse=True)
+        width = len(types)
+        axes = [
+            self.by_class[
+                canonical(
+                    (predicate, tuple((t, int(key[i]), int(key[width + i])) for i, t in enumerate(types)))
+                )
+            ]
+            for key in keys
+        ]
+        return np.array(axes, dtype=np.int64)[group.reshape(-1)]
+
+
+def _first_place(columns: list[Array], types: tuple[str, ...], place: int) -> Array:
+    """For each atom the first argument that is the same constant as the one at this place."""
+    found = np.full(len(columns[place]), place)
+    for before in range(place - 1, -1, -1):
+        if types[before] == types[place]:
+            found[columns[before] == columns[place]] = before
+    return found
 
 
 def class_graph(
     program: Program, evidence: Evidence, classes: Mapping[str, Classes], budget: Budget = UNLIMITED
-) -> ClassGraph:
+) -> ProgramGraph:
     """One axis a class of latent atoms, one factor for each way that formulas speak of classes; its tables
     within the budget."""
     return _Building(program, evidence, classes, budget).finished()
@@ -95,24 +126,23 @@ class _Said:
     number: int
     columns: tuple[Column, ...]
     worth: float
-    binding: Binding
 
 
 @dataclass(frozen=True)
 class _Wide:
-    """A conjunction over many atoms, ``count`` times in the ground."""
+    """A template's conjunction over many atoms, ``count`` times in the ground."""
 
     atoms: Sequence[PointAtom]
     piece: Piece
     count: int
-    said: _Said
+    number: int
 
 
 @dataclass
 class _Factor:
     table: Array
     form: Ordered
-    origins: list[tuple[int, Binding]] = field(default_factory=list)
+    templates: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -129,10 +159,10 @@ class _Building:
         self.apart: set[int] = set()
         self.entries = 0.0
         self.unary: dict[int, Array] = {}
-        self.on_axes: list[ClassOrigin] = []
+        self.on_axes: list[tuple[int, int, Piece | None, tuple[int, ...]]] = []
         self.constant = 0.0
 
-    def finished(self) -> ClassGraph:
+    def finished(self) -> ProgramGraph:
         for key, numbers in self._merged().items():
             self._add_group(key, numbers)
         self._settle_wide()
@@ -142,25 +172,25 @@ class _Building:
         assembly = Assembly(self.patterns.sizes, [float(count) for count in self.patterns.counts])
         for axis, table in self.unary.items():
             assembly.add_unary(np.array([axis]), table)
-        origins = self._add_tables(assembly)
+        in_tables = self._add_tables(assembly)
         if self.patterns.somes:
             assembly.add_somes(self.patterns.all_somes())
         assembly.constant = self.constant
-        return ClassGraph(
+        self.on_axes += [(template, axis, None, ()) for template, axis in self.patterns.quantified]
+        return ProgramGraph(
             assembly.build(),
-            self.classes,
-            atom_axes,
-            tuple(origins),
-            (*self.on_axes, *self.patterns.origins),
-            frozenset(self.apart),
+            ClassAtoms(self.program, self.classes, atom_axes),
+            origins_of_classes((template, factor, None, ()) for template, factor in in_tables),
+            origins_of_classes(self.on_axes),
+            apart=frozenset(self.apart),
         )
 
-    def _add_tables(self, assembly: Assembly) -> list[ClassOrigin]:
-        """Factors of one shape together, equal tables once; and what each is made of."""
+    def _add_tables(self, assembly: Assembly) -> list[tuple[int, int]]:
+        """Factors of one shape together, equal tables once; the templates that each factor is made of."""
         alike: dict[tuple[int, ...], list[tuple[Scope, _Factor]]] = defaultdict(list)
         for scope, factor in self.factors.items():
             alike[factor.table.shape].append((scope, factor))
-        origins: list[ClassOrigin] = []
+        made_of: list[tuple[int, int]] = []
         number = 0
         for factors in alike.values():
             tables: dict[bytes, int] = {}
@@ -177,9 +207,9 @@ class _Building:
                 )
             )
             for _, factor in factors:
-                origins += [ClassOrigin(n, number, binding) for n, binding in factor.origins]
+                made_of += [(template, number) for template in factor.templates]
                 number += 1
-        return origins
+        return made_of
 
     def _placed(self, scope: Scope, factor: _Factor) -> tuple[list[int], int, Array]:
         """A factor's axes, how many ground ones it stands for, and how often an atom hears each place."""
@@ -242,7 +272,7 @@ class _Building:
         if columns is None:
             return None
         worth = self.program.worth(self.program.templates[number]) * multiplicity
-        return _Said(number, columns, worth, binding)
+        return _Said(number, columns, worth)
 
     def _add_pieces(self, said: Sequence[_Said], count: int) -> None:
         """All that is said of one instance, ``count`` times in the ground."""
@@ -252,13 +282,13 @@ class _Building:
             Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.worth) for one in said
         ]
         if fits_a_table(sizes) or (len(said) > 1 and fits_any_table(sizes)):
-            self._add_table(atoms, pieces, count, said)
+            self._add_table(atoms, pieces, count, [one.number for one in said])
         elif len(said) > 1:
             self.apart.update(one.number for one in said)
             for one in said:
                 self._add_pieces([one], count)
         else:
-            self.wide[self._scope(atoms)].append(_Wide(atoms, pieces[0], count, said[0]))
+            self.wide[self._scope(atoms)].append(_Wide(atoms, pieces[0], count, said[0].number))
 
     def _scope(self, atoms: Sequence[PointAtom]) -> object:
         """Equal for conjunctions over the same atoms; where many points could be exchanged, these as they
@@ -272,13 +302,13 @@ class _Building:
             shared = len(several) > 1 or scope in self.factors
             for wide in several:
                 if shared and fits_any_table([self.patterns.size(atom) for atom in wide.atoms]):
-                    self._add_table(wide.atoms, [wide.piece], wide.count, [wide.said])
+                    self._add_table(wide.atoms, [wide.piece], wide.count, [wide.number])
                 else:
-                    self.apart.update([wide.said.number] if shared else [])
+                    self.apart.update([wide.number] if shared else [])
                     self._add_wide(wide)
 
     def _add_table(
-        self, atoms: Sequence[PointAtom], pieces: Sequence[Piece], count: int, said: Sequence[_Said]
+        self, atoms: Sequence[PointAtom], pieces: Sequence[Piece], count: int, templates: Sequence[int]
     ) -> None:
         sizes = [self.patterns.size(atom) for atom in atoms]
         if not atoms:
@@ -287,17 +317,9 @@ class _Building:
             return
         form = ordered(atoms)
         share = float(count // choices([p for _, points in atoms for p in points], self.patterns.kinds))
-        origins = [
-            (one.number, {name: form.names.get(point, point) for name, point in one.binding.items()})
-            for one in said
-        ]
         if len(atoms) == 1:
-            axis = self.patterns.axis(form.atoms[0])
-            own = self.unary.get(axis, np.zeros(sizes[0]))
-            self.unary[axis] = own + share * table_of(pieces, sizes)
-            for piece, (number, binding) in zip(pieces, origins, strict=True):
-                added = share * table_of([piece], sizes)
-                self.on_axes.append(ClassOrigin(number, axis, binding, added))
+            scaled = [replace(piece, worth=share * piece.worth) for piece in pieces]
+            self._add_unary(self.patterns.axis(form.atoms[0]), scaled, sizes[0], templates)
             return
         if form.atoms not in self.factors:
             self.entries += math.prod(sizes)
@@ -306,7 +328,13 @@ class _Building:
         factor = self.factors[form.atoms]
         for order in form.orders:
             add_pieces(np.transpose(factor.table, np.argsort(order)), pieces, share)
-        factor.origins += origins
+        factor.templates += templates
+
+    def _add_unary(self, axis: int, pieces: Sequence[Piece], size: int, templates: Sequence[int]) -> None:
+        self.unary[axis] = self.unary.get(axis, np.zeros(size)) + table_of(pieces, [size])
+        self.on_axes += [
+            (template, axis, piece, (size,)) for template, piece in zip(templates, pieces, strict=True)
+        ]
 
     def _add_wide(self, wide: _Wide) -> None:
         literals = together(wide.piece.literals)
@@ -315,8 +343,7 @@ class _Building:
         helper = self.patterns.none_fails(
             [(wide.atoms[slot], allowed) for slot, allowed in literals.items()], wide.count
         )
-        self.unary[helper] = np.array([wide.piece.worth, 0.0])
-        self.on_axes.append(ClassOrigin(wide.said.number, helper, wide.said.binding))
+        self._add_unary(helper, [Piece(((0, (0,)),), wide.piece.worth)], 2, [wide.number])
 
     def _add_atoms(self) -> None:
         """An axis for every class of latent atoms, whether or not a formula speaks of them."""

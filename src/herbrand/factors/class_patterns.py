@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.factors.graph import Array, Somes
+from herbrand.factors.graph import Somes
 from herbrand.factors.interchangeable import Classes
 from herbrand.factors.pieces import Allowed, quantified, together
 from herbrand.factors.points import (
@@ -30,17 +30,6 @@ from herbrand.program.program import Program
 from herbrand.program.template import Block, Conjunction
 
 Binding = Mapping[str, Point]
-
-
-@dataclass(frozen=True)
-class ClassOrigin:
-    """A template went into a factor, or axis; ``binding``: the points of its variables, ``table`` what
-    it adds to the axis's own weights."""
-
-    template: int
-    place: int
-    binding: Binding
-    table: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,8 @@ class Patterns:
         self.sizes: list[int] = []
         self.counts: list[int] = []
         self.somes: list[Some] = []
-        self.origins: list[ClassOrigin] = []
+        self.quantified: list[tuple[int, int]] = []
+        """Templates, and the helpers that their quantifiers made."""
         self.helper_columns: dict[PointAtom, int] = {}
         self._known: dict[PointAtom, int] = {}
         self._quantifiers: dict[tuple[Conjunction, ...], str] = {}
@@ -175,7 +165,7 @@ class Patterns:
         found = self._helper(helper, said.pieces, dict(zip(said.inside, points, strict=True)))
         if not isinstance(found, bool):
             axis = self.helper_columns[canonical(helper)]
-            self.origins.append(ClassOrigin(int(place.split(".")[0]), axis, {}))
+            self.quantified.append((int(place.split(".")[0]), axis))
         return found
 
     def _helper(self, helper: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> PointAtom | bool:

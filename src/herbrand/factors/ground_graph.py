@@ -1,7 +1,7 @@
 """The factor graph of a ground program, built column by column.
 
-Takes a :class:`Ground`; gives a :class:`GroundGraph`, whose first axes are the latent atoms. Factors over the
-same atoms are added up, and a quantifier is a helper axis with a factor that is as wide as it has pieces,
+Takes a :class:`Ground`; gives a :class:`ProgramGraph`, whose first axes are the latent atoms. Factors over
+the same atoms are added up, and a quantifier is a helper axis with a factor that is as wide as it has pieces,
 shared by all that say the same of the same constants.
 
 What is one factor is the reader's choice: messages want few cycles, so that a ground formula is one factor
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.factors.graph import Array, Assembly, FactorGraph, Somes, Tables
-from herbrand.factors.ground_quantifiers import Axes, Columns, Origin, Quantifiers
+from herbrand.factors.graph import Array, Assembly, Somes, Tables
+from herbrand.factors.ground_quantifiers import Axes, Columns, Quantifiers
 from herbrand.factors.own_weights import own_weights
 from herbrand.factors.pieces import (
     Allowed,
@@ -32,6 +32,7 @@ from herbrand.factors.pieces import (
     table_of,
     together,
 )
+from herbrand.factors.program_graph import Origin, ProgramGraph
 from herbrand.factors.rows import ABSENT, Shape, shapes, unique_rows
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
@@ -39,20 +40,6 @@ from herbrand.program.ground import Ground
 
 Source = tuple[int, Array]
 """The number of a template, and rows of it."""
-
-
-@dataclass(frozen=True, eq=False)
-class GroundGraph:
-    """``in_tables``: which rows each table came from, ``on_axes`` which went into an axis's own weights
-    or made it as a helper, ``always`` which hold in every world. ``apart``: templates that are several
-    factors over the same atoms, which no table could hold."""
-
-    graph: FactorGraph
-    atom_count: int
-    in_tables: tuple[Origin, ...]
-    on_axes: tuple[Origin, ...]
-    always: tuple[Source, ...] = ()
-    apart: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +60,7 @@ def ground_graph(
     by_formula: bool = True,
     worths: Sequence[float | None] | None = None,
     facts: bool = True,
-) -> GroundGraph:
+) -> ProgramGraph:
     """One axis an atom, one factor for all that is said of the same atoms; its tables within the budget.
 
     ``by_formula``: all cases of a ground formula are one factor; else each case is. ``worths``: the
@@ -158,7 +145,7 @@ class _Building:
         self.axes = Axes(self.ground)
         self.quantifiers = Quantifiers(self.ground, self.axes)
 
-    def finished(self, facts: bool) -> GroundGraph:
+    def finished(self, facts: bool) -> ProgramGraph:
         for templates in self._merged():
             self.budget.check()
             self._add(templates)
@@ -186,13 +173,14 @@ class _Building:
         if len(somes):
             assembly.add_somes(somes)
         assembly.constant = self.constant
-        return GroundGraph(
+        return ProgramGraph(
             assembly.build(),
-            self.ground.atoms.count,
+            self.ground.atoms,
             tuple(origins),
             (*self.on_axes, *self.quantifiers.origins),
             tuple(self.always),
             frozenset(self.apart),
+            self.ground,
         )
 
     def _merged(self) -> Iterator[list[int]]:

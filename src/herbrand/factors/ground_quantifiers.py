@@ -8,44 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from herbrand.factors.graph import NO_SOMES, Array, Somes
-from herbrand.factors.pieces import Allowed, Piece, Quantified, quantified, table_of, together
+from herbrand.factors.pieces import Allowed, Quantified, quantified, together
+from herbrand.factors.program_graph import Origin
 from herbrand.factors.rows import ABSENT, shapes, unique_rows
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, GroundBlock, GroundConjunction, GroundTemplate
 from herbrand.program.template import Argument, Block, Conjunction
-
-
-@dataclass(frozen=True, eq=False)
-class Origin:
-    """Row ``rows[i]`` of a template is in factor, or in the own weights of axis, ``places[i]``.
-
-    ``sizes``: how many values the axes of these have. Without a ``piece`` the row made an axis for one of its
-    quantifiers.
-    """
-
-    template: int
-    rows: Array
-    places: Array
-    piece: Piece | None = None
-    sizes: tuple[int, ...] = ()
-
-    @cached_property
-    def holds(self) -> Array:
-        """For which values of the axes the rows hold."""
-        assert self.piece is not None
-        return table_of([replace(self.piece, worth=1.0)], self.sizes) > 0
-
-    @property
-    def table(self) -> Array:
-        """What each row adds to the factor's log-potential."""
-        assert self.piece is not None
-        return np.where(self.holds, self.piece.worth, 0.0)
 
 
 class Axes:

@@ -53,12 +53,11 @@ def choices(points: Iterable[Point], sizes: Mapping[Kind, int], taken: Iterable[
 class Ordered:
     """Atoms in canonical form, and every way to see the given ones so.
 
-    ``orders``: place j of the form is the given atom ``order[j]``. ``names`` are the first way's new points.
+    ``orders``: place j of the form is the given atom ``order[j]``.
     """
 
     atoms: tuple[PointAtom, ...]
     orders: tuple[tuple[int, ...], ...]
-    names: Mapping[Point, Point]
 
     @property
     def orbits(self) -> list[int]:
@@ -80,17 +79,16 @@ def ordered(atoms: Sequence[PointAtom], fixed: frozenset[Point] = frozenset()) -
             free.setdefault(point[:2], []).append(point)
     best: tuple[PointAtom, ...] | None = None
     orders: list[tuple[int, ...]] = []
-    names: Mapping[Point, Point] = {}
     for renaming in _renamings(free, fixed):
         seen = [(name, tuple(renaming.get(p, p) for p in points)) for name, points in atoms]
         order = tuple(sorted(range(len(seen)), key=seen.__getitem__))
         form = tuple(seen[i] for i in order)
         if best is None or form < best:
-            best, orders, names = form, [order], renaming
+            best, orders = form, [order]
         elif form == best:
             orders.append(order)
     assert best is not None
-    return Ordered(best, tuple(orders), names)
+    return Ordered(best, tuple(orders))
 
 
 def _renamings(free: Mapping[Kind, list[Point]], fixed: frozenset[Point]) -> Iterator[Mapping[Point, Point]]:

@@ -27,7 +27,8 @@ from herbrand.engines.lifted.engine import TOTAL_ONLY
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
-from herbrand.factors.ground_graph import GroundGraph, ground_graph, row_worths
+from herbrand.factors.ground_graph import ground_graph, row_worths
+from herbrand.factors.program_graph import ProgramGraph
 from herbrand.learning.parameters import Parameters
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, ground
@@ -132,7 +133,7 @@ class GroundSide:
             for number, worth in enumerate(row_worths(grounded))
         ]
         built = ground_graph(grounded, budget, by_formula=False, worths=worths)
-        elimination = planned_entirely(Core.whole(chained(built.graph), built.atom_count), budget)
+        elimination = planned_entirely(Core.whole(chained(built.graph), grounded.atoms.count), budget)
         Exact(budget, most_operations).refuse_too_much(elimination)
         if elimination.run().total == -math.inf:
             raise contradiction(program, budget, cls.engine)
@@ -187,7 +188,7 @@ class _Groundings:
         self.worths: list[np.ndarray] = []
         self.settled: dict[int, float] = {}
 
-    def gather(self, built: GroundGraph, elimination: Elimination) -> None:
+    def gather(self, built: ProgramGraph, elimination: Elimination) -> None:
         tables, axes = (built.in_tables, elimination.table_places), (built.on_axes, built.graph.starts)
         for origins, begins in (tables, axes):
             for origin in origins:

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Constant, Term, WeightedFormula
+from herbrand.program.template import Conjunction, Literal
 
 Key = str | Constant
 
@@ -49,3 +50,25 @@ def _counted(sizes: Mapping[str, int], conditions: Sequence[tuple[Key, Key, bool
 
 def _key(term: Term) -> Key:
     return term if isinstance(term, Constant) else term.name
+
+
+def expected_rows(
+    conjunction: Conjunction, sizes: Callable[[str], int], listed: Callable[[Literal], int | None]
+) -> float:
+    """About how many ground rows a conjunction has, those of its quantifiers' pieces included.
+
+    ``sizes``: of types. ``listed``: how many rows make a literal true, where these are all that do: a known
+    relation bounds its variables together.
+    """
+    free = {name: float(sizes(kind)) for name, kind in conjunction.variables}
+    rows = 1.0
+    for literal in conjunction.literals:
+        names = {a for a in literal.arguments if isinstance(a, str)} & set(free)
+        known = listed(literal) if names else None
+        if known is not None and known < math.prod(free[name] for name in names):
+            rows *= max(1, known)
+            for name in names:
+                del free[name]
+    rows *= math.prod(free.values())
+    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
+    return rows * (1 + sum(expected_rows(piece, sizes, listed) for piece in pieces))

@@ -103,6 +103,11 @@ class LatentAtoms:
         parts = [np.full(len(codes), program.value_count(name)) for name, codes in self.codes.items()]
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
+    @property
+    def axes(self) -> np.ndarray:
+        """The numbers of all of them."""
+        return np.arange(self.count)
+
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The numbers of atoms that are latent."""
         return self.start[predicate] + np.searchsorted(self.codes[predicate], codes)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from herbrand.program.body_rows import Part
 from herbrand.program.conjunction_rows import Listed, Variables, possible_rows
+from herbrand.program.counting import expected_rows
 from herbrand.program.ground import SATISFIED
 from herbrand.program.template import Argument, Conjunction, Literal
 from herbrand.relations.expression import column, literal
@@ -28,21 +29,11 @@ def groundings(conjunction: Conjunction, instance: Sequence[Argument], atoms: St
 def expected_groundings(conjunction: Conjunction, atoms: StoredAtoms) -> float:
     """About how many there are: a known relation bounds its variables together."""
     evidence = atoms.evidence
-    free = {name: float(len(evidence.program.domain(kind))) for name, kind in conjunction.variables}
-    rows = 1.0
-    for atom in conjunction.literals:
-        names = {a for a in atom.arguments if isinstance(a, str)} & set(free)
-        ways = 1.0
-        for name in names:
-            ways *= free[name]
-        listed = evidence.tables(atom.predicate).counts[0]
-        if names and is_relation(atom, atoms) and listed < ways:
-            rows *= max(1, listed)
-            for name in names:
-                del free[name]
-    for size in free.values():
-        rows *= size
-    return rows
+
+    def listed(atom: Literal) -> int | None:
+        return evidence.tables(atom.predicate).counts[0] if is_relation(atom, atoms) else None
+
+    return expected_rows(conjunction, lambda kind: len(evidence.program.domain(kind)), listed)
 
 
 def is_relation(literal: Literal, atoms: StoredAtoms) -> bool:

@@ -14,7 +14,6 @@ from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages
 from herbrand.errors import ContradictionError
 from herbrand.factors.class_graph import class_graph
-from herbrand.factors.compiled import class_axes
 from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.interchangeable import interchangeable
@@ -155,7 +154,7 @@ def assert_same_rounds(theory: Theory) -> None:
         assert found is not None
         assert found[1] == pytest.approx(expected[1], abs=1e-8)
         for name, codes in program.atoms.codes.items():
-            axes = class_axes(classes, program.program, name, codes)
+            axes = classes.atoms.numbers(name, codes)
             numbers = program.atoms.numbers(name, codes)
             assert found[0][axes].reshape(-1) == pytest.approx(
                 expected[0][numbers, : found[0].shape[1]].reshape(-1), abs=1e-9

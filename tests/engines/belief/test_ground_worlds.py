@@ -14,11 +14,11 @@ from herbrand.budget import UNLIMITED
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages
 from herbrand.errors import ContradictionError, FactsError
 from herbrand.factors import pieces
-from herbrand.factors.class_graph import ClassGraph, class_graph
-from herbrand.factors.compiled import class_axes
+from herbrand.factors.class_graph import class_graph
 from herbrand.factors.graph import SOME, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.interchangeable import interchangeable
+from herbrand.factors.program_graph import ProgramGraph
 from herbrand.factors.refinement import lifted
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
@@ -88,7 +88,7 @@ def test_ground_graphs_weigh_worlds_at_length(monkeypatch: pytest.MonkeyPatch) -
             assert_weighs_worlds(*theory(seed), random.Random(seed))
 
 
-def classes_of(text: str) -> tuple[ClassGraph, Evidence, tuple]:
+def classes_of(text: str) -> tuple[ProgramGraph, Evidence, tuple]:
     parsed = hb.parse(text)
     program = hb.Model(parsed).program
     evidence = Evidence(program)
@@ -115,10 +115,9 @@ def assert_weighs_even_worlds(text: str, universe: Universe, dice: random.Random
     except (ContradictionError, FactsError):
         return
     atoms = latent_atoms(evidence)
-    program = evidence.program
-    axes = [int(class_axes(built, program, name, np.array([code]))[0]) for name, code, _ in atoms]
+    axes = [int(built.atoms.numbers(name, np.array([code]))[0]) for name, code, _ in atoms]
     graph = built.graph
-    assert set(axes) == set(built.axes.values())
+    assert set(axes) == set(built.atoms.axes.tolist())
     assert [float(graph.counts[axis]) for axis in sorted(set(axes))] == [
         float(axes.count(axis)) for axis in sorted(set(axes))
     ]
@@ -214,7 +213,7 @@ def test_messages_of_classes_are_those_of_the_ground_with_tables_that_never_fit(
         return
     assert found[1] == pytest.approx(expected[1], abs=1e-8)
     for name, code, atom in latent_atoms(evidence):
-        axis = int(class_axes(built, evidence.program, name, np.array([code]))[0])
+        axis = int(built.atoms.numbers(name, np.array([code]))[0])
         number = int(program.atoms.numbers(name, np.array([code]))[0])
         assert found[0][axis] == pytest.approx(expected[0][number], abs=1e-9), atom
     small = lifted(whole, 1.0)

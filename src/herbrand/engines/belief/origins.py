@@ -14,13 +14,13 @@ import numpy as np
 
 from herbrand.answers.explanation import Reason
 from herbrand.engines.explained_atom import Asked
-from herbrand.factors.class_graph import ClassGraph
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import SOME, Array
-from herbrand.factors.ground_graph import GroundGraph
+from herbrand.factors.program_graph import Origin
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import arguments_of
+from herbrand.program.ground import Ground
 from herbrand.program.template import Literal, literals_of
 
 Said = tuple[str, tuple[tuple[str, Value], ...]]
@@ -29,8 +29,8 @@ Said = tuple[str, tuple[tuple[str, Value], ...]]
 
 def opinion_on(compiled: Compiled, axis: int) -> Said:
     """Soft evidence as what is said on the axis of an atom, of a graph that was grounded."""
-    assert compiled.ground is not None
-    return soft_evidence_on(compiled.evidence.atom_text(*compiled.ground.atoms.atom(axis))[0])
+    assert compiled.built.ground is not None
+    return soft_evidence_on(compiled.evidence.atom_text(*compiled.built.ground.atoms.atom(axis))[0])
 
 
 def soft_evidence_on(atom: str) -> Said:
@@ -70,38 +70,28 @@ class Origins:
     def in_tables(self, factors: list[int]) -> dict[int, list[Said]]:
         """Statements and groundings by table factor."""
         found: dict[int, list[Said]] = {factor: [] for factor in factors}
-        built = self.compiled.built
-        if isinstance(built, ClassGraph):
-            for origin in built.in_tables:
-                if origin.place in found:
-                    found[origin.place].append(self._class_said(origin.template, origin.binding))
-            return found
-        for origin in built.in_tables:
-            for at in np.flatnonzero(np.isin(origin.places, factors)):
-                said = self._ground_said(origin.template, int(origin.rows[at]))
-                found[int(origin.places[at])].append(said)
+        for origin in self.compiled.built.in_tables:
+            for at in np.flatnonzero(np.isin(origin.places, factors)).tolist():
+                found[int(origin.places[at])].append(self._said(origin, at))
         return found
 
     def on_axes(self, axes: list[int]) -> dict[int, list[tuple[Said, Array | None]]]:
         """Statements and groundings by axis, and what each adds to its own weights."""
         found: dict[int, list[tuple[Said, Array | None]]] = {axis: [] for axis in axes}
-        built = self.compiled.built
-        if isinstance(built, ClassGraph):
-            for origin in built.on_axes:
-                if origin.place in found:
-                    said = self._class_said(origin.template, origin.binding)
-                    found[origin.place].append((said, origin.table))
-            return found
-        assert isinstance(built, GroundGraph)
-        for origin in built.on_axes:
-            for at in np.flatnonzero(np.isin(origin.places, axes)):
-                said = self._ground_said(origin.template, int(origin.rows[at]))
-                found[int(origin.places[at])].append((said, origin.table if origin.piece else None))
+        for origin in self.compiled.built.on_axes:
+            for at in np.flatnonzero(np.isin(origin.places, axes)).tolist():
+                table = origin.table if origin.piece else None
+                found[int(origin.places[at])].append((self._said(origin, at), table))
         return found
 
-    def _ground_said(self, number: int, row: int) -> Said:
-        assert self.compiled.ground is not None
-        template = self.compiled.ground.templates[number]
+    def _said(self, origin: Origin, at: int) -> Said:
+        """The statement and the constants of one of the parts that a template is in."""
+        if self.compiled.built.ground is None:
+            return self._class_said(origin.template)
+        return self._ground_said(self.compiled.built.ground, origin.template, int(origin.rows[at]))
+
+    def _ground_said(self, ground: Ground, number: int, row: int) -> Said:
+        template = ground.templates[number]
         program, types = self.compiled.program, template.template.conjunction.types
         grounding = tuple(
             (name, program.domain(types[name]).value(int(column[row])))
@@ -109,7 +99,7 @@ class Origins:
         )
         return self._text(number), grounding
 
-    def _class_said(self, number: int, binding: Mapping[str, object]) -> Said:
+    def _class_said(self, number: int) -> Said:
         """The statement, with the constants of variables that a literal about this atom binds."""
         asked, program = self.asked, self.compiled.program
         sizes = asked.evidence.sizes(asked.predicate)
@@ -118,7 +108,7 @@ class Origins:
             x for x in literals_of(program.templates[number].conjunction) if x.predicate == asked.predicate
         ]
         grounding: dict[str, Value] = {}
-        if len(literals) == 1 and binding:
+        if len(literals) == 1:
             grounding = self._bound_by(literals[0], constants)
         return self._text(number), tuple(grounding.items())
 

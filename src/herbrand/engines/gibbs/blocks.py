@@ -111,8 +111,8 @@ class _Hard:
         barring = [np.empty(0, np.int64)]
         for alike in table_factors(graph):
             tables, which = alike.shared(graph)
-            barred = np.isneginf(tables).reshape(len(tables), -1).any(axis=1)
-            barring.append(alike.factors[barred[which]])
+            barred = np.flatnonzero(np.isneginf(tables).reshape(len(tables), -1).any(axis=1))
+            barring.append(alike.factors[np.isin(which, barred)])
         self.factors = np.concatenate(barring)
         helpers = np.flatnonzero(self.maker >= 0)
         own = graph.starts[helpers][:, None] + np.arange(2)
@@ -143,7 +143,7 @@ class _Hard:
         seen = set(waiting)
         while waiting:
             helper = waiting.pop()
-            members = self._scope(self.maker[helper])[1:]
+            members = self._scope(int(self.maker[helper]))[1:]
             pairs.append(np.array([[helper, member] for member in members]))
             waiting += [m for m in members if self.maker[m] >= 0 and m not in seen]
             seen.update(waiting)

@@ -31,7 +31,6 @@ from herbrand.engines.reading import looked_up
 from herbrand.errors import BudgetError, Mistake, UnsupportedError
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
-from herbrand.factors.ground_graph import GroundGraph
 from herbrand.factors.possible_values import possible_values
 from herbrand.language.show import show_statement
 from herbrand.loops import chosen
@@ -237,7 +236,6 @@ def _of_atoms(found: Compiled, counts: Array) -> Array:
 
 def _cannot_mix(found: Compiled, error: TooLargeError) -> UnsupportedError:
     """Names the hard statements that tie too many atoms together."""
-    assert isinstance(found.built, GroundGraph)
     program = found.program
     tied: list[int] = []
     for origins, places in ((found.built.in_tables, error.factors), (found.built.on_axes, error.axes)):

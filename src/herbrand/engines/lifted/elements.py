@@ -68,21 +68,10 @@ def own_codes(own: Own, count: int) -> np.ndarray:
 
 def opinions_of(own: Own, count: int, evidence: Evidence) -> np.ndarray:
     """What soft evidence and excluded values add to the values of the own atoms [element, value]."""
-    codes, values, worths = opinions(own.predicate, evidence)
+    codes, values, worths = evidence.weights(own.predicate)
     added = np.zeros((count, evidence.program.value_count(own.predicate)))
     if own.diagonal:
         here = codes % (count + 1) == 0
         codes, values, worths = codes[here] // (count + 1), values[here], worths[here]
     np.add.at(added, (codes, values), worths)
     return added
-
-
-def opinions(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Codes and values of atoms that soft evidence or an excluded value is about, and what each adds."""
-    soft, values, worths = evidence.opinions(predicate)
-    codes, excluded = evidence.excluded(predicate)
-    return (
-        np.concatenate([soft, codes]),
-        np.concatenate([values, excluded]),
-        np.concatenate([worths, np.full(len(codes), -np.inf)]),
-    )

@@ -17,7 +17,6 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
-from herbrand.engines.lifted.elements import opinions
 from herbrand.engines.lifted.families import Family
 from herbrand.engines.lifted.terms import NotLiftableError, PairTerm, Slot
 from herbrand.program.evidence import LATENT, Evidence
@@ -128,7 +127,7 @@ def _unusual(predicate: str, default: int, sizes: tuple[int, int], evidence: Evi
     else:
         every = np.arange(known.atom_count)
         unusual = every[known.lookup(every) != default]
-    return [unusual, opinions(predicate, evidence)[0]]
+    return [unusual, evidence.weights(predicate)[0]]
 
 
 def _pair_keys(
@@ -159,7 +158,7 @@ def _codes(pairs: np.ndarray, name: str, way: bool, group: PairGroup, evidence: 
 def _opinions_at(predicate: str, codes: np.ndarray, size: int, evidence: Evidence) -> np.ndarray:
     """What opinions add to each value of these atoms [atom, value]."""
     added = np.zeros((len(codes), size))
-    about, values, worths = opinions(predicate, evidence)
+    about, values, worths = evidence.weights(predicate)
     if len(about) and len(codes):
         order = np.argsort(codes)
         rows = order[np.minimum(np.searchsorted(codes, about, sorter=order), len(codes) - 1)]

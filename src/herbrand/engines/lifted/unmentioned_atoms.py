@@ -10,7 +10,6 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.extreme import first_maximum
-from herbrand.engines.lifted.elements import opinions
 from herbrand.engines.lifted.families import has_say
 from herbrand.program.evidence import LATENT, Evidence
 
@@ -44,7 +43,7 @@ def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool
 
 def opinionated(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """Codes of atoms with opinions, ascending, and what is added to each of their values [atom, value]."""
-    codes, values, worths = opinions(predicate, evidence)
+    codes, values, worths = evidence.weights(predicate)
     unique, place = np.unique(codes, return_inverse=True)
     added = np.zeros((len(unique), evidence.program.value_count(predicate)))
     np.add.at(added, (place, values), worths)
