@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from herbrand.loops import MOST_PLAIN, chosen, compiled, loop
+from herbrand.loops import MOST_PLAIN, chosen, compiled, in_place, loop, often
 
 FACTOR = 3.0
 
@@ -79,3 +80,35 @@ print(compiled(outer)(2.0))"""
     assert answer() == 6.0
     (package / "called.py").write_text((package / "called.py").read_text().replace("3.0", "5.0"))
     assert answer() == 10.0
+def test_many_small_problems_are_compiled_together() -> None:
+    @loop
+    def nothing(values: np.ndarray) -> float:
+        return 0.0
+
+    assert often(nothing, MOST_PLAIN) is nothing
+    assert often(nothing, 1) is compiled(nothing)
+    assert often(nothing, 0) is compiled(nothing)
+
+
+class Counts(NamedTuple):
+    of: np.ndarray
+
+
+@in_place
+def count(counts: Counts, value: int) -> None:
+    counts.of[value] += 1
+
+
+@in_place
+def count_all(counts: Counts, values: np.ndarray) -> None:
+    for value in values:
+        count(counts, value)
+
+
+def test_loops_in_place_change_the_arrays_of_named_tuples() -> None:
+    found = []
+    for function in (count_all, compiled(count_all)):
+        counts = Counts(np.zeros(3, np.int64))
+        function(counts, np.array([0, 2, 2]))
+        found.append(counts.of.tolist())
+    assert found == [[1, 0, 2]] * 2

@@ -7,6 +7,7 @@ underflows; shares are probabilities.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.engines.circuit.search import FALSE_NODE, MAXIMUM, PRODUCT
-from herbrand.loops import chosen, loop
+from herbrand.loops import loop, often
 
 Floats = NDArray[np.float64]
 Walk = TypeVar("Walk", bound=Callable[..., None])
@@ -55,8 +56,8 @@ class Circuit:
         return len(self.kids)
 
     def _chosen(self, walk: Walk) -> Walk:
-        """A walk over all links, compiled where they are many."""
-        return chosen(walk, 2 * (self.size + len(self.kinds)))
+        """A walk over all links, compiled where they are many, here or in all circuits so far."""
+        return often(walk, 2 * (self.size + len(self.kinds)))
 
     def values(self, log_weights: Floats, largest: bool = False) -> Floats:
         """The log-weight of every node; ``log_weights`` [variable, (false, true)]. ``largest``: of the best
@@ -103,7 +104,7 @@ class Circuit:
         """Assignments drawn in proportion to their weight, one for each row of numbers between 0 and 1, of
         which there is one for each variable; -1: not written."""
         drawn = np.full(uniform.shape, -1, np.int8)
-        draw = chosen(_draw, uniform.size)
+        draw = often(_draw, uniform.size)
         draw(
             self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, uniform, drawn
         )
@@ -125,7 +126,8 @@ def _upward(
         one, two = values[kids[low]], values[kids[low + 1]]
         top, rest = (one, two) if one > two else (two, one)
         best = largest or kinds[node] == MAXIMUM
-        values[node] = top if best or rest == -np.inf else top + np.log1p(np.exp(rest - top))
+        # The functions of math give the same bits as compiled ones; those of NumPy may not.
+        values[node] = top if best or rest == -np.inf else top + math.log1p(math.exp(rest - top))
 
 
 @loop
@@ -141,7 +143,7 @@ def _downward(
             if kinds[node] == PRODUCT:
                 flows[kid] += flow
             elif values[kid] > -np.inf:
-                flows[kid] += flow * np.exp(values[kid] - values[node])
+                flows[kid] += flow * math.exp(values[kid] - values[node])
 
 
 @loop
@@ -209,8 +211,10 @@ def _draw(
                 drawn[row, (node - 2) >> 1] = 1 - (node & 1)
             elif node < 2 + 3 * variables:
                 free = node - 2 - 2 * variables
-                odds = np.exp(log_weights[free, 0] - log_weights[free, 1])
-                drawn[row, free] = 1 if uniform[row, used] * (1.0 + odds) < 1.0 else 0
+                apart = log_weights[free, 1] - log_weights[free, 0]
+                rarer = math.exp(-abs(apart)) / (1.0 + math.exp(-abs(apart)))
+                share = 1.0 - rarer if apart > 0.0 else rarer
+                drawn[row, free] = 1 if uniform[row, used] < share else 0
                 used += 1
             elif kinds[node] == PRODUCT:
                 for i in range(starts[node], starts[node + 1]):
@@ -218,6 +222,6 @@ def _draw(
                     height += 1
             else:
                 one, two = kids[starts[node]], kids[starts[node] + 1]
-                stack[height] = one if uniform[row, used] < np.exp(values[one] - values[node]) else two
+                stack[height] = one if uniform[row, used] < math.exp(values[one] - values[node]) else two
                 height += 1
                 used += 1

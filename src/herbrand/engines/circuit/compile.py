@@ -99,8 +99,13 @@ class Compilation:
 
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, or ``None`` if that takes more than so much work from here on."""
-        problem, limit = self._problem, self.work + work
-        run = loops.ready(search)
+        before = self.work
+        found = self._advanced(before + work)
+        loops.often(search, self.work - before)  # many small searches are worth compiling the loop as well
+        return found
+
+    def _advanced(self, limit: int) -> Circuit | None:
+        problem, run = self._problem, loops.often(search, 0)
         while (code := run(problem, self._state, min(limit, PLAIN_WORK))) != DONE:
             if code == GROW:
                 self._state = _grown(self._state, len(problem.rank), self._budget)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.loops import loop
+from herbrand.loops import in_place
 
 Array = NDArray[Any]
 
@@ -78,7 +78,7 @@ class SearchState(NamedTuple):
     cache_values: Array
 
 
-@loop
+@in_place
 def assign(p: Problem, s: SearchState, literal: Any) -> None:
     s.value[literal >> 1] = 1 - (literal & 1)
     s.trail[s.at[TRAIL]] = literal
@@ -90,7 +90,7 @@ def assign(p: Problem, s: SearchState, literal: Any) -> None:
         s.false_count[p.occurs[k]] += 1
 
 
-@loop
+@in_place
 def _undo(p: Problem, s: SearchState, to: Any) -> None:
     while s.at[TRAIL] > to:
         s.at[TRAIL] -= 1
@@ -103,7 +103,7 @@ def _undo(p: Problem, s: SearchState, to: Any) -> None:
             s.false_count[p.occurs[k]] -= 1
 
 
-@loop
+@in_place
 def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
     """Assign what follows from the trail from ``head`` on; whether no constraint is broken."""
     while head < s.at[TRAIL]:
@@ -134,7 +134,7 @@ def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
     return True
 
 
-@loop
+@in_place
 def _active(p: Problem, s: SearchState, c: Any) -> Any:
     """Whether a constraint still restricts something."""
     if s.true_count[c] > 0:
@@ -142,7 +142,7 @@ def _active(p: Problem, s: SearchState, c: Any) -> Any:
     return not p.is_group[c] or p.starts[c + 1] - p.starts[c] - s.false_count[c] > 1
 
 
-@loop
+@in_place
 def _look_up(s: SearchState, one: Any, two: Any) -> Any:
     """The node of a component, or -1."""
     size = len(s.cache_values)
@@ -154,7 +154,7 @@ def _look_up(s: SearchState, one: Any, two: Any) -> Any:
     return np.int64(-1)
 
 
-@loop
+@in_place
 def remember(cache_keys: Array, cache_values: Array, one: Any, two: Any, node: Any) -> None:
     """Write into the first free place from the key's own on."""
     size = len(cache_values)
@@ -165,7 +165,7 @@ def remember(cache_keys: Array, cache_values: Array, one: Any, two: Any, node: A
     cache_values[place] = node
 
 
-@loop
+@in_place
 def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> None:
     """All that a cache holds, in a larger one."""
     for i in range(len(old_values)):
@@ -173,7 +173,7 @@ def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> 
             remember(keys, values, old_keys[i, 0], old_keys[i, 1], old_values[i])
 
 
-@loop
+@in_place
 def _split(p: Problem, s: SearchState, frame: Any) -> bool:
     """Write the nodes of what is already known below a frame's branch, and list its open components.
 
@@ -239,7 +239,7 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
     return True
 
 
-@loop
+@in_place
 def _write(s: SearchState, kind: Any, first: Any, last: Any) -> Any:
     """A new node over the kids between two places; its number."""
     node = s.at[NODES]
@@ -253,7 +253,7 @@ def _write(s: SearchState, kind: Any, first: Any, last: Any) -> Any:
     return node
 
 
-@loop
+@in_place
 def _push(p: Problem, s: SearchState, low: Any, high: Any, one: Any, two: Any, decide: bool) -> None:
     """A frame for a component; it decides the variable of the lowest rank."""
     frame = s.at[DEPTH]
@@ -277,7 +277,7 @@ def _push(p: Problem, s: SearchState, low: Any, high: Any, one: Any, two: Any, d
     s.at[DEPTH] += 1
 
 
-@loop
+@in_place
 def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
     """Decide, propagate and split; whether the branch may hold."""
     variable = s.frames[frame, VARIABLE]
@@ -301,7 +301,7 @@ def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
     return _split(p, s, frame)
 
 
-@loop
+@in_place
 def _end_branch(p: Problem, s: SearchState, frame: Any, holds: bool) -> None:
     """Write the branch's product; after the second one the frame's sum, handed to the frame above."""
     base = s.frames[frame, KIDS_BASE]
@@ -343,7 +343,7 @@ def _end_branch(p: Problem, s: SearchState, frame: Any, holds: bool) -> None:
         s.frames[frame - 1, FAILED] = 1
 
 
-@loop
+@in_place
 def search(p: Problem, s: SearchState, work: Any) -> Any:
     """Go on until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``) or something ends.
 
@@ -388,7 +388,7 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
     return DONE
 
 
-@loop
+@in_place
 def begin(p: Problem, s: SearchState) -> None:
     """The first frame: all variables, nothing decided."""
     variables = len(p.rank)
