@@ -80,6 +80,8 @@ print(compiled(outer)(2.0))"""
     assert answer() == 6.0
     (package / "called.py").write_text((package / "called.py").read_text().replace("3.0", "5.0"))
     assert answer() == 10.0
+
+
 def test_many_small_problems_are_compiled_together() -> None:
     @loop
     def nothing(values: np.ndarray) -> float:

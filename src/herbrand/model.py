@@ -634,7 +634,9 @@ class Model:
     ) -> tuple[Program, Question]:
         self._refuse_on()
         valued, knowledge = self.signature.valued_names, self._knowledge
-        queries = tuple(in_formula(parse_formula(text, "<query>", valued, computes=True)) for text in query)
+        own = {show_formula(each.formula): each.formula for each in self.theory.queries}
+        parsed = (own.get(text) or parse_formula(text, "<query>", valued, computes=True) for text in query)
+        queries = tuple(in_formula(formula) for formula in parsed)
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         if any(computes(query) for query in queries):
             knowledge, queries = knowledge.asking(queries)

@@ -15,7 +15,7 @@ from herbrand.budget import Budget
 from herbrand.language.names import is_made
 from herbrand.language.syntax import Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
-from herbrand.program.evidence import LATENT, Evidence, arguments_of
+from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.ground import Ground
 from herbrand.program.question import AtomPattern, Question
 from herbrand.program.template import Conjunction
@@ -65,6 +65,8 @@ def _codes(evidence: Evidence, pattern: AtomPattern) -> np.ndarray:
         return known.codes[known.values == 1]
     types = evidence.program.signature.predicates[pattern.predicate].types
     typed = {a: t for a, t in zip(pattern.arguments, types, strict=True) if isinstance(a, str)}
+    if not typed:
+        return codes_of(np.array([pattern.arguments], np.int64), evidence.sizes(pattern.predicate))
     free = Conjunction(tuple(typed.items()))
     rows = enumerate_bindings(free, Bindings.nothing(), evidence, Limit(Budget(int(MOST_BYTES))))
     return np.sort(rows.codes(pattern.arguments, evidence.sizes(pattern.predicate)))

@@ -98,10 +98,11 @@ def with_network_tables(theory: Theory, signature: Signature) -> Theory:
     if theory.rules:
         parts = (statements_of(s) if _is_conditional(s) else (s,) for s in theory.statements)
         return replace(theory, statements=tuple(chain.from_iterable(parts))) if theory.tables else theory
-    if not theory.choices:
+    labels = argumentless(signature)
+    if not theory.choices or not labels:
         return theory
     try:
-        tables = network_tables(theory.choices, argumentless(signature))
+        tables = network_tables(theory.choices, labels)
     except (LanguageError, UnsupportedError):
         return theory
     if {table.scope[-1] for table in tables} & {t.scope[-1] for t in theory.tables if t.conditional}:

@@ -15,7 +15,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.check import check
 from herbrand.language.computed import aggregates, inner_parts
 from herbrand.language.parse import parse_formula
-from herbrand.language.signature import Signature
+from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     Atom,
     Computed,
@@ -145,7 +145,9 @@ def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
     predicate = signature.predicate(atom.predicate, atom.span)
     if not atom.arguments and predicate.types:
         return AtomPattern(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent=True)
-    check_formula(atom if predicate.value_type is None else ValueIs(atom, Variable("_")), signature, facts)
+    if not _plainly_fits(atom, predicate, facts):
+        whole = atom if predicate.value_type is None else ValueIs(atom, Variable("_"))
+        check_formula(whole, signature, facts)
     arguments: list[Argument] = []
     for position, (term, type_name) in enumerate(zip(atom.arguments, predicate.types, strict=True)):
         if isinstance(term, Constant):
@@ -155,6 +157,24 @@ def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
         else:
             arguments.append(f"_{position}" if term.anonymous else term.name)
     return AtomPattern(predicate.name, tuple(arguments))
+
+
+def _plainly_fits(atom: Atom, predicate: Predicate, facts: Facts) -> bool:
+    """Whether nothing can be wrong with an atom, so that it need not be checked as a theory is: it has known
+    constants and different variables."""
+    if len(atom.arguments) != len(predicate.types):
+        return False
+    variables: set[str] = set()
+    for term, type_name in zip(atom.arguments, predicate.types, strict=True):
+        match term:
+            case Constant(value=value):
+                if facts.domains[type_name].index_of(value) is None:
+                    return False
+            case Variable(name=name) if name not in variables:
+                variables.add(name)
+            case _:
+                return False
+    return True
 
 
 def _unknown(terms: Sequence[Term], types: Sequence[str], facts: Facts) -> list[Mistake]:
