@@ -32,8 +32,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Rule
 from herbrand.program.body_rows import WEIGHT
 from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
-from herbrand.program.clauses import Clause, Lookup
-from herbrand.program.lower_rules import stated_clause
+from herbrand.program.clauses import Clause
 from herbrand.program.strata import strata
 from herbrand.relations.expression import Expression, column, greater, magnitude
 from herbrand.relations.relation import Relation
@@ -63,12 +62,11 @@ class StoredRules:
         given: tuple[FactRows, ...] = (),
     ) -> StoredRules:
         """``given``: literals that are among the facts."""
-        program = HornProgram.of(rules, signature, stored.facts)
-        clauses = dict(program.clauses)
-        for name, known in clauses.items():
-            if stored.tables[name].counts[0] or stored.tables[name].counts[2]:
-                clauses[name] = (stated_clause(name, signature), *known)
-        return cls(replace(program, clauses=clauses), stored, given)
+        counts = {name: tables.counts for name, tables in stored.tables.items()}
+        program = HornProgram.of(
+            rules, signature, stored.facts, lambda name: bool(counts[name][0] or counts[name][2])
+        )
+        return cls(program, stored, given)
 
     def ask(self, goal: str, request: Request) -> Bindings:
         """The answers of one goal."""
@@ -111,16 +109,10 @@ class StoredRules:
         except NarrowError as narrow:
             raise LanguageError([narrow.mistake]) from None
 
-    def reached_at_once(self, clauses: Iterable[Clause]) -> list[str]:
-        """The derived predicates that clauses call."""
-        parts = (part for clause in clauses for part in clause.body)
-        called = (part.predicate for part in parts if isinstance(part, Lookup) and not part.stated)
-        return [name for name in dict.fromkeys(called) if self.program.is_derived(name)]
-
     def reached(self, clauses: Iterable[Clause]) -> list[str]:
         """The derived predicates that clauses rest on, absences left out."""
-        below = self.program.clauses
-        return reached(self.reached_at_once(clauses), lambda name: self.reached_at_once(below[name]))
+        program = self.program
+        return reached(program.called(clauses), lambda name: program.called(program.clauses[name]))
 
     def _answers(
         self,
@@ -174,10 +166,12 @@ class Rounds:
 
     def run(self, depth: int | str) -> tuple[Tables, bool]:
         """What stands for derived predicates in a goal, and whether deeper proofs were left out."""
-        heights = self._heights()
+        heights = [self.program.height(name) for name in self.needed]
+        known = [1 + height for height in heights if height is not None]
         allowed = MOST_ROUNDS if depth == FIXPOINT else int(depth) + 1
-        if heights is not None and max(heights.values(), default=0) <= allowed:
-            return self._nested(heights), False
+        if len(known) == len(heights) and max(known, default=0) <= allowed:
+            self.count = max(known, default=0)
+            return self._nested(dict(zip(self.needed, known, strict=True))), False
         if depth == FIXPOINT and not self.semiring.weighs:
             return {name: self.complete(name) for name in self.needed}, False
         now: Tables = {name: self._empty(name) for name in self.needed}
@@ -191,22 +185,11 @@ class Rounds:
             return now, False
         return now, not self._are_same(now, self._round(now))
 
-    def _heights(self) -> dict[str, int] | None:
-        """How deep calls of each predicate go, callees first; None where some call themselves."""
-        found: dict[str, int] = {}
-        for _ in self.needed:
-            for name in self.needed:
-                calls = set(self.rules.reached_at_once(self.program.clauses[name]))
-                if name not in found and calls <= found.keys():
-                    found[name] = 1 + max((found[other] for other in calls), default=0)
-        return found if len(found) == len(self.needed) else None
-
     def _nested(self, heights: Mapping[str, int]) -> Tables:
         """Without recursion nothing need be kept: each predicate is a query over those that it calls."""
         found: dict[str, Relation] = {}
-        for name in heights:
+        for name in sorted(self.needed, key=lambda name: heights[name]):  # what is called first
             found[name] = self._predicate(name, found)
-        self.count = max(heights.values(), default=0)
         return found
 
     def _round(self, now: Tables) -> Tables:

@@ -14,9 +14,8 @@ import numpy as np
 
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.fixpoint import Fixpoint
-from herbrand.engines.proof.negation import Absences
-from herbrand.engines.proof.steps import Runner, outputs_named
-from herbrand.engines.proof.table import ROW, State, Table, grouped
+from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
+from herbrand.engines.proof.table import State, Table, grouped
 from herbrand.engines.proof.unrolled import Asked, Beyond, Goal, Unrolled
 from herbrand.errors import BudgetError
 
@@ -25,45 +24,44 @@ FEW = 16
 """Constants of a frontier that are tried before all of them are."""
 
 
-def is_cut_off(runner: Runner, absences: Absences, done: Unrolled, asked: Asked, depth: int) -> bool:
+def is_cut_off(runner: Runner, done: Unrolled, asked: Asked, depth: int) -> bool:
     """Whether some proof needs more calls than the question was
     ``done`` with; taken to be so where finding out is too much."""
     if done.missed or not done.cut:
         return done.missed
-    truth = Runner(runner.plans, Numbers.of("boolean"), runner.budget)
-    if any(_leads_on(truth, absences, goal, state) for goal, state in done.cut_last):
+    truth = runner.with_arithmetic(Numbers.of("boolean"))
+    if any(_leads_on(truth, goal, state) for goal, state in done.cut_last):
         return True
     frontier = asked.frontier
     start = Table(frontier.names, frontier.columns, truth.arithmetic.ones(len(frontier)))
     question = replace(asked, frontier=start)
     try:
         return any(
-            np.max(Unrolled(truth, absences, beyond).answers(question, depth).values, initial=0.0) > 1
-            for beyond in (_by_one_more_call(truth, absences), _at_any_depth(truth, absences))
+            np.max(Unrolled(truth, beyond).answers(question, depth).values, initial=0.0) > 1
+            for beyond in (_by_one_more_call(truth), _at_any_depth(truth))
         )
     except BudgetError:
         return True
 
 
-def _by_one_more_call(truth: Runner, absences: Absences) -> Beyond:
+def _by_one_more_call(truth: Runner) -> Beyond:
     def beyond(goal: Goal, table: Table) -> Table:
         asked = Asked(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
-        return Unrolled(truth, absences).answers(asked, 0).scaled(CUT, truth.arithmetic)
+        return Unrolled(truth).answers(asked, 0).scaled(CUT, truth.arithmetic)
 
     return beyond
 
 
-def _at_any_depth(truth: Runner, absences: Absences) -> Beyond:
-    fixpoint = Fixpoint(truth, absences)
+def _at_any_depth(truth: Runner) -> Beyond:
+    fixpoint = Fixpoint(truth)
 
     def beyond(goal: Goal, table: Table) -> Table:
         columns = list(table.columns[1:])
-        answers = fixpoint.answers(goal.predicate, goal.mode, columns, len(table))
+        answers = fixpoint.answers(goal.predicate, goal.mode, columns)
         first, counts = answers.ranges(columns, len(table))
-        sizes = truth.plans.sizes(goal.predicate)
-        free = [size for place, size in enumerate(sizes) if place not in goal.mode]
+        free = truth.plans.output_sizes(goal.predicate, goal.mode)
         names = outputs_named(len(free))
-        whole = Table((ROW, *(f"i{place}" for place in goal.mode)), table.columns, table.values)
+        whole = Table(inputs_named(goal.mode), table.columns, table.values)
         found = truth.widened(whole, first, counts, names[1:], answers.table.columns[1:], None)
         sizes = [int(table.columns[0].max(initial=0)) + 1, *free]
         return grouped(found, names, sizes, truth.arithmetic).scaled(CUT, truth.arithmetic)
@@ -71,7 +69,7 @@ def _at_any_depth(truth: Runner, absences: Absences) -> Beyond:
     return beyond
 
 
-def _leads_on(truth: Runner, absences: Absences, goal: Goal, state: State) -> bool:
+def _leads_on(truth: Runner, goal: Goal, state: State) -> bool:
     """Whether the first row of a frontier, whose answers are the question's own, has one by one more call;
     a few of its constants mostly show."""
     table = state.sparse()
@@ -83,6 +81,6 @@ def _leads_on(truth: Runner, absences: Absences, goal: Goal, state: State) -> bo
         columns = tuple(column[start:stop] for column in table.columns)
         some = Table(table.names, columns, truth.arithmetic.ones(max(0, stop - start)))
         asked = Asked(goal.predicate, goal.mode, some, row + 1)
-        if some and len(Unrolled(truth, absences).answers(asked, 0)):
+        if some and len(Unrolled(truth).answers(asked, 0)):
             return True
     return False

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.engines.proof.branches import is_part
-from herbrand.engines.proof.negation import Absences
-from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
+from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.steps import Runner
@@ -27,8 +26,8 @@ from herbrand.program.clauses import Absence, Clause, Lookup
 
 MOST_INSTANCES = 300_000
 Row = tuple[int, ...]
-Provider = Callable[[str, Mode, list[np.ndarray], int, int | None], Answers]
-"""The provable answers of a predicate in a mode, for inputs (columns, how many), with so many calls left."""
+Provider = Callable[[str, Mode, list[np.ndarray], int | None], Answers]
+"""The provable answers of a predicate in a mode, for columns of inputs, with so many calls left."""
 
 
 @dataclass(frozen=True)
@@ -85,20 +84,18 @@ class Derivations:
         return [part for made in self.instances[node] for part in made.parts if isinstance(part, Node)]
 
 
-def derivations(
-    runner: Runner, absences: Absences, provider: Provider, asked: Sequence[Node]
-) -> tuple[Derivations, list[Node]]:
+def derivations(runner: Runner, provider: Provider, asked: Sequence[Node]) -> tuple[Derivations, list[Node]]:
     """All ground proofs of these atoms, and the node that stands for each of them. Raises ``BudgetError``
     where there are too many instances."""
-    search = _Search(runner, absences, provider)
+    search = _Search(runner, provider)
     nodes = [Node(node.predicate, node.row, search.calls(node.predicate, node.left)) for node in asked]
     search.wanted(nodes)
     return search.found, nodes
 
 
 class _Search:
-    def __init__(self, runner: Runner, absences: Absences, provider: Provider) -> None:
-        self._runner, self._absences, self._provider = runner, absences, provider
+    def __init__(self, runner: Runner, provider: Provider) -> None:
+        self._runner, self._provider = runner, provider
         self._plans: Plans = runner.plans
         self._whole: dict[int, ClausePlan] = {}
         self._count = 0
@@ -165,14 +162,11 @@ class _Search:
             if position == len(plan.steps) or not len(table):
                 return table
             step = plan.steps[position]
-            if isinstance(step, Exclude):
-                state = self._absences.kept(step, plan, table)
-            else:
-                assert isinstance(step, Ask)
-                columns = [table.column(name) for name in step.inputs]
-                below = self._below(step.predicate, left, step.deeper)
-                answers = self._provider(step.predicate, step.bound, columns, len(table), below)
-                state = self._runner.with_answers(step, plan, table, answers, rows)
+            assert isinstance(step, Ask)
+            columns = [table.column(name) for name in step.inputs]
+            below = self._below(step.predicate, left, step.deeper)
+            answers = self._provider(step.predicate, step.bound, columns, below)
+            state = self._runner.with_answers(step, plan, table, answers, rows)
             position += 1
 
     def _below(self, predicate: str, left: int | None, deeper: bool) -> int | None:
@@ -202,17 +196,12 @@ class _Search:
         bound = tuple(place for place, argument in enumerate(arguments) if argument in columns)
         free = [place for place in range(len(arguments)) if place not in bound]
         keys = [np.array(columns[arguments[place]], np.int64) for place in bound]
+        first, counts, columns_found = self._runner.provable(name, bound, keys, count)
+        matches, places = [column.tolist() for column in columns_found], list[int]()
         asked = self._plans.is_asked(name)
-        if asked:
-            answers = self._provider(name, bound, keys, count, None)
-            first, counts = answers.ranges(keys, count)
-            matches = [column.tolist() for column in answers.table.columns[1:]]
-            places: list[int] = []
-        else:
-            index = self._plans.program.relation(name).index(bound)
-            first, counts = index.ranges(keys, count)
-            matches = [index.column(place).tolist() for place in free]
-            places = index.entries(np.arange(self._plans.program.relation(name).count)).tolist()
+        if not asked:
+            relation = self._plans.program.relation(name)
+            places = relation.index(bound).entries(np.arange(relation.count)).tolist()
         found: list[list[Node | Fact]] = []
         for number, (start, length) in enumerate(zip(first.tolist(), counts.tolist(), strict=True)):
             known = {arguments[place]: columns[arguments[place]][number] for place in bound}

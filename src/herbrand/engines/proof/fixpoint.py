@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.proof.arithmetic import Numbers
+from herbrand.budget import Budget
+from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.fixpoint_rows import FixpointRows
-from herbrand.engines.proof.negation import Absences
-from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
+from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
+from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers, Questions
-from herbrand.engines.proof.steps import Runner, outputs_named
-from herbrand.engines.proof.table import ROW, State, Table, merged, without_zeros
+from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
+from herbrand.engines.proof.table import State, Table, merged, without_zeros
 
 MOST_ROUNDS = 1000
 """A sum whose terms shrink by 3 % a round or more is done by then."""
@@ -52,8 +53,8 @@ class _Site:
 class Fixpoint:
     """``converged`` is false where sums were still growing when the rounds were over."""
 
-    def __init__(self, runner: Runner, absences: Absences) -> None:
-        self._runner, self._absences = runner, absences
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
         self._plans, self._arithmetic = runner.plans, runner.arithmetic
         self._owners: dict[Place, _Owner] = {}
         self._sites: dict[tuple[int, int, int], _Site] = {}
@@ -61,7 +62,7 @@ class Fixpoint:
         self.converged = True
         self.rounds = 0
 
-    def answers(self, predicate: str, mode: Mode, columns: list[np.ndarray], count: int) -> Answers:
+    def answers(self, predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
         """The answers to each distinct row of inputs."""
         owner = self._owner((predicate, mode))
         self._ask(owner, columns)
@@ -99,12 +100,10 @@ class Fixpoint:
 
     def _owner(self, place: Place) -> _Owner:
         if place not in self._owners:
-            predicate, mode = place
-            sizes = self._plans.sizes(predicate)
-            free = [size for position, size in enumerate(sizes) if position not in mode]
+            free = self._plans.output_sizes(*place)
             self._owners[place] = _Owner(
                 place,
-                Questions([sizes[position] for position in mode]),
+                Questions(self._plans.input_sizes(*place)),
                 self._accumulated(outputs_named(len(free)), [1, *free]),
             )
         return self._owners[place]
@@ -117,8 +116,8 @@ class Fixpoint:
         new = owner.questions.add(columns)
         if len(new):
             inputs = tuple(column[new] for column in owner.questions.columns)
-            names = (ROW, *(f"i{place}" for place in owner.place[1]))
-            self._reach(owner, owner.place, Table(names, (new, *inputs), self._arithmetic.ones(len(new))))
+            names, values = inputs_named(owner.place[1]), self._arithmetic.ones(len(new))
+            self._reach(owner, owner.place, Table(names, (new, *inputs), values))
 
     def _reach(self, owner: _Owner, place: Place, frontier: State) -> None:
         self._frontiers.setdefault((id(owner), place), (owner, []))[1].append(frontier)
@@ -127,16 +126,14 @@ class Fixpoint:
         """What came to each predicate since the last round, without what had come before."""
         taken, self._frontiers = self._frontiers, {}
         for (_, place), (owner, states) in taken.items():
-            predicate, mode = place
-            sizes = self._plans.sizes(predicate)
-            sizes_in = [len(owner.questions), *(sizes[position] for position in mode)]
-            names = (ROW, *(f"i{position}" for position in mode))
+            sizes_in = [len(owner.questions), *self._plans.input_sizes(*place)]
+            names = inputs_named(place[1])
             if place not in owner.reached:
                 owner.reached[place] = self._accumulated(names, sizes_in)
             frontier = merged(states, names, sizes_in, self._arithmetic).sparse()
             new = owner.reached[place].add(frontier)
             if len(new):
-                for plan in self._plans.plan(predicate, mode).clauses:
+                for plan in self._plans.plan(*place).clauses:
                     self._go_on(owner, plan, 0, self._runner.started(plan, new, len(owner.questions)))
 
     def _tell_news(self) -> None:
@@ -144,7 +141,7 @@ class Fixpoint:
         for owner in list(self._owners.values()):
             if not owner.news:
                 continue
-            free = self._free_sizes(owner)
+            free = self._plans.output_sizes(*owner.place)
             news, owner.news = owner.news, []
             more = merged(
                 news, outputs_named(len(free)), [len(owner.questions), *free], self._arithmetic
@@ -157,41 +154,22 @@ class Fixpoint:
             for site, rows in [(site, site.rows.table) for site in owner.waiting]:
                 self._continue(site, rows, answers)
 
-    def _free_sizes(self, owner: _Owner) -> list[int]:
-        predicate, mode = owner.place
-        return [size for place, size in enumerate(self._plans.sizes(predicate)) if place not in mode]
-
     def _go_on(self, owner: _Owner, plan: ClausePlan, position: int, state: State) -> None:
         """Run a clause until it is done, hands on at its end, or waits for answers."""
-        while True:
-            rows = len(owner.questions)
-            position, state = self._runner.advance(plan, position, state, rows)
-            if not state:
-                return
-            if position == len(plan.steps):
-                owner.news.append(self._runner.finished(plan, state, rows).sparse())
-                return
-            step = plan.steps[position]
-            if isinstance(step, Exclude):
-                kept = self._absences.kept(step, plan, state.sparse())
-                state = self._runner.narrowed(kept, step.live, plan, rows)
-                position += 1
-                continue
-            assert isinstance(step, Ask)
-            if step is plan.tail:
-                self._hand_on(owner, plan, step, state.sparse())
-                return
-            self._wait(owner, plan, position, step, state.sparse())
+        rows = len(owner.questions)
+        position, state = self._runner.advance(plan, position, state, rows)
+        if not state:
             return
-
-    def _hand_on(self, owner: _Owner, plan: ClausePlan, step: Ask, table: Table) -> None:
-        """The predicate at the end of a clause answers in this owner's place."""
-        columns = (table.columns[0], *(table.column(name) for name in step.inputs))
-        passed = Table((ROW, *(f"i{place}" for place in step.bound)), columns, table.values)
-        if plan.clause.weight is not None and plan.clause.rule is not None:
-            weight = self._arithmetic.rule_weight(plan.clause.weight, plan.clause.rule)
-            passed = passed.scaled(weight, self._arithmetic)
-        self._reach(owner, (step.predicate, step.bound), passed)
+        if position == len(plan.steps):
+            owner.news.append(self._runner.finished(plan, state, rows).sparse())
+            return
+        step = plan.steps[position]
+        assert isinstance(step, Ask)
+        if step is plan.tail:  # the predicate at the end of a clause answers in this owner's place
+            passed = self._runner.weighed(plan, self._runner.passed(step, state))
+            self._reach(owner, (step.predicate, step.bound), passed)
+        else:
+            self._wait(owner, plan, position, step, state.sparse())
 
     def _wait(self, owner: _Owner, plan: ClausePlan, position: int, step: Ask, table: Table) -> None:
         asked = self._owner((step.predicate, step.bound))
@@ -221,13 +199,13 @@ class Fixpoint:
             self._go_on(site.owner, site.plan, site.position + 1, made)
 
 
-def completion(runner: Runner) -> Absences:
-    """What ``not`` needs: derived predicates run to their boolean fixpoint, kept for the whole evaluation."""
-    truth = Runner(runner.plans, Numbers.of("boolean"), runner.budget)
+def runner_of(plans: Plans, arithmetic: Arithmetic, budget: Budget) -> Runner:
+    """A runner to which ``not`` means that a derived predicate's boolean fixpoint has no such atom; what is
+    found of these is kept for the whole evaluation."""
     fixpoints: list[Fixpoint] = []
 
-    def complete(predicate: str, mode: Mode, columns: list[np.ndarray], count: int) -> Answers:
-        return fixpoints[0].answers(predicate, mode, columns, count)
+    def complete(predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
+        return fixpoints[0].answers(predicate, mode, columns)
 
-    fixpoints.append(Fixpoint(truth, Absences(truth, complete)))
-    return Absences(runner, complete)
+    fixpoints.append(Fixpoint(Runner(plans, Numbers.of("boolean"), budget, complete)))
+    return Runner(plans, arithmetic, budget, complete)

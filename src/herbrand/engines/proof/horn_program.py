@@ -12,7 +12,7 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from herbrand.facts.facts import Facts
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Learned, Rule
-from herbrand.program.clauses import Absence, Clause
+from herbrand.program.clauses import Absence, Clause, Lookup
 from herbrand.program.lower_rules import rule_clause, stated_clause
 from herbrand.program.strata import check_strata
 
@@ -39,9 +39,18 @@ class HornProgram:
     weighted: tuple[Rule, ...] = ()
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], signature: Signature, facts: Facts) -> HornProgram:
-        """Raises ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
+    def of(
+        cls,
+        rules: Sequence[Rule],
+        signature: Signature,
+        facts: Facts,
+        is_stated: Callable[[str], bool] | None = None,
+    ) -> HornProgram:
+        """``is_stated``: whether a predicate has facts, where these are not in memory. Raises
+        ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
         check_strata(rules)
+        tables = facts.tables
+        stated = is_stated or (lambda name: len(tables[name].true) or len(tables[name].soft))
         weighted: list[Rule] = []
         clauses: dict[str, list[Clause]] = {}
         for rule in rules:
@@ -53,7 +62,7 @@ class HornProgram:
             if clause is not None:
                 known.append(replace(clause, weight=place))
         for name, known in clauses.items():
-            if len(facts.tables[name].true) or len(facts.tables[name].soft):
+            if stated(name):
                 known.insert(0, stated_clause(name, signature))
         return cls(
             signature,
@@ -85,6 +94,26 @@ class HornProgram:
 
     def is_derived(self, predicate: str) -> bool:
         return predicate in self.clauses
+
+    def called(self, clauses: Iterable[Clause]) -> list[str]:
+        """The derived predicates that clauses ask, absences left out."""
+        lookups = (part for clause in clauses for part in clause.body if isinstance(part, Lookup))
+        names = (part.predicate for part in lookups if not part.stated)
+        return [name for name in dict.fromkeys(names) if self.is_derived(name)]
+
+    @cached_property
+    def _heights(self) -> dict[str, int | None]:
+        return {}
+
+    def height(self, predicate: str) -> int | None:
+        """How many calls deep its proofs can be; ``None`` where it rests on itself."""
+        if predicate not in self._heights:
+            self._heights[predicate] = None  # what is met again on the way rests on itself
+            below = [self.height(name) for name in self.called(self.clauses.get(predicate, ()))]
+            known = [height for height in below if height is not None]
+            if len(known) == len(below):
+                self._heights[predicate] = 1 + max(known, default=-1)
+        return self._heights[predicate]
 
     def reached(self, clauses: Iterable[Clause]) -> set[str]:
         """The predicates that clauses rest on, through ``not`` too."""

@@ -56,7 +56,6 @@ class Plans:
         self._made: dict[tuple[str, Mode], PredicatePlan] = {}
         self._parts: dict[str, Clause] = {}
         self._goals: dict[Clause, str] = {}
-        self._heights: dict[str, int | None] = {}
         self._sizes: dict[str, tuple[int, ...]] = {}
         self._recursions: dict[tuple[str, Mode], LinearRecursion | None] = {}
         self.workspace = Workspace()
@@ -97,6 +96,14 @@ class Plans:
             self._sizes[predicate] = tuple(self.program.sizes[name] for name in self.column_types(predicate))
         return self._sizes[predicate]
 
+    def input_sizes(self, predicate: str, mode: Mode) -> list[int]:
+        """The same of the known arguments of a mode."""
+        return [self.sizes(predicate)[place] for place in mode]
+
+    def output_sizes(self, predicate: str, mode: Mode) -> list[int]:
+        """The same of its free arguments."""
+        return [size for place, size in enumerate(self.sizes(predicate)) if place not in mode]
+
     def is_asked(self, predicate: str) -> bool:
         """Whether a predicate has rules, so that looking it up is a call."""
         return predicate in self._parts or self.program.is_derived(predicate)
@@ -110,21 +117,19 @@ class Plans:
         return self._goals[clause]
 
     def height(self, predicate: str) -> int | None:
-        """How many calls deep its proofs can be; ``None`` where it rests on itself."""
-        if predicate not in self._heights:
-            self._heights[predicate] = None  # what is met again on the way rests on itself
-            self._heights[predicate] = self._height(predicate)
-        return self._heights[predicate]
+        """How many calls deep its proofs can be; ``None`` where it rests on itself.
 
-    def _height(self, predicate: str) -> int | None:
+        To ask a part is no call.
+        """
+        if predicate not in self._parts:
+            return self.program.height(predicate)
         deepest = 0
-        for clause in self.clauses(predicate):
-            for literal in clause.body:
-                if isinstance(literal, Lookup) and not literal.stated and self.is_asked(literal.predicate):
-                    below = self.height(literal.predicate)
-                    if below is None:
-                        return None
-                    deepest = max(deepest, below + (not is_part(literal.predicate)))
+        for literal in self._parts[predicate].body:
+            if isinstance(literal, Lookup) and not literal.stated and self.is_asked(literal.predicate):
+                below = self.height(literal.predicate)
+                if below is None:
+                    return None
+                deepest = max(deepest, below + (not is_part(literal.predicate)))
         return deepest
 
     def whole(self, clause: Clause, mode: Mode) -> ClausePlan:

@@ -31,7 +31,7 @@ from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.deeper_proofs import is_cut_off
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.explain import PROOFS, explanation
-from herbrand.engines.proof.fixpoint import Fixpoint, completion
+from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, Shape, read_goal
 from herbrand.engines.proof.ground_proofs import GroundProofs
 from herbrand.engines.proof.horn_program import HornProgram
@@ -180,14 +180,13 @@ class Proof:
             check_probabilities(self.program, self.program.reached([shape.clause]))
             refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
-        runner = Runner(self.plans, request.arithmetic(), request.budget)
+        runner = runner_of(self.plans, request.arithmetic(), request.budget)
         if request.depth == FIXPOINT:
             return self._to_fixpoint(shape, inputs, runner, request, began)
-        absences = completion(runner)
-        unrolled = Unrolled(runner, absences)
+        unrolled = Unrolled(runner)
         question = self.question(shape, inputs, runner.arithmetic)
         table = unrolled.answers(question, int(request.depth) + 1)
-        truncated = is_cut_off(runner, absences, unrolled, question, int(request.depth) + 1)
+        truncated = is_cut_off(runner, unrolled, question, int(request.depth) + 1)
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
 
@@ -208,11 +207,9 @@ class Proof:
         """Raise where something has a proof that is stated to be false."""
         rows = self.program.facts.tables[name].false
         if name not in self._denied:
-            runner = Runner(self.plans, Numbers.of("boolean"), request.budget)
+            runner = runner_of(self.plans, Numbers.of("boolean"), request.budget)
             columns = [column.astype(np.int64) for column in rows.T]
-            answers = Fixpoint(runner, completion(runner)).answers(
-                name, tuple(range(len(columns))), columns, len(rows)
-            )
+            answers = Fixpoint(runner).answers(name, tuple(range(len(columns))), columns)
             self._denied[name] = np.flatnonzero(answers.ranges(columns, len(rows))[1])
         if len(self._denied[name]):
             predicate, first = self.program.signature.predicates[name], rows[self._denied[name][:1]]
@@ -266,9 +263,9 @@ class Proof:
                 f"{'exact count' if request.exact else request.algebra} takes a depth",
                 hint="boolean, max, count and probability have a fixpoint",
             )
-        fixpoint = Fixpoint(runner, completion(runner))
+        fixpoint = Fixpoint(runner)
         columns = _columns(shape, inputs)
-        answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns, len(inputs))
+        answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
         table = _by_goal(answers.table, answers.questions.places(columns, len(inputs)))
         advice = "" if fixpoint.converged else _advice(request.algebra)
         guarantee = Guarantee.EXACT if fixpoint.converged else Guarantee.APPROXIMATION

@@ -20,11 +20,10 @@ from torch import Tensor
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.proof.differentiable import Differentiable
-from herbrand.engines.proof.fixpoint import completion
+from herbrand.engines.proof.fixpoint import runner_of
 from herbrand.engines.proof.goals import Shape
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
-from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import Unrolled
 
@@ -45,6 +44,6 @@ def scores(
     predicate; ``rules``: the same for all weighted rules, in their order.
     """
     arithmetic = Differentiable.of(proof.program, facts, rules)
-    runner = Runner(proof.plans, arithmetic, budget)
+    runner = runner_of(proof.plans, arithmetic, budget)
     question = proof.question(shape, inputs, arithmetic)
-    return Unrolled(runner, completion(runner)).answers(question, depth + 1)
+    return Unrolled(runner).answers(question, depth + 1)

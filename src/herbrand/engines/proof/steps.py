@@ -1,13 +1,14 @@
-"""Running the steps of a plan that ask nothing: joins with facts, tests and constants.
+"""Running the steps of a plan that ask nothing: joins with facts, tests, constants and absent atoms.
 
 :class:`Runner` holds what running needs (facts, arithmetic, memory, workspace). A step takes a state and
 gives the next one: few entries go through the push kernels, many through dense ones, and what neither fits
-through a general join.
+through a general join. An absent atom has no proof at any depth: stated facts are looked up, and of a derived
+predicate the runner is told all that can be proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.join_sum import JoinSums
-from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Fix, Join, Step, Test
+from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Exclude, Fix, Join, Mode, Step, Test
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index
@@ -27,6 +28,14 @@ from herbrand.program.clauses import Test as Condition
 from herbrand.row_keys import each_in
 
 BYTES = 8
+
+Complete = Callable[[str, Mode, list[np.ndarray]], Answers]
+"""All that can be proved of a predicate in a mode at any depth, for columns of inputs."""
+
+
+def inputs_named(mode: Mode) -> tuple[str, ...]:
+    """The columns of a frontier: the row of the question, and what stands in each known place."""
+    return (ROW, *(f"i{place}" for place in mode))
 
 
 def outputs_named(count: int) -> tuple[str, ...]:
@@ -47,12 +56,15 @@ def check_rows(memory: int, rows: float, columns: int) -> None:
 class Runner:
     """``rows`` bounds the numbers in column :data:`~herbrand.engines.proof.table.ROW` of a state."""
 
-    def __init__(self, plans: Plans, arithmetic: Arithmetic, budget: Budget) -> None:
-        self.plans, self.arithmetic, self.budget = plans, arithmetic, budget
+    def __init__(self, plans: Plans, arithmetic: Arithmetic, budget: Budget, complete: Complete) -> None:
+        self.plans, self.arithmetic, self.budget, self.complete = plans, arithmetic, budget, complete
         self.program = plans.program
         self._weights: dict[str, Values | None] = {}
         # not a method of this object: a cycle would keep the states of a run until the next collection
         self.pushing = JoinSums(arithmetic, partial(check_rows, budget.bytes), plans.workspace)
+
+    def with_arithmetic(self, arithmetic: Arithmetic) -> Runner:
+        return Runner(self.plans, arithmetic, self.budget, self.complete)
 
     def check_size(self, rows: float, columns: int) -> None:
         """Raise ``BudgetError`` where so many rows would not fit."""
@@ -83,7 +95,7 @@ class Runner:
         place = position - 1
         while (place := place + 1) < len(plan.steps):
             step = plan.steps[place]
-            if not isinstance(step, Bind | Fix | Test | Join):
+            if isinstance(step, Ask):
                 return place, state
             if not state and not isinstance(step, Bind):
                 return len(plan.steps), empty((ROW, *dict.fromkeys(plan.outputs)), self.arithmetic)
@@ -96,15 +108,30 @@ class Runner:
 
     def finished(self, plan: ClausePlan, state: State, rows: int) -> State:
         """The state's rows as (row, outputs...), the rule's weight multiplied in."""
-        clause = plan.clause
-        if clause.weight is not None and clause.rule is not None:
-            state = state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule), self.arithmetic)
+        state = self.weighed(plan, state)
         names = outputs_named(len(plan.outputs))
         if isinstance(state, Grid) and state.names[1:] == plan.outputs:
             return state.named(names)
         table = self.narrowed(state.sparse(), tuple(dict.fromkeys(plan.outputs)), plan, rows)
         columns = tuple(table.column(name) for name in plan.outputs)
         return Table(names, (table.columns[0], *columns), table.values)
+
+    def weighed(self, plan: ClausePlan, state: State) -> State:
+        """The state with the rule's weight multiplied in."""
+        clause = plan.clause
+        if clause.weight is None or clause.rule is None:
+            return state
+        return state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule), self.arithmetic)
+
+    def passed(self, step: Ask, state: State) -> State:
+        """The state as a frontier (row, inputs...) of the predicate that is asked."""
+        if state.names == (ROW, *step.inputs):
+            return state
+        table = state.sparse()
+        if set(table.names) != {ROW, *step.inputs}:
+            raise AssertionError(f"{table.names} are live before {step}")
+        columns = (table.columns[0], *(table.column(name) for name in step.inputs))
+        return Table(inputs_named(step.bound), columns, table.values)
 
     def along(self, steps: Sequence[Join], state: Grid) -> Grid:
         """A grid pushed through the relations of a chain."""
@@ -130,6 +157,9 @@ class Runner:
                 return self._kept(table, self._passes(literal, table, plan), live, plan, rows)
             case Join():
                 return self._joined(step, plan, state, rows)
+            case Exclude(live=live):
+                table = state.sparse()
+                return self._kept(table, self._is_absent(step, table), live, plan, rows)
         raise AssertionError(step)
 
     def _masked(self, plan: ClausePlan, place: int, state: State, rows: int) -> State | None:
@@ -159,6 +189,31 @@ class Runner:
                 values = self.program.values(types[left])
                 return ORDERS[sign](values[table.column(left)], values[table.column(right)])
         return np.zeros(len(table), bool)
+
+    def _is_absent(self, step: Exclude, table: Table) -> np.ndarray:
+        """For which rows nothing makes the atom true, whatever stands for the variables that only it has."""
+        columns = [table.column(step.arguments[place]) for place in step.bound]
+        first, counts, matches = self.provable(step.predicate, step.bound, columns, len(table))
+        names = [name for place, name in enumerate(step.arguments) if place not in step.bound]
+        if len(set(names)) == len(names):
+            return counts == 0
+        numbered = Table((ROW,), (np.arange(len(table)),), self.arithmetic.ones(len(table)))
+        found = self.widened(numbered, first, counts, names, matches, None)
+        absent = np.ones(len(table), bool)
+        absent[found.columns[0]] = False
+        return absent
+
+    def provable(
+        self, predicate: str, bound: Mode, columns: list[np.ndarray], count: int
+    ) -> tuple[np.ndarray, np.ndarray, Sequence[np.ndarray]]:
+        """The atoms that have a proof at any depth, for ``count`` rows of the bound arguments: where those of
+        each row begin, how many there are, and what stands in the free places."""
+        if self.plans.is_asked(predicate):
+            answers = self.complete(predicate, bound, columns)
+            return *answers.ranges(columns, count), answers.table.columns[1:]
+        index = self.program.relation(predicate).index(bound)
+        free = [place for place in range(len(index.relation.columns)) if place not in bound]
+        return *index.ranges(columns, count), [index.column(place) for place in free]
 
     def _kept(
         self, table: Table, passes: np.ndarray, live: tuple[str, ...], plan: ClausePlan, rows: int

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.proof.negation import Absences
-from herbrand.engines.proof.plan import Ask, ClausePlan, Exclude, Mode
+from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.engines.proof.recursion_loop import fits, iterate
-from herbrand.engines.proof.steps import Runner, outputs_named
+from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
 from herbrand.engines.proof.table import (
     ROW,
     Grid,
@@ -79,8 +78,8 @@ class Unrolled:
     nowhere; ``cut_last`` are some of those whose answers would have been the question's own, and ``missed``
     says that one of them is known to have answers. ``beyond`` answers calls that are cut."""
 
-    def __init__(self, runner: Runner, absences: Absences, beyond: Beyond | None = None) -> None:
-        self._runner, self._absences, self._beyond = runner, absences, beyond
+    def __init__(self, runner: Runner, beyond: Beyond | None = None) -> None:
+        self._runner, self._beyond = runner, beyond
         self._plans, self._arithmetic = runner.plans, runner.arithmetic
         self._asked: dict[Goal, int] = {}
         self._kept: dict[Goal, _Kept] = {}
@@ -138,9 +137,7 @@ class Unrolled:
     def _total(self, goal: Goal, frontier: State, rows: int, outermost: bool = False) -> Total:
         """The answers to a frontier; calls at the ends of clauses are run in this one's place."""
         waiting: dict[Goal, list[State]] = {goal: [frontier]}
-        sizes = [
-            size for place, size in enumerate(self._plans.sizes(goal.predicate)) if place not in goal.mode
-        ]
+        sizes = self._plans.output_sizes(goal.predicate, goal.mode)
         found = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
         while waiting:
             self._runner.budget.check()
@@ -151,9 +148,8 @@ class Unrolled:
             if recursion is not None and len(states) == 1:
                 state = states[0]
             else:
-                inputs = [self._plans.sizes(current.predicate)[place] for place in current.mode]
-                names = (ROW, *(f"i{place}" for place in current.mode))
-                state = merged(states, names, [rows, *inputs], self._arithmetic)
+                inputs = self._plans.input_sizes(current.predicate, current.mode)
+                state = merged(states, inputs_named(current.mode), [rows, *inputs], self._arithmetic)
             if not state:
                 continue
             if current.left == 0:
@@ -212,16 +208,11 @@ class Unrolled:
                 found.add(self._runner.finished(plan, state, rows))
                 return
             step = plan.steps[position]
-            if step is plan.tail and isinstance(step, Ask) and not self._is_kept(self._below(goal, step)):
-                self._hand_on(plan, goal, self._passed(step, state), waiting)
+            assert isinstance(step, Ask)
+            if step is plan.tail and not self._is_kept(self._below(goal, step)):
+                self._hand_on(plan, goal, self._runner.passed(step, state), waiting)
                 return
-            if isinstance(step, Exclude):
-                state = self._runner.narrowed(
-                    self._absences.kept(step, plan, state.sparse()), step.live, plan, rows
-                )
-            else:
-                assert isinstance(step, Ask)
-                state = self._answered(step, plan, self._below(goal, step), state, rows)
+            state = self._answered(step, plan, self._below(goal, step), state, rows)
             position += 1
 
     def _run_chain(
@@ -230,7 +221,7 @@ class Unrolled:
         """What :meth:`_run` does once all joins of a chain are done."""
         tail = plan.tail
         if tail is None:
-            found.add(self._weighted(plan, state))
+            found.add(self._runner.weighed(plan, state))
         elif not self._is_kept(self._below(goal, tail)):
             self._hand_on(plan, goal, state, waiting)
         else:
@@ -240,24 +231,7 @@ class Unrolled:
 
     def _hand_on(self, plan: ClausePlan, goal: Goal, state: State, waiting: dict[Goal, list[State]]) -> None:
         assert plan.tail is not None
-        waiting.setdefault(self._below(goal, plan.tail), []).append(self._weighted(plan, state))
-
-    def _weighted(self, plan: ClausePlan, state: State) -> State:
-        clause = plan.clause
-        if clause.weight is None or clause.rule is None:
-            return state
-        return state.scaled(self._arithmetic.rule_weight(clause.weight, clause.rule), self._arithmetic)
-
-    def _passed(self, step: Ask, state: State) -> State:
-        """The state as a frontier (row, inputs...) of the predicate that is asked."""
-        if state.names == (ROW, *step.inputs):
-            return state
-        table = state.sparse()
-        names = tuple(f"i{place}" for place in step.bound)
-        columns = (table.columns[0], *(table.column(name) for name in step.inputs))
-        if set(table.names) != {ROW, *step.inputs}:
-            raise AssertionError(f"{table.names} are live before {step}")
-        return Table((ROW, *names), columns, table.values)
+        waiting.setdefault(self._below(goal, plan.tail), []).append(self._runner.weighed(plan, state))
 
     # Calls in the middle of a clause
 
@@ -265,7 +239,7 @@ class Unrolled:
         if not state:
             return empty((ROW, *step.live), self._arithmetic)
         if self._is_direct(step, state) and not self._is_kept(goal):
-            made = self._directly(goal, self._passed(step, state), rows)
+            made = self._directly(goal, self._runner.passed(step, state), rows)
             return made.named((ROW, *step.found))
         table = state.sparse()
         answers = self.by_input(goal, [table.column(name) for name in step.inputs])
@@ -294,10 +268,9 @@ class Unrolled:
         return self._shared[key][1]
 
     def by_input(self, goal: Goal, columns: list[np.ndarray]) -> Answers:
-        sizes = self._plans.sizes(goal.predicate)
         if goal not in self._kept:
-            questions = Questions([sizes[place] for place in goal.mode])
-            free = len(sizes) - len(goal.mode)
+            questions = Questions(self._plans.input_sizes(goal.predicate, goal.mode))
+            free = len(self._plans.output_sizes(goal.predicate, goal.mode))
             self._kept[goal] = _Kept(
                 questions, Answers(questions, empty(outputs_named(free), self._arithmetic))
             )
@@ -306,9 +279,7 @@ class Unrolled:
         if len(new):
             inputs = tuple(column[new] for column in kept.questions.columns)
             rows = np.arange(len(new))
-            frontier = Table(
-                (ROW, *(f"i{p}" for p in goal.mode)), (rows, *inputs), self._arithmetic.ones(len(new))
-            )
+            frontier = Table(inputs_named(goal.mode), (rows, *inputs), self._arithmetic.ones(len(new)))
             found = self._total(goal, frontier, len(new)).table()
             before = kept.answers.table
             self._runner.check_size(len(before) + len(found), len(found.names) + 1)
