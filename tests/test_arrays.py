@@ -138,8 +138,8 @@ def test_algebras_mean_the_same_on_both_libraries(name: str) -> None:
     segments = np.array([1, 0])
     for mine, other in [
         (algebra.sum(ours, (0, 2)), algebra.sum(theirs, (0, 2))),
-        (algebra.add(ours, ours), algebra.add(theirs, theirs)),
-        (algebra.multiply(ours, ours), algebra.multiply(theirs, theirs)),
+        (algebra.plus(ours, ours), algebra.plus(theirs, theirs)),
+        (algebra.times(ours, ours), algebra.times(theirs, theirs)),
         (algebra.product_of_rows(ours), algebra.product_of_rows(theirs)),
         (
             algebra.segment_sum(ours, Array(segments), 3),

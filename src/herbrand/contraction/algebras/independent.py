@@ -2,7 +2,7 @@
 
 ⊗ does not distribute over this ⊕, so that a sum of products depends on how it is factored. Over rows alone.
 
->>> ALGEBRA.group(np.array([0.5, 0.5, 0.25]), np.array([0, 0, 1]), 2).tolist()
+>>> ALGEBRA.group(np.array([0.5, 0.5, 0.25]), np.array([0, 0, 1]), 2).round(6).tolist()
 [0.75, 0.25]
 """
 

@@ -1,6 +1,5 @@
 """Distinct inputs of a predicate in one mode, and the answers known for each of them.
 
->>> from herbrand.engines.proof.arithmetic import Real
 >>> asked = Questions((5,))
 >>> asked.add([np.array([3, 1, 3])]).tolist(), asked.add([np.array([1, 4])]).tolist(), len(asked)
 ([0, 1], [2], 3)
