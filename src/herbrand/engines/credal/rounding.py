@@ -1,8 +1,9 @@
-"""Arithmetic on enclosures of numbers that are not negative, rounded outward.
+"""Rounding to the wide side: a bound that is computed is a bound in exact arithmetic, too.
 
-Every operation gives an interval that holds the exact result, whatever the operands' exact values are within
-theirs. Relative errors stay near 1e-16 for each operation at any scale, and zeros stay exact zeros: a number
-that is proved to be 0 is kept apart from one that is merely small.
+Arithmetic on enclosures of numbers that are not negative. Every operation gives an interval that holds the
+exact result, whatever the operands' exact values are within theirs. Relative errors stay near 1e-16 for each
+operation at any scale, and zeros stay exact zeros: a number that is proved to be 0 is kept apart from one
+that is merely small.
 
 >>> third = Enclosure.of(1.0).over(Enclosure.of(3.0))
 >>> bool(third.low < third.high), third.times(Enclosure.of(0.0)).high.item()
@@ -73,6 +74,23 @@ def complement(chance: np.ndarray | float) -> Enclosure:
     minus = -np.asarray(chance, float)
     one = np.ones_like(minus)
     return Enclosure(sum_below(one, minus), sum_above(one, minus))
+
+
+def opposite(ends: tuple[float, float]) -> tuple[float, float]:
+    """The interval of what does not hold, by that of what does."""
+    return float(complement(ends[1]).low), float(complement(ends[0]).high)
+
+
+def stated_ends(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """Stated ends, each moved outward by a unit: a decimal lies within half a unit of its double.
+
+    0 and 1 stay what they are.
+    """
+    lower, upper = np.asarray(lower, float), np.asarray(upper, float)
+    return (
+        np.where((lower > 0) & (lower < 1), np.nextafter(lower, 0.0), lower),
+        np.where((upper > 0) & (upper < 1), np.nextafter(upper, 1.0), upper),
+    )
 
 
 def share_below(part: float, rest: float) -> float:

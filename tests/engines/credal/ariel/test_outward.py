@@ -14,7 +14,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.bounds import Bounds
-from herbrand.engines.credal.ariel.outward import above, below, complement
+from herbrand.engines.credal.rounding import opposite, stated_ends
 
 SCALES = [10.0**-power for power in range(13)]
 Ends = tuple[Fraction, Fraction]
@@ -171,8 +171,8 @@ def check_hidden_products(count: int) -> None:
             if (value := stated(event, given)) is not None:
                 low, high = value * rng.choice([1, 1, Fraction(1, 2), 0]), value * rng.choice([1, 1, 2])
                 # as decimals, the lower one below and the upper one above
-                ends = below(below(float(low))), min(1.0, above(above(float(high))))
-                lines.append(f"P({event}{f' | {given}' if given else ''}) in [{ends[0]!r}, {ends[1]!r}]")
+                least, most = map(float, stated_ends(*stated_ends(float(low), min(float(high), 1.0))))
+                lines.append(f"P({event}{f' | {given}' if given else ''}) in [{least!r}, {most!r}]")
         queries = [*((atom, None) for atom in atoms), *(drawn() for _ in range(3))]
         asked = [f"P({event} | {given})" if given else f"P({event})" for event, given in queries]
         model = hb.Model(hb.parse("\n".join(lines)))
@@ -246,12 +246,14 @@ def test_gates_of_independent_causes_keep_their_scale() -> None:
 
 
 def test_stated_ends_move_by_a_unit_and_certain_ones_do_not() -> None:
-    assert below(0.0) == 0.0 and above(1.0) == 1.0 and below(1.0) == 1.0 and above(0.0) == 0.0
+    for certain in (0.0, 1.0):
+        assert stated_ends(certain, certain) == (certain, certain)
     for text in ("0.1", "0.2", "0.3", "1e-12", "0.7"):
-        assert Fraction(below(float(text))) <= Fraction(text) <= Fraction(above(float(text)))
-        low, high = complement((float(text), float(text)))
+        lower, upper = map(float, stated_ends(float(text), float(text)))
+        assert Fraction(lower) <= Fraction(text) <= Fraction(upper)
+        low, high = opposite((float(text), float(text)))
         assert Fraction(low) <= 1 - Fraction(float(text)) <= Fraction(high)
-    assert complement((0.0, 1.0)) == (0.0, 1.0)
+    assert opposite((0.0, 1.0)) == (0.0, 1.0)
     found = hb.Model(hb.parse("P(a) = 1\nP(b) = 0\nP(c | a) = 1\nP(d) = 0.1")).bound(engine="ariel")
     assert [(row.lower, row.upper) for row in found.rows()][:2] == [(1.0, 1.0), (0.0, 0.0)]
     holds(found, "d", (Fraction("0.1"), Fraction("0.1")))

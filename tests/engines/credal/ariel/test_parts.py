@@ -14,12 +14,12 @@ from herbrand.engines.credal.ariel.engine import outer_run
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
-from herbrand.engines.credal.ariel.outward import above, below
 from herbrand.engines.credal.ariel.part import Part, independences_of
 from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.rounding import stated_ends
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries
 
@@ -51,7 +51,7 @@ def sentences_of(network: Network) -> list[tuple[tuple[int, ...], float, float]]
 def test_an_index_knows_who_speaks_of_whom(seed: int) -> None:
     network = network_of(drawn(seed))
     incidence = Incidence(network)
-    every = [(atoms, below(low), above(high)) for atoms, low, high in sentences_of(network)]
+    every = [(atoms, *map(float, stated_ends(low, high))) for atoms, low, high in sentences_of(network)]
     for number, (atoms, low, high) in enumerate(every):
         said = incidence.said(number)
         assert (said.atoms, said.lower, said.upper) == (atoms, low, high)

@@ -24,7 +24,6 @@ from herbrand.engines.credal.ariel.independence import (
     Separations,
     cells_of,
 )
-from herbrand.engines.credal.ariel.outward import UNIT, complement_above, complement_below
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.ariel.search import Cells
 from herbrand.engines.credal.ariel.simplex import workspace
@@ -37,6 +36,7 @@ from herbrand.engines.credal.ariel.sweeps import (
     sweep_tables,
 )
 from herbrand.engines.credal.ariel.wide import Wide
+from herbrand.engines.credal.rounding import UNIT, complement
 
 WIDEST = 12
 PROGRAMS_AT_ONCE = 256
@@ -304,8 +304,8 @@ def _columns_of_tables(scope: Scope) -> tuple[np.ndarray, np.ndarray]:
     case = np.array([row[1] if row else 0 for row in rows])[scope.pattern]
     holds = np.array([row[2] if row else True for row in rows])[scope.pattern]
     stated_lower, stated_upper = scope.ends
-    lower = np.where(holds, stated_lower, complement_below(stated_upper))
-    upper = np.where(holds, stated_upper, complement_above(stated_lower))
+    lower = np.where(holds, stated_lower, complement(stated_upper).low)
+    upper = np.where(holds, stated_upper, complement(stated_lower).high)
     states = 2 ** (scope.arity - 1)
     low, high = np.zeros((len(scope), states)), np.ones((len(scope), states))
     np.maximum.at(low, (scope.factor, case), lower)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.outward import above, below
 from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.rounding import stated_ends
 
 
 class Said(NamedTuple):
@@ -61,7 +61,7 @@ class Incidence:
     def said(self, sentence: int) -> Said:
         group_number, row = self.source(sentence)
         group = self.network.groups[group_number]
-        ends = below(float(group.lower[row])), above(float(group.upper[row]))
+        ends = map(float, stated_ends(group.lower[row], group.upper[row]))
         return Said(tuple(group.atoms[row].tolist()), group.event_table, group.given_table, *ends)
 
     def neighbours(self, atom: int) -> set[int]:

@@ -26,7 +26,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.outward import UNIT
+from herbrand.engines.credal.rounding import UNIT
 
 Array = NDArray[Any]
 

@@ -24,9 +24,9 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
-from herbrand.engines.credal.ariel.outward import UNIT, above, below, complement
 from herbrand.engines.credal.ariel.stars import Rule, Star
 from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds, lowered, raised
+from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
 from herbrand.engines.credal.shape import GroundFormula, conjunction, literals_of, negation, truth_table
 
 CONNECTED_UP_TO = 7
@@ -76,7 +76,7 @@ class Answering:
             sure = float(evidence[atom] == truth)
             return sure, sure
         ways = [way for way in (self._by_tree(atom, evidence), self._by_star(atom, evidence)) if way]
-        found = [way if truth else complement(way) for way in ways]
+        found = [way if truth else opposite(way) for way in ways]
         if not ways or len(evidence) < SEVERAL:
             found.append(self._auxiliary(event, given))
         return self._meet(*found)
@@ -95,7 +95,7 @@ class Answering:
 
         if isinstance(event.shape, tuple) and event.shape[0] == "or":
             fails = conjunction([negation(part) for part in event.shape[1:]])
-            return complement(self._conjunction(GroundFormula(fails, event.atoms), belief))
+            return opposite(self._conjunction(GroundFormula(fails, event.atoms), belief))
         return self._conjunction(event, belief)
 
     def _conjunction(self, event: GroundFormula, belief: Callable[[int], Interval]) -> Interval:
@@ -104,8 +104,8 @@ class Answering:
         if literals is None:
             return ANY
         beliefs = [belief(event.atoms[column]) for column in literals]
-        ends = [b if t else complement(b) for b, t in zip(beliefs, literals.values(), strict=True)]
-        missing = [complement((low, low))[1] for low, _ in ends if low < 1.0]
+        ends = [b if t else opposite(b) for b, t in zip(beliefs, literals.values(), strict=True)]
+        missing = [opposite((low, low))[1] for low, _ in ends if low < 1.0]
         least = 1.0 - math.fsum(missing) - 2 * UNIT if missing else 1.0
         return max(0.0, least), min(high for _, high in ends)
 
@@ -205,7 +205,7 @@ class Answering:
                     case = cases[0]
                     positive = bool(holds[case, 1])
                     ends = said.lower, said.upper
-                    ends = ends if positive else complement(ends)
+                    ends = ends if positive else opposite(ends)
                     low[case], high[case] = max(low[case], ends[0]), min(high[case], ends[1])
         return Table(parents, low.tolist(), high.tolist())
 
@@ -254,7 +254,7 @@ class Answering:
         found = []
         for scale in (np.array([0, 0, 1.0, 1]), np.array([1.0, 1, 0, 0])):
             costs = scale * np.array([0, 1.0, 0, 1])
-            low_class = self.belief(atom)[0] if scale[3] else complement(self.belief(atom))[0]
+            low_class = self.belief(atom)[0] if scale[3] else opposite(self.belief(atom))[0]
             ends, failed = intervals_at_once(
                 forms, np.array([0, len(forms)]), truths_of(2), costs, scale, low_class, cells_of(2, ()), box
             )
@@ -286,8 +286,8 @@ class Answering:
             others = dict(literals)
             if atoms[column] != atom or not all(self._hangs_on(f, atom, others) for f in others):
                 continue
-            low = log_odds(below(float(sentences.lower[row])), lowered)
-            high = log_odds(above(float(sentences.upper[row])), raised)
+            lower, upper = stated_ends(sentences.lower[row], sentences.upper[row])
+            low, high = log_odds(float(lower), lowered), log_odds(float(upper), raised)
             found.append(Rule(literals, low, high) if truth else Rule(literals, -high, -low))
         return found
 

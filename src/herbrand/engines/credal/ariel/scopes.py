@@ -19,8 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.outward import complement_above, complement_below, stated_ends
 from herbrand.engines.credal.network import Group, Network
+from herbrand.engines.credal.rounding import complement, stated_ends
 
 MOST_CODES = np.iinfo(np.int64).max
 
@@ -105,12 +105,12 @@ class Scope:
 
 def at_least(both: np.ndarray, given: np.ndarray, lower: np.ndarray | float) -> np.ndarray:
     """The form ``both - lower given``, no entry less than it is in exact arithmetic."""
-    return np.where(both > 0, complement_above(lower), -lower * given)
+    return np.where(both > 0, complement(lower).high, -lower * given)
 
 
 def at_most(both: np.ndarray, given: np.ndarray, upper: np.ndarray | float) -> np.ndarray:
     """The form ``upper given - both``, no entry less than it is in exact arithmetic."""
-    return np.where(both > 0, -complement_below(upper), upper * given)
+    return np.where(both > 0, -complement(upper).low, upper * given)
 
 
 def scopes_of(network: Network) -> tuple[Scope, ...]:

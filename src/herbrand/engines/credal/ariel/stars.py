@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from herbrand.engines.credal.ariel.outward import UNIT, complement
 from herbrand.engines.credal.ariel.trees import Interval, chances_of, log_odds, lowered, raised
+from herbrand.engines.credal.rounding import UNIT, opposite
 from herbrand.engines.highs import optimum
 from herbrand.engines.linear_program import LinearProgram
 
@@ -67,8 +67,8 @@ class Star:
         (low, high), (other_low, other_high) = self.given[feature], self.otherwise[feature]
         if not present:
             (low, high), (other_low, other_high) = (
-                complement((low, high)),
-                complement((other_low, other_high)),
+                opposite((low, high)),
+                opposite((other_low, other_high)),
             )
         return (
             _difference(low, other_high, lowered) if low > 0 else -math.inf,

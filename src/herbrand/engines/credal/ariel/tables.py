@@ -20,8 +20,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.outward import UNIT
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
+from herbrand.engines.credal.rounding import UNIT
 
 Array = NDArray[Any]
 

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from herbrand.engines.credal.ariel.outward import LOGARITHM, widened
+from herbrand.engines.credal.rounding import UNIT
 
 Interval = tuple[float, float]
 ANYTHING = -math.inf, math.inf
+LOGARITHM = 32 * UNIT
+"""A logarithm, and a sum of two, is right up to this share of the numbers in it (library functions: 4)."""
 MOST_PARENTS = 8
 ROUNDINGS = 40
 """So many lie behind a sum over the cases of so many parents; the sum itself is rounded once."""
@@ -136,8 +138,14 @@ def _mixed(table: Table, parents: Mapping[int, Interval]) -> Interval:
     ends = [_weights(table.parents, corner) for corner in product(*(parents[p] for p in table.parents))]
     low = min(math.fsum(w * p for w, p in zip(weights, table.low, strict=True)) for weights in ends)
     high = max(math.fsum(w * p for w, p in zip(weights, table.high, strict=True)) for weights in ends)
-    low, high = widened(low, high, ROUNDINGS)
+    low, high = _widened(low, high, ROUNDINGS)
     return (1.0 if min(table.low) == 1.0 else low), high
+
+
+def _widened(low: float, high: float, roundings: int) -> Interval:
+    """Ends that are sums of products of numbers that are not negative, after so many roundings each."""
+    share = 2 * roundings * UNIT
+    return low * (1 - share), min(high * (1 + share), 1.0) if high <= 1.0 else high * (1 + share)
 
 
 def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
@@ -220,7 +228,7 @@ def chances_of(low: float, high: float) -> Interval:
     """The probabilities with log-odds between these; a NaN end says nothing."""
     least = 0.0 if math.isnan(low) else _chance_of(low)
     most = 1.0 if math.isnan(high) else _chance_of(high)
-    least, most = widened(least, most, 8)
+    least, most = _widened(least, most, 8)
     certain = 1.0 if low == math.inf else least
     return certain, 0.0 if high == -math.inf else max(most, SMALLEST)
 
