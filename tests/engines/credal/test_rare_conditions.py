@@ -171,3 +171,16 @@ def test_facts_and_conditions_that_cannot_be_together_are_refused(text: str, que
             continue  # a or b for sure, and independent: one of them is sure, and the bounds contradict
         with pytest.raises(ContradictionError, match="is 0, so it cannot be given"):
             model.bound(query, engine=engine, independence=independence)
+
+
+def test_what_has_no_limit_times_nothing_is_nothing() -> None:
+    """The condition may be as rare as it likes, and P(c | not b) is 0: limits that were NaN proved nothing."""
+    text = (
+        "P(((b or c) and (not e or not e))) in [0.0, 0.027210942391211537] independent\n"
+        "P(not d | (e or a or d)) in [0.02720998801864937, 1.0]\n"
+        "P((not a xor (c <=> e)) | (e xor not a)) in [0.028, 0.798]\n"
+        "P(not ((b xor e)) | not a) in [0.0, 1.0]\n"
+        "P(d | not e) in [0.0, 0.0]"
+    )
+    found = hb.Model(hb.parse(text)).bound("P(d | not c and not e and not b and a)", engine="exact")
+    assert (found.lower[0], found.upper[0], found.guarantee) == (0.0, 0.0, "exact")

@@ -50,8 +50,10 @@ class _Attained:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.near = NEAR * (program.upper - program.lower)
-        self.by = np.array([program.upper - program.lower <= NARROW * program.upper] * 2)
+        width = program.upper - program.lower
+        finite = np.isfinite(width)
+        self.near = np.where(finite, NEAR * width, 0.0)
+        self.by = np.array([finite & (width <= NARROW * program.upper)] * 2)
 
     def note(self, point: np.ndarray | None) -> None:
         if point is not None:

@@ -110,9 +110,14 @@ def share_above(part: float, rest: float) -> float:
 
 
 def product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:
-    """The product rounded towards 0 or infinity; products with 0 and 1 are exact."""
-    found = left * right
-    exact = (left == 0) | (right == 0) | (left == 1) | (right == 1)
+    """The product rounded towards 0 or infinity; products with 0 and 1 are exact.
+
+    0 times infinity is 0: an infinite end says that there is no limit, and every number below it is finite.
+    """
+    zero = (left == 0) | (right == 0)
+    with np.errstate(invalid="ignore"):
+        found = np.where(zero, 0.0, left * right)
+    exact = zero | (left == 1) | (right == 1)
     return np.where(exact, found, np.nextafter(found, towards))
 
 
