@@ -39,9 +39,11 @@ class Assembly:
     def __init__(self) -> None:
         self._lower: list[np.ndarray] = []
         self._upper: list[np.ndarray] = []
-        self._rows: list[tuple[np.ndarray, np.ndarray, float, float]] = []
+        self._entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # row, variable, factor
+        self._ends: list[tuple[np.ndarray, np.ndarray]] = []
         self._products: list[np.ndarray] = []
         self.size = 0
+        self._rows = 0
 
     def variables(self, count: int, lower: float | np.ndarray, upper: float | np.ndarray) -> np.ndarray:
         """New variables; gives their numbers."""
@@ -52,25 +54,50 @@ class Assembly:
 
     def row(self, variables: np.ndarray, factors: np.ndarray, lower: float, upper: float) -> None:
         """The sum of factors times variables lies in an interval; a variable may stand in it repeatedly."""
-        self._rows.append((np.asarray(variables), np.asarray(factors, float), lower, upper))
+        self.rows(
+            np.zeros(len(variables), np.int64), variables, factors, np.array([lower]), np.array([upper])
+        )
+
+    def rows(
+        self,
+        row: np.ndarray,
+        variables: np.ndarray,
+        factors: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+    ) -> None:
+        """Several rows; ``row``: to which of them each entry belongs."""
+        self._entries.append((self._rows + row, np.asarray(variables), np.asarray(factors, float)))
+        self._ends.append((lower, upper))
+        self._rows += len(lower)
+
+    def shares(self, whole: np.ndarray, parts: np.ndarray, which: np.ndarray) -> None:
+        """Each of ``whole`` is the sum of those of ``parts`` that ``which`` assigns to it."""
+        count = len(whole)
+        self.rows(
+            np.concatenate([np.arange(count), which]),
+            np.concatenate([whole, parts]),
+            np.repeat([1.0, -1.0], [count, len(parts)]),
+            np.zeros(count),
+            np.zeros(count),
+        )
 
     def products(self, results: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         self._products.append(np.stack([results, left, right], axis=1))
 
     def program(self) -> Program:
-        lengths = [len(variables) for variables, _, _, _ in self._rows]
-        empty = np.empty(0)
-        indices = np.concatenate([v for v, _, _, _ in self._rows] or [empty.astype(np.int64)])
-        factors = np.concatenate([f for _, f, _, _ in self._rows] or [empty])
-        numbers = np.repeat(np.arange(len(lengths)), lengths)
-        rows = csr_array((factors, (numbers, indices)), shape=(len(lengths), self.size))
+        none = np.empty(0, np.int64)
+        entries = zip(*(self._entries or [(none, none, np.empty(0))]), strict=True)
+        row, variables, factors = map(np.concatenate, entries)
+        rows = csr_array((factors, (row, variables)), shape=(self._rows, self.size))
         rows.sum_duplicates()
         rows.eliminate_zeros()
+        row_lower, row_upper = map(np.concatenate, zip(*(self._ends or [(np.empty(0),) * 2]), strict=True))
         return Program(
             np.concatenate(self._lower),
             np.concatenate(self._upper),
             rows,
-            np.array([lower for _, _, lower, _ in self._rows], float),
-            np.array([upper for _, _, _, upper in self._rows], float),
+            row_lower,
+            row_upper,
             np.concatenate(self._products or [np.empty((0, 3), np.int64)]),
         )

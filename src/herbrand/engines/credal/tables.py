@@ -64,6 +64,15 @@ class Table:
             found = found.minus(_linear(variables, factors), -1.0)
         return found
 
+    def cases_of(self, atoms: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Variables that are together all cases, and of which case of some of the atoms each is a share."""
+        if self.part is None or self.rest is None:
+            return self.whole, _cases_of(self.atoms, atoms)
+        if self.atoms[-1] not in atoms:
+            return self.whole, _cases_of(self.atoms[:-1], atoms)
+        cases = _cases_of(self.atoms, atoms).reshape(-1, 2)
+        return np.concatenate([self.rest, self.part]), np.concatenate([cases[:, 0], cases[:, 1]])
+
 
 def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
     kept = factors != 0
@@ -106,9 +115,14 @@ def table_program(part: Part, scopes: Sequence[Collection[int]] = ()) -> TablePr
 def _probability(tables: Sequence[Table], total: int, atoms: Sequence[int], holds: np.ndarray) -> Linear:
     if not len(atoms):
         return Linear(np.array([total]), np.array([float(holds.reshape(-1)[0])]))
+    return _smallest(tables, atoms).probability(atoms, holds)
+
+
+def _smallest(tables: Sequence[Table], atoms: Sequence[int]) -> Table:
+    """The smallest table over these atoms."""
     fitting = [table for table in tables if set(atoms) <= set(table.atoms)]
     assert fitting, "the atoms of a sentence lie within one cluster"
-    return min(fitting, key=lambda table: len(table.atoms)).probability(atoms, holds)
+    return min(fitting, key=lambda table: len(table.atoms))
 
 
 def _cluster_table(
@@ -117,15 +131,9 @@ def _cluster_table(
     count = 2 ** len(cluster.neighbours)
     whole = made.variables(count, 0.0, 1.0) if cluster.neighbours else np.array([total])
     part, rest = made.variables(count, 0.0, 1.0), made.variables(count, 0.0, 1.0)
-    for case in range(count if cluster.neighbours else 0):
-        chosen = np.zeros(count, bool)
-        chosen[case] = True
-        marginal = _probability(
-            tables, total, cluster.neighbours, chosen.reshape((2,) * len(cluster.neighbours))
-        )
-        _equal(made, whole[case], marginal)
-    for case in range(count):
-        made.row(np.array([whole[case], part[case], rest[case]]), np.array([1.0, -1.0, -1.0]), 0.0, 0.0)
+    if cluster.neighbours:
+        made.shares(whole, *_smallest(tables, cluster.neighbours).cases_of(cluster.neighbours))
+    made.shares(whole, np.concatenate([part, rest]), np.tile(np.arange(count), 2))
     if set(cluster.parents) != set(cluster.neighbours):
         theta = _conditional(made, cluster.atom, cluster.parents, sentences)
         made.products(part, theta[_cases_of(cluster.neighbours, cluster.parents)], whole)
@@ -140,8 +148,8 @@ def _core_table(
     sentences: Sequence[Sentence],
 ) -> Table:
     cases = made.variables(2 ** len(core), 0.0, 1.0)
-    _equal(made, np.int64(total), Linear(cases, np.ones(len(cases))))
     table = Table(core, cases, None)
+    made.shares(np.array([total]), *table.cases_of(()))
     inside = set(core)
     for atom in core:
         _, parents, others = graph.statement(atom)
@@ -151,12 +159,10 @@ def _core_table(
         around = (*parents, *others)
         theta = _conditional(made, atom, parents, sentences)
         whole, part = made.variables(2 ** len(around), 0.0, 1.0), made.variables(2 ** len(around), 0.0, 1.0)
-        for case in range(len(whole)):
-            chosen = np.zeros(len(whole), bool)
-            chosen[case] = True
-            holds = chosen.reshape((2,) * len(around))
-            _equal(made, whole[case], table.probability(around, holds))
-            _equal(made, part[case], table.probability((*around, atom), holds[..., None] & [False, True]))
+        made.shares(whole, *table.cases_of(around))
+        variables, which = table.cases_of((*around, atom))
+        holds = which % 2 == 1
+        made.shares(part, variables[holds], which[holds] // 2)
         made.products(part, theta[_cases_of(around, parents)], whole)
     return table
 
@@ -191,11 +197,6 @@ def _add_sentence(made: Assembly, tables: Sequence[Table], total: int, sentence:
         kept = float(complement(sentence.upper).low)
         difference = event.times(kept).minus(other, sentence.upper)
         made.row(difference.variables, difference.factors, -np.inf, 0.0)
-
-
-def _equal(made: Assembly, variable: np.integer, function: Linear) -> None:
-    difference = Linear(np.array([variable]), np.ones(1)).minus(function, 1.0)
-    made.row(difference.variables, difference.factors, 0.0, 0.0)
 
 
 def _cases_of(around: Sequence[int], parents: Sequence[int]) -> np.ndarray:
