@@ -173,8 +173,18 @@ def test_facts_and_conditions_that_cannot_be_together_are_refused(text: str, que
             model.bound(query, engine=engine, independence=independence)
 
 
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+@pytest.mark.parametrize("event", ["true", "a", "a and not a", "b"])
+def test_what_cannot_be_is_no_condition_whatever_is_asked(engine: str, event: str) -> None:
+    """Also of what is settled without it, as an event that never holds."""
+    model = hb.Model(hb.parse("P(a) = 0\nP(b) <= 0.5"))
+    for condition in ("a", "b and not b", "a xor (a and b)"):
+        with pytest.raises(ContradictionError, match=r"cannot be given|is false by"):
+            model.bound(f"P({event} | {condition})", engine=engine)
+
+
 def test_what_has_no_limit_times_nothing_is_nothing() -> None:
-    """The condition may be as rare as it likes, and P(c | not b) is 0: limits that were NaN proved nothing."""
+    """The condition may be as rare as it likes, and a row is 0: limits that were NaN proved nothing."""
     text = (
         "P(((b or c) and (not e or not e))) in [0.0, 0.027210942391211537] independent\n"
         "P(not d | (e or a or d)) in [0.02720998801864937, 1.0]\n"

@@ -27,7 +27,14 @@ from herbrand.engines.credal.ariel.independence import Links, Separations, cells
 from herbrand.engines.credal.ariel.stars import Rule, Star
 from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds, lowered, raised
 from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
-from herbrand.engines.credal.shape import GroundFormula, conjunction, literals_of, negation, truth_table
+from herbrand.engines.credal.shape import (
+    TRUE,
+    GroundFormula,
+    conjunction,
+    literals_of,
+    negation,
+    truth_table,
+)
 
 CONNECTED_UP_TO = 7
 """An auxiliary factor takes in atoms that connect the named ones while it has at most so many."""
@@ -57,13 +64,15 @@ class Answering:
 
     def interval(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
         """Bounds on P(event | all of given); ``ImpossibleError`` where that cannot be given."""
+        evidence, others = _literals(given)
+        self._refuse_impossible(evidence)
         if not event.atoms:
-            sure = float(event.shape == ("true",))
+            if others or 0 < len(evidence) < SEVERAL:
+                self._auxiliary(event, given)  # refuses what is impossible
+            sure = float(event.shape == TRUE)
             return sure, sure
         if not given:
             return self._meet(self._auxiliary(event, given), self._conjunction(event, self.belief))
-        evidence, others = _literals(given)
-        self._refuse_impossible(evidence)
         literal = literals_of(event.shape)
         if others:
             return self._auxiliary(event, given)
