@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.conflict import smallest
+from herbrand.engines.credal.contradictions import smallest
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from tests.engines.credal.theories import theories
@@ -103,3 +103,15 @@ def test_what_is_named_is_contradictory_and_smallest(theory: s.Theory, place: in
     for left_out in kept:
         fewer = [free if b == left_out else b for b, free in zip(fixed, loose, strict=True)]
         assert Network(tuple(fewer)).interval(s.Truth(True)) is not None
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+def test_none_of_the_statements_that_messages_name_could_be_left_out(engine: str) -> None:
+    """Messages see no contradiction in the last three alone, which the exact programs do."""
+    text = (
+        "P(a | not r) = 0.01 independent\nP(not b | not r and not a) = 1 independent\n"
+        "P(r) <= 0.001\nP(b or (not r and not c)) = 0.9\nP(c <=> b) >= 0.99"
+    )
+    with pytest.raises(ContradictionError) as refused:
+        hb.Model(hb.parse(text)).bound("P(c)", engine=engine, independence="none")
+    assert [mistake.span.line for mistake in refused.value.mistakes if mistake.span] == [3, 4, 5]

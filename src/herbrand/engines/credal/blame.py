@@ -21,7 +21,7 @@ import numpy as np
 from herbrand.engines.credal.interval import Clock, is_consistent
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import Part, whole_part
 from herbrand.engines.credal.sentence import sentences_of
 from herbrand.engines.credal.size import size_of
 from herbrand.language.show import show_formula, show_statement
@@ -58,10 +58,7 @@ def blamed(network: Network, sources: Sequence[Source]) -> str:
 def _without_it(network: Network) -> str:
     """What can hold without the condition: these statements, and perhaps all of them."""
     if len(network) <= MOST_SENTENCES:
-        count = len(network.atoms)
-        graph = Graph.of(count, NO_LINKS)
-        whole = Part(graph, tuple(sentences_of(network)), tuple(range(count)), markov=False)
-        pieces = list(whole.without_barren().pieces())
+        pieces = list(whole_part(network, markov=False).without_barren().pieces())
         if all(size_of(piece).width <= MOST_ATOMS for piece in pieces):
             if all(is_consistent(piece, Clock(most=SECONDS)) for piece in pieces):
                 return "without it (--independence none) all statements can hold together"

@@ -23,7 +23,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.conflict import contradiction
+from herbrand.engines.credal.contradictions import contradiction
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import (
     Clock,

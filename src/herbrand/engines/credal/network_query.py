@@ -14,11 +14,11 @@ import numpy as np
 
 from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
-from herbrand.engines.credal.markov import Graph, graph_of
+from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import Part, whole_part
 from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, Query, cannot_be_given
-from herbrand.engines.credal.sentence import sentences_of, spread
+from herbrand.engines.credal.sentence import spread
 from herbrand.engines.credal.shape import (
     TRUE,
     GroundFormula,
@@ -47,9 +47,7 @@ class Asked:
     @cached_property
     def whole(self) -> Part:
         """All of the network."""
-        count = len(self.network.atoms)
-        graph = graph_of(self.network) if self.markov else Graph.of(count, np.empty((0, 2), np.int64))
-        return Part(graph, tuple(sentences_of(self.network)), tuple(range(count)), self.markov)
+        return whole_part(self.network, self.markov)
 
     @cached_property
     def forward(self) -> Forward:

@@ -19,8 +19,9 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.markov import Graph
-from herbrand.engines.credal.sentence import Sentence, satisfied_case_by_case
+from herbrand.engines.credal.markov import Graph, graph_of
+from herbrand.engines.credal.network import NO_LINKS, Network
+from herbrand.engines.credal.sentence import Sentence, satisfied_case_by_case, sentences_of
 from herbrand.graphs import component_of
 
 MOST_PARENTS = 12
@@ -143,3 +144,10 @@ class Part:
             tuple(self.names[atom] for atom in atoms),
             self.markov,
         )
+
+
+def whole_part(network: Network, markov: bool) -> Part:
+    """All of a network."""
+    count = len(network.atoms)
+    graph = graph_of(network) if markov else Graph.of(count, NO_LINKS)
+    return Part(graph, tuple(sentences_of(network)), tuple(range(count)), markov)

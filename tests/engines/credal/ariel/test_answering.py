@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.ariel.contradictions import explained as contradiction_in
 from herbrand.engines.credal.ariel.incidence import Incidence
 from herbrand.engines.credal.ariel.independence import Links
-from herbrand.engines.credal.ariel.messages import FoundContradictionError
 from herbrand.engines.credal.ariel.questions import ANY, Answering, ImpossibleError
 from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
+from herbrand.engines.credal.contradictions import contradiction_of_messages
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import BudgetError, ContradictionError
@@ -163,14 +162,10 @@ def test_a_smallest_set_is_named_whatever_else_is_near() -> None:
         texts.index(said) for said in ("P(a) >= 0.9", "P(b | a) >= 0.9", "P(c | b) >= 0.9", "P(c) <= 0.3")
     }
 
-    def contradicts(changed: object) -> bool:
-        made = Incidence(changed)  # type: ignore[arg-type]
-        kept = {changed.sentence_text(*made.source(n)) for n in range(len(changed))}  # type: ignore
-        return {texts[n] for n in needed} <= kept
+    def contradicts(kept: list[tuple[int, int]]) -> bool:
+        return {index.source(n) for n in needed} <= set(kept)
 
-    atom = network.atoms.texts().index("c")
-    found = FoundContradictionError(np.array([texts.index("P(c) <= 0.3")]), np.array([atom]))
-    told = str(contradiction_in(index, found, contradicts, markov=True))
+    told = str(contradiction_of_messages(network, map(index.source, range(len(network))), contradicts, True))
     assert "these 4 statements together" in told
     assert "P(d | c)" not in told and "P(e | a)" not in told
     with pytest.raises(ContradictionError, match="these 4 statements together"):

@@ -27,15 +27,16 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.ariel.contradictions import explained as contradiction_in
 from herbrand.engines.credal.ariel.explaining import explained
 from herbrand.engines.credal.ariel.incidence import Incidence
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
 from herbrand.engines.credal.ariel.published import PublishedMessages
 from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
+from herbrand.engines.credal.ariel.regions import growing, kept_only
 from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
+from herbrand.engines.credal.contradictions import contradiction_of_messages
 from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
@@ -246,7 +247,7 @@ class Run:
 
     def _refusal(self, found: FoundContradictionError) -> ContradictionError:
         if self.engine.sound:
-            return contradiction_in(self.incidence, found, self._contradicts, self.links is not None)
+            return self._contradiction(found)
         shown = self.network.sentence_text(*self.incidence.source(int(found.sentences[0])))
         return ContradictionError(
             Mistake(
@@ -256,7 +257,21 @@ class Run:
             )
         )
 
-    def _contradicts(self, network: Network) -> bool:
+    def _contradiction(self, found: FoundContradictionError) -> ContradictionError:
+        """Names statements near the factor that failed: its neighbourhood, until that contradicts itself."""
+        near = found.sentences.tolist()
+        regions = growing(self.incidence, near, found.atoms.tolist())
+        region = next((one for one in regions if self._contradicts(one)), near)
+        sources = dict(zip(map(self.incidence.source, region), region, strict=True))
+
+        def contradicts(kept: list[tuple[int, int]]) -> bool:
+            return self._contradicts([sources[source] for source in kept])
+
+        return contradiction_of_messages(self.network, sources, contradicts, self.links is not None)
+
+    def _contradicts(self, sentences: Sequence[int]) -> bool:
+        """Whether messages over these ground sentences find a contradiction."""
+        network = kept_only(self.network, sentences)
         try:
             Run(self.engine, network, self.links, UNLIMITED)._passed(scopes_of(network), None)
         except FoundContradictionError:

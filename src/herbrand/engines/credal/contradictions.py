@@ -1,42 +1,73 @@
 """Which statements contradict each other: a smallest set, found by leaving out one block after another.
 
 Independences stay those of the whole theory while statements are left out, so that whatever contradicts
-itself still does with more statements, and none of the set that is found could be left out.
+itself still does with more statements, and none of the set that is found could be left out. What messages
+find is looked at by the exact programs as well, as far as these are small: they see more than messages do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from herbrand.engines.credal.blame import blamed
+from herbrand.engines.credal.blame import MOST_SENTENCES, blamed
 from herbrand.engines.credal.interval import Clock, is_consistent
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import Part, whole_part
+from herbrand.engines.credal.size import size_of
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
 
 Source = tuple[int, int]
+SECONDS = 2.0
+"""For a set of statements that messages have found, without one block of them."""
 
 
 def contradiction(network: Network, part: Part, clock: Clock) -> ContradictionError:
     """The error that names statements of an inconsistent part that no distribution satisfies together."""
-    by_statement: dict[int, list[Source]] = {}
-    for sentence in part.sentences:
-        group, row = sentence.source
-        if sentence.lower > 0 or sentence.upper < 1:
-            number = int(network.groups[group].statement[row])
-            by_statement.setdefault(number, []).append(sentence.source)
+    stated = (said.source for said in part.sentences if said.lower > 0 or said.upper < 1)
+    by_statement = statements_of(network, stated)
+    needed = smallest(sorted(by_statement), _prover(part, by_statement, clock))
+    return _named(network, [by_statement[number] for number in needed], part.markov)
+
+
+def contradiction_of_messages(
+    network: Network, sources: Iterable[Source], contradicts: Callable[[list[Source]], bool], markov: bool
+) -> ContradictionError:
+    """The same where messages find that these ground sentences contradict each other.
+
+    ``contradicts``: whether messages find it of some of them.
+    """
+    by_statement = statements_of(network, sources)
+    needed = smallest(
+        sorted(by_statement), lambda kept: contradicts([s for number in kept for s in by_statement[number]])
+    )
+    if len(network) <= MOST_SENTENCES:
+        whole = whole_part(network, markov)
+        needed = smallest(needed, _prover(whole, by_statement, Clock(most=SECONDS)))
+    return _named(network, [by_statement[number] for number in needed], markov)
+
+
+def statements_of(network: Network, sources: Iterable[Source]) -> dict[int, list[Source]]:
+    """The ground sentences of each statement, by its number."""
+    found: dict[int, list[Source]] = {}
+    for group, row in sources:
+        found.setdefault(int(network.groups[group].statement[row]), []).append((group, row))
+    return found
+
+
+def _prover(
+    part: Part, by_statement: Mapping[int, Sequence[Source]], clock: Clock
+) -> Callable[[Sequence[int]], bool]:
+    """Whether it is proved that some of these statements contradict each other, nothing else being said."""
 
     def inconsistent(statements: Sequence[int]) -> bool:
         kept = {source for number in statements for source in by_statement[number]}
-        dropped = {s.source for s in part.sentences} - kept
-        return any(
-            not is_consistent(piece, clock) for piece in part.loosened(dropped).without_barren().pieces()
-        )
+        dropped = {said.source for said in part.sentences} - kept
+        pieces = part.loosened(dropped).without_barren().pieces()
+        return any(size_of(piece).fits(None) and not is_consistent(piece, clock) for piece in pieces)
 
-    needed = smallest(sorted(by_statement), inconsistent)
-    return contradiction_of(network, [by_statement[number] for number in needed], part.markov)
+    return inconsistent
 
 
 def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], bool]) -> list[int]:
@@ -60,9 +91,7 @@ def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], 
             block, start = max(1, min(block, len(kept)) // 2), 0
 
 
-def contradiction_of(
-    network: Network, sources: Sequence[Sequence[Source]], markov: bool
-) -> ContradictionError:
+def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) -> ContradictionError:
     """The error for statements that cannot hold together, each given by its ground sentences.
 
     ``markov``: with the independences of the network, which may be part of the reason.
