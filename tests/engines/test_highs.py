@@ -37,3 +37,17 @@ def test_whole_numbers_cost_more() -> None:
     assert optimum(cost, half).bound == pytest.approx(0.5)
     found = optimum(cost, half, whole=np.ones(2, dtype=bool))
     assert found.point is not None and found.point.tolist() == [1.0, 0.0] and found.bound == pytest.approx(1)
+
+
+def test_without_time_nothing_is_found() -> None:
+    """Nor is the program tried a second time, simplified."""
+    found = optimum(np.array([1.0, 2.0]), program(0.5, 2), seconds=0.0)
+    assert (found.infeasible, found.point, found.multipliers) == (False, None, None)
+
+
+def test_small_entries_of_rows_count() -> None:
+    """Rows of rare events have entries below 1e-9, which HiGHS drops where it is not told otherwise."""
+    rows = csr_array(np.array([[1.0, -1e-10]]))
+    small = LinearProgram(rows, np.zeros(1), np.zeros(1), np.array([0.0, 0.5]), np.ones(2))
+    found = optimum(np.array([1e10, 0.0]), small, exactness=1e-10)
+    assert found.point is not None and found.bound == pytest.approx(0.5)

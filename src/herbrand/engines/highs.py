@@ -10,7 +10,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +20,9 @@ from highspy import Highs, HighsLp, HighsModelStatus, HighsVarType, MatrixFormat
 
 from herbrand.engines.linear_program import LinearProgram
 
+SMALLEST_ENTRY = 1e-12
+"""Smaller entries of rows are dropped: HiGHS takes no smaller limit, and 1e-9 where none is set, as large as
+probabilities that are asked for."""
 _own = threading.local()
 
 
@@ -54,9 +59,10 @@ def optimum(
 
     ``whole`` says which variables take whole numbers; ``exactness`` is how far rows and prices may be off.
     """
-    found = _run(cost, program, whole, seconds, exactness, prepared=whole is not None)
-    if whole is None and not found.infeasible and found.point is None:
-        found = _run(cost, program, whole, seconds, exactness, prepared=True)
+    until = math.inf if seconds is None else time.monotonic() + seconds
+    found = _run(cost, program, whole, until, exactness, prepared=whole is not None)
+    if whole is None and not found.infeasible and found.point is None and time.monotonic() < until:
+        found = _run(cost, program, whole, until, exactness, prepared=True)
     return found
 
 
@@ -64,7 +70,7 @@ def _run(
     cost: np.ndarray,
     program: LinearProgram,
     whole: np.ndarray | None,
-    seconds: float | None,
+    until: float,
     exactness: float | None,
     *,
     prepared: bool,
@@ -72,7 +78,8 @@ def _run(
     """``prepared``: HiGHS simplifies the program first, which takes longer than small ones themselves."""
     solver = _solver()
     solver.setOptionValue("presolve", "choose" if prepared else "off")
-    solver.setOptionValue("time_limit", np.inf if seconds is None else solver.getRunTime() + seconds)
+    left = max(until - time.monotonic(), 0.0)
+    solver.setOptionValue("time_limit", solver.getRunTime() + left)
     solver.setOptionValue("mip_rel_gap", 0.0)
     for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
         solver.setOptionValue(option, exactness or 1e-7)
@@ -99,6 +106,7 @@ def _solver() -> Highs:
         _own.solver = _Silent()
         _own.solver.setOptionValue("output_flag", False)
         _own.solver.setOptionValue("parallel", "off")
+        _own.solver.setOptionValue("small_matrix_value", SMALLEST_ENTRY)
     return _own.solver
 
 

@@ -68,6 +68,7 @@ class Box:
     program: Program
     bound: float
     point: np.ndarray | None
+    cost: float = math.inf
     narrowed: bool = False
 
 
@@ -162,27 +163,33 @@ class Search:
         found = tightened(program)
         if found is None:
             return None
-        bound, point = least(self.cost, relaxed(found))
-        if bound == math.inf:
+        solved = least(self.cost, relaxed(found), self.until, finely=not self.has_products)
+        if solved.bound == math.inf:
             return None
-        return Box(found, max(bound, parent), point, narrowed=not len(self.theta))
+        bound = max(solved.bound, parent, self._at_least(found))
+        return Box(found, bound, solved.point, solved.cost, narrowed=not len(self.theta))
+
+    def _at_least(self, program: Program) -> float:
+        """What ranges alone prove, where they prove it without rounding: that no probability is negative."""
+        return 0.0 if (self.cost >= 0).all() and (program.lower[self.cost > 0] >= 0).all() else -math.inf
 
     def _try(self, box: Box) -> None:
         """Look for a point near that of the relaxation: with its conditional probabilities held fixed."""
         if box.point is None or (self.best is not None and box.bound >= self._limit()):
             return
         if not len(self.theta):
-            value = float(self.cost @ box.point)
+            value = box.cost
         else:
-            fixed = box.point.copy()
             guess, _ = _guesses(box)
             lower, upper = box.program.lower.copy(), box.program.upper.copy()
             lower[self.theta] = upper[self.theta] = np.clip(guess, lower[self.theta], upper[self.theta])
             at_point = replace(box.program, lower=lower, upper=upper)
-            _, fixed = least(self.cost, relaxed(at_point))
-            if fixed is None:
+            linear = relaxed(at_point)
+            value = least(self.cost, linear, self.until).cost
+            if value == math.inf:
                 return
-            value = float(self.cost @ fixed)
+            if self.best is None or value < self.best:
+                value = least(self.cost, linear, self.until, finely=True).cost
         if self.best is None or value < self.best:
             self.best = value
 
@@ -205,7 +212,7 @@ class Search:
                         continue
                     cost = np.zeros(program.size)
                     cost[variable] = -1.0 if at_upper else 1.0
-                    bound, point = least(cost, linear)
+                    bound, point, _ = least(cost, linear, self.until)
                     if bound == math.inf:
                         return None
                     attained.note(point)

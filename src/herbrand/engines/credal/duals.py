@@ -10,45 +10,115 @@ its variables' ranges, so that errors are relative to what each probability can 
 
 >>> rows = csr_array(np.array([[1.0, 1.0]]))
 >>> one = np.ones(1)
->>> bound, point = least(np.array([1.0, 2.0]), LinearProgram(rows, one, one, np.zeros(2), np.ones(2)))
->>> 1 - 1e-13 <= bound <= 1, np.abs(point).tolist()
+>>> found = least(np.array([1.0, 2.0]), LinearProgram(rows, one, one, np.zeros(2), np.ones(2)))
+>>> 1 - 1e-13 <= found.bound <= 1, np.abs(found.point).tolist()
 (True, [1.0, 0.0])
 """
 
 from __future__ import annotations
 
 import math
+import time
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from herbrand.engines.credal.rational import proved_exactly
 from herbrand.engines.credal.rounding import UNIT
-from herbrand.engines.highs import optimum
+from herbrand.engines.highs import Optimum, optimum
 from herbrand.engines.linear_program import LinearProgram, power
 
 EXACTNESS = 1e-10
 """HiGHS's tolerances, in units of the ranges."""
 MOST_ELASTIC = 4.0
+FINE = 2.0**-43
+"""A point that is off by no more, in units of the ranges, is as good as floating-point numbers are."""
+SEEN = 2.0**-50
+"""What rounding lets a point be off by without being seen."""
+MARGIN = 0.25
+MOST_ROUNDS = 2
+MOST_ZOOM = 2.0**16
 
 
-def least(cost: np.ndarray, program: LinearProgram) -> tuple[float, np.ndarray | None]:
-    """A proved lower bound of ``cost @ x``, and a point that nearly attains it, if one was found.
+class Least(NamedTuple):
+    """No point costs less than ``bound``: infinite: there is no point; minus infinite: nothing is proved.
 
-    Plus infinity where it is proved that there is no point, minus infinity where nothing is proved.
+    ``point`` nearly attains it, if one was found; ``cost`` is what a point nearby that satisfies all exactly
+    costs at most, as far as multipliers tell.
+    """
+
+    bound: float
+    point: np.ndarray | None = None
+    cost: float = math.inf
+
+
+def least(
+    cost: np.ndarray, program: LinearProgram, until: float = math.inf, *, finely: bool = False
+) -> Least:
+    """The proved least of ``cost @ x``; ``until``: a moment of the monotonic clock.
+
+    ``finely``: the point, whose cost is to be told, is looked at more closely than a bound needs.
     """
     scaled, unit = program.scaled()
     costs = cost * unit
-    size = float(power(np.abs(costs).max(initial=0.0)))
-    found = optimum(costs / size, scaled, exactness=EXACTNESS)
+    largest = np.abs(costs[(program.lower != 0) | (program.upper != 0)]).max(initial=0.0)
+    size = float(power(largest))
+    costs = costs / size
+    found = _solved(costs, scaled, until)
     if found.infeasible:
-        return (math.inf if _infeasible(scaled) else -math.inf), None
+        return Least(math.inf if _infeasible(scaled, until) else -math.inf)
     if found.multipliers is None or found.point is None:
-        return -math.inf, None
-    bound = proved(costs / size, scaled, found.multipliers)
+        return Least(-math.inf)
+    point, multipliers = found.point, found.multipliers
+    off = _off(scaled, point)
+    for number in range(MOST_ROUNDS):
+        if off.max() <= (0.0 if finely and not number else FINE):
+            break
+        zoom = min(float(power(MARGIN / off.max())), MOST_ZOOM)
+        closer = _solved(costs, _zoomed(scaled, point, zoom), until)
+        if closer.infeasible and _infeasible(scaled, until, point, zoom):
+            return Least(math.inf)
+        if closer.multipliers is None or closer.point is None:
+            break
+        point, multipliers = point + closer.point / zoom, closer.multipliers
+        off = _off(scaled, point)
+    doubt = _worth(costs, scaled, multipliers) @ (off + SEEN) + SEEN * np.abs(costs) @ np.abs(point)
+    reached = float(costs @ point + doubt)
+    bound = proved(costs, scaled, multipliers)
     if bound == -math.inf:
-        bound = proved_exactly(costs / size, scaled, found.multipliers)
-    return bound * size, found.point * unit
+        bound = proved_exactly(costs, scaled, multipliers)
+    return Least(bound * size, point * unit, reached * size)
+
+
+def _solved(cost: np.ndarray, program: LinearProgram, until: float) -> Optimum:
+    seconds = None if until == math.inf else max(until - time.monotonic(), 0.0)
+    return optimum(cost, program, seconds=seconds, exactness=EXACTNESS)
+
+
+def _off(program: LinearProgram, point: np.ndarray) -> np.ndarray:
+    """How far a point is outside each row and each range."""
+    sums = program.rows @ point
+    rows = np.maximum(program.row_lower - sums, sums - program.row_upper)
+    return np.maximum(np.concatenate([rows, np.maximum(program.lower - point, point - program.upper)]), 0.0)
+
+
+def _worth(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> np.ndarray:
+    """How far the least cost moves with the end of each row, and of each range that is more than a number."""
+    left = np.where(program.upper > program.lower, cost - program.rows.T @ multipliers, 0.0)
+    return np.abs(np.concatenate([multipliers, left]))
+
+
+def _zoomed(program: LinearProgram, point: np.ndarray, zoom: float) -> LinearProgram:
+    """The program in terms of the difference from a point, so many times as large."""
+    sums = program.rows @ point
+    return LinearProgram(
+        program.rows,
+        (program.row_lower - sums) * zoom,
+        (program.row_upper - sums) * zoom,
+        (program.lower - point) * zoom,
+        (program.upper - point) * zoom,
+    )
 
 
 def proved(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> float:
@@ -73,8 +143,14 @@ def proved(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) ->
     return math.fsum(everything.tolist()) - 8 * UNIT * math.fsum(np.abs(everything).tolist())
 
 
-def _infeasible(program: LinearProgram) -> bool:
-    """Whether it is proved that no point satisfies the rows: even the least violation of them is positive."""
+def _infeasible(
+    whole: LinearProgram, until: float, point: np.ndarray | None = None, zoom: float = 1.0
+) -> bool:
+    """Whether it is proved that no point satisfies the rows: even the least violation of them is positive.
+
+    Multipliers are looked for in the program as it is, or around a point that is nearly one.
+    """
+    program = whole if point is None else _zoomed(whole, point, zoom)
     count = len(program.row_lower)
     entries = program.rows.tocoo()
     finite_lower, finite_upper = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
@@ -95,8 +171,8 @@ def _infeasible(program: LinearProgram) -> bool:
         np.concatenate([program.upper, elastic]),
     )
     cost = np.concatenate([np.zeros(width), np.ones(2)])
-    multipliers = optimum(cost, grown, exactness=EXACTNESS).multipliers
-    return multipliers is not None and proved(cost, grown, multipliers) > 0
+    multipliers = _solved(cost, grown, until).multipliers
+    return multipliers is not None and proved(np.zeros(width), whole, multipliers) > 0
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
