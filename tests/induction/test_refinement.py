@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from herbrand.induction.database import Database, World
-from herbrand.induction.evaluation import Clause
+from herbrand.induction.evaluation import ANY, Clause, Literal
 from herbrand.induction.refinement import Partial
 from herbrand.induction.vocabulary import Join, Vocabulary
 from tests.laws import tries
@@ -34,7 +34,7 @@ def holds(clause: Clause, worlds: list[World], target: tuple[int, ...], number: 
     """Whether some assignment of a world's objects to the variables satisfies the body."""
     world = worlds[number]
     known = {name: {tuple(map(int, row)) for row in rows} for name, rows in world.facts.items()}
-    names = {v for x in clause.body for v in x.variables} | {v for pair in clause.apart for v in pair}
+    names = {v for x in clause.body for v in x.named} | {v for pair in clause.apart for v in pair}
     names |= {v for one in clause.conditions for v in one.variables} | set(clause.variables)
     free = sorted(names - set(clause.variables))
     for objects in itertools.product(range(world.objects), repeat=len(free)):
@@ -42,7 +42,7 @@ def holds(clause: Clause, worlds: list[World], target: tuple[int, ...], number: 
         value = {v: world.constants[o] for v, o in at.items()}
         order = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "=": int.__eq__}
         if (
-            all((tuple(at[v] for v in x.variables) in known[x.predicate]) != x.negated for x in clause.body)
+            all(stands(x, at, known[x.predicate]) != x.negated for x in clause.body)
             and all(at[a] != at[b] for a, b in clause.apart)
             and all(
                 order[one.operator](value[one.left], one.value if one.right is None else value[one.right])
@@ -51,6 +51,13 @@ def holds(clause: Clause, worlds: list[World], target: tuple[int, ...], number: 
         ):
             return True
     return False
+
+
+def stands(literal: Literal, at: dict[int, int], rows: set[tuple[int, ...]]) -> bool:
+    """Whether a row agrees with every variable that stands for one object."""
+    return any(
+        all(v == ANY or at[v] == o for v, o in zip(literal.variables, row, strict=True)) for row in rows
+    )
 
 
 @settings(max_examples=tries(25), deadline=None, phases=PHASES)

@@ -48,9 +48,14 @@ def rule(
     body: list[Any] = list(positive)
     if draw(st.booleans()):
         negated = atom()
-        if apart or set(negated.arguments) <= bound | set(heads):
+        if not apart and draw(st.booleans()):
+            free = draw(st.integers(0, len(negated.arguments) - 1))
+            places = (Variable("_") if n == free else term for n, term in enumerate(negated.arguments))
+            negated = Atom(negated.predicate, tuple(places))
+        named = {term for term in negated.arguments if not term.anonymous}
+        if apart or named <= bound | set(heads):
             body.append(Not(negated))
-            bound |= set(negated.arguments)
+            bound |= named
     used = sorted({*bound, *heads}, key=lambda v: v.name)
     pairs = list(combinations(used, 2))
     body += [Comparison("!=", *pair) for pair in pairs if apart or draw(st.integers(0, 3)) == 0]
@@ -121,6 +126,7 @@ def test_compiled_rules_conclude_what_they_derive(data: st.DataObject) -> None:
         ("t(x) :- q(x, y)", "lets two variables be one object"),
         ("t(x) :- u(x)", "'u' is neither derived nor among the inputs"),
         ('t(x) :- q(x, "a")', "names no constants"),
+        ("t(x) :- p(x), not q(x, _)", "has '_' in a negated literal"),
         ("v(x) :- p(x)", "no rule derives 't'"),
     ],
 )

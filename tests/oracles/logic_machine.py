@@ -99,12 +99,17 @@ def _variables(literal: Any) -> list[Variable]:
         case Comparison(left=left, right=right):
             return [term for term in (left, right) if isinstance(term, Variable)]
         case Atom(arguments=arguments):
-            return [term for term in arguments if isinstance(term, Variable)]
+            return [term for term in arguments if isinstance(term, Variable) and term.name != "_"]
     return []
 
 
 def _value(term: Any, binding: Mapping[str, Any]) -> Any:
     return term.value if isinstance(term, Constant) else binding[term.name]
+
+
+def _agrees(term: Any, value: Any, binding: Mapping[str, Any]) -> bool:
+    """``_`` agrees with everything."""
+    return (isinstance(term, Variable) and term.name == "_") or _value(term, binding) == value
 
 
 def _holds(literal: Any, binding: Mapping[str, Any], known: Mapping[str, set], objects: Any) -> bool:
@@ -115,5 +120,8 @@ def _holds(literal: Any, binding: Mapping[str, Any], known: Mapping[str, set], o
             equal = _value(left, binding) == _value(right, binding)
             return equal if operator == "=" else not equal
         case Atom(predicate=predicate, arguments=arguments):
-            return tuple(_value(term, binding) for term in arguments) in known.get(predicate, set())
+            return any(
+                all(_agrees(term, value, binding) for term, value in zip(arguments, row, strict=True))
+                for row in known.get(predicate, set())
+            )
     raise AssertionError(literal)

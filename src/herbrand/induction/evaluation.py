@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -39,6 +39,10 @@ MOST_ROWS = 20_000_000
 NAMES = ("x", "y", "z", "u", "v", "w", "a", "b", "c", "d")
 
 
+ANY = -1
+"""In the place of a variable of a negated literal: it holds of no object there, ``_`` in the language."""
+
+
 @dataclass(frozen=True, order=True)
 class Literal:
     """A predicate of variables, which are numbers; ``negated``: it must not hold."""
@@ -46,6 +50,11 @@ class Literal:
     predicate: str
     variables: tuple[int, ...]
     negated: bool = False
+
+    @property
+    def named(self) -> tuple[int, ...]:
+        """The variables that stand for one object."""
+        return tuple(v for v in self.variables if v != ANY)
 
 
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -94,11 +103,12 @@ class Clause:
     def to_rule(self) -> Rule:
         """The clause in the language, with variables named in the order in which they are met."""
         constants = {one.left: Constant(cast(Value, one.value)) for one in self.conditions if one.binds}
-        order = dict.fromkeys((*self.variables, *(v for literal in self.body for v in literal.variables)))
+        order = dict.fromkeys((*self.variables, *(v for literal in self.body for v in literal.named)))
         names: dict[int, Term] = {
             v: Variable(_name(number)) for number, v in enumerate(v for v in order if v not in constants)
         }
         names |= constants
+        names[ANY] = Variable("_")
 
         def atom(predicate: str, variables: Sequence[int]) -> Atom:
             return Atom(predicate, tuple(names[v] for v in variables))
@@ -143,7 +153,8 @@ def clause_of(rule: Rule) -> Clause:
             case Atom(predicate=predicate, arguments=arguments):
                 body.append(Literal(predicate, variables(arguments)))
             case Not(operand=Atom(predicate=predicate, arguments=arguments)):
-                body.append(Literal(predicate, variables(arguments), True))
+                places = (ANY if _is_any(term) else number(term) for term in arguments)
+                body.append(Literal(predicate, tuple(places), True))
             case Comparison(operator="!=", left=Variable() as left, right=Variable() as right):
                 apart.append(variables((left, right)))
             case Comparison(operator=sign, left=Variable() as left, right=Constant(value=value)):
@@ -155,6 +166,10 @@ def clause_of(rule: Rule) -> Clause:
                     "this rule has more than atoms, negations and comparisons of variables", span=rule.span
                 )
     return Clause(rule.head.predicate, head, tuple(body), tuple(apart), tuple(conditions))
+
+
+def _is_any(term: object) -> bool:
+    return isinstance(term, Variable) and term.anonymous
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +227,11 @@ def covered(clause: Clause, database: Database, starts: Rows) -> np.ndarray:
     return result
 
 
-def bindings(clause: Clause, database: Database, starts: Rows | None) -> Bindings:
-    """What the variables can stand for; from ``starts``, if given, as values of the head's variables."""
+def bindings(
+    clause: Clause, database: Database, starts: Rows | None, kept: Set[int] = frozenset()
+) -> Bindings:
+    """What the variables can stand for; from ``starts``, if given, as values of the head's variables, and
+    then with columns only for those ``kept``."""
     if starts is None:
         worlds = np.arange(len(database.starts) - 1)
         found = Bindings({}, worlds, worlds)
@@ -221,7 +239,7 @@ def bindings(clause: Clause, database: Database, starts: Rows | None) -> Binding
         found = _started(clause.variables, starts, database)
     waiting = list(clause.body)
     conditions = [*(Condition("!=", *pair) for pair in clause.apart), *clause.conditions]
-    needed_last = set(clause.variables) if starts is None else set()
+    needed_last = set(clause.variables) if starts is None else set(kept)
     while waiting or conditions or needed_last - set(found.columns):
         found, conditions = _satisfying(found, conditions, database)
         literal = _next(waiting, found, database)
@@ -230,13 +248,17 @@ def bindings(clause: Clause, database: Database, starts: Rows | None) -> Binding
             found = _joined(found, literal, database)
         else:
             later = [*waiting, *conditions]
-            free = sorted((needed_last | {v for x in later for v in x.variables}) - set(found.columns))
+            free = sorted((needed_last | {v for x in later for v in _named(x)}) - set(found.columns))
             if not free:
                 break
             found = _any_object(found, free[0], database)
-        used = needed_last | {v for x in (*waiting, *conditions) for v in x.variables}
+        used = needed_last | {v for x in (*waiting, *conditions) for v in _named(x)}
         found = _narrowed(found, used, database)
     return found
+
+
+def _named(part: Literal | Condition) -> tuple[int, ...]:
+    return part.named if isinstance(part, Literal) else part.variables
 
 
 def _started(variables: tuple[int, ...], starts: Rows, database: Database) -> Bindings:
@@ -255,12 +277,12 @@ def _started(variables: tuple[int, ...], starts: Rows, database: Database) -> Bi
 def _next(waiting: list[Literal], found: Bindings, database: Database) -> Literal | None:
     """Tests before joins, joins on what is bound before free ones, small tables first."""
     known = set(found.columns)
-    ready = [x for x in waiting if not x.negated or set(x.variables) <= known]
+    ready = [x for x in waiting if not x.negated or set(x.named) <= known]
     if not ready:
         return None
 
     def cost(literal: Literal) -> tuple[bool, bool, int]:
-        free = set(literal.variables) - known
+        free = set(literal.named) - known
         size = len(database.tables.get(literal.predicate, ()))
         return bool(free), not (set(literal.variables) & known), size
 
@@ -273,9 +295,10 @@ def _joined(found: Bindings, literal: Literal, database: Database) -> Bindings:
         nothing = np.arange(len(found.world) if literal.negated else 0)
         return found.take(nothing)
     bound = [i for i, v in enumerate(literal.variables) if v in found.columns]
-    if len(bound) == len(literal.variables):
-        columns = [found.columns[v] for v in literal.variables] or [found.world]
-        codes, known = database.codes(np.stack(columns, 1)), database.codes(table)
+    if literal.negated or len(bound) == len(literal.variables):
+        columns = [found.columns[v] for v in literal.named] or [found.world]
+        rows = table[:, bound] if literal.named else _worlds_of(table, literal, database)
+        codes, known = database.codes(np.stack(columns, 1)), database.codes(rows)
         return found.take(np.flatnonzero(np.isin(codes, known) != literal.negated))
     if bound:
         order, offsets = database.by_column(literal.predicate, bound[0])
@@ -295,6 +318,11 @@ def _joined(found: Bindings, literal: Literal, database: Database) -> Bindings:
         else:
             result.columns[variable] = column
     return result if keep.all() else result.take(np.flatnonzero(keep))
+
+
+def _worlds_of(table: Rows, literal: Literal, database: Database) -> Rows:
+    """The worlds in which some row stands, as a table of one column."""
+    return database.world_of[table[:, :1]] if literal.variables else table
 
 
 def _any_object(found: Bindings, variable: int, database: Database) -> Bindings:

@@ -26,7 +26,7 @@ import torch
 from torch import nn
 
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.induction.evaluation import Clause, clause_of
+from herbrand.induction.evaluation import ANY, Clause, clause_of
 from herbrand.induction.layer import LogicUnit
 from herbrand.induction.machine import WIDEST, LogicMachine, Predicates
 from herbrand.induction.tiles import fill_diagonals
@@ -249,6 +249,8 @@ def _refuse_equal(clause: Clause) -> None:
     """Predicates of a machine are about different objects; it knows no constants."""
     if clause.conditions:
         raise UnsupportedError(f"the rule for '{clause.head}' names no constants and no order in a machine")
+    if any(ANY in literal.variables for literal in clause.body):
+        raise UnsupportedError(f"the rule for '{clause.head}' has '_' in a negated literal")
     apart = {frozenset(pair) for pair in clause.apart}
     open_pairs = [p for p in combinations(_all_variables(clause), 2) if frozenset(p) not in apart]
     repeated = any(len(set(x.variables)) < len(x.variables) for x in clause.body)
