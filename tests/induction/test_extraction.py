@@ -14,7 +14,8 @@ from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import clause_of
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import NEGLIGIBLE, extract, focused_search, relevance, verify
-from herbrand.induction.search import Effort, Limits, search
+from herbrand.induction.limits import Effort, Limits
+from herbrand.induction.search import search
 from herbrand.induction.worlds.task import Sample
 from herbrand.induction.worlds.tasks import task_named
 from herbrand.language.parse import parse_theory

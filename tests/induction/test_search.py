@@ -12,7 +12,8 @@ from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, clause_of, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes
-from herbrand.induction.search import Effort, Found, Limits, search
+from herbrand.induction.limits import Effort, Limits
+from herbrand.induction.search import Found, search
 from herbrand.language.parse import parse_theory
 
 ARITIES = {"wet": 0, "red": 1, "old": 1, "edge": 2, "near": 2, "between": 3}

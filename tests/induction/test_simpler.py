@@ -16,7 +16,7 @@ from herbrand.induction import simpler
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, Literal, clause_of, covered, evaluated
 from herbrand.induction.examples import Examples
-from herbrand.induction.simpler import covering, safe, simplified, without_redundant
+from herbrand.induction.simpler import covering, safe, simplified
 from herbrand.language.parse import parse_theory
 from tests.laws import tries
 
@@ -187,29 +187,3 @@ class TestCovering:
         if several:
             derived = {int(row[0]) for row in evaluated(several, database).tables["t"]}
         assert {int(row[0]) for row in examples.rows[found]} == derived
-
-
-class TestWithoutRedundant:
-    @settings(max_examples=tries(20), deadline=None, phases=PHASES)
-    @given(databases(), st.lists(clauses(1), min_size=1, max_size=5))
-    def test_covers_the_same_and_each_that_stays_is_needed(
-        self, database: Database, several: list[Clause]
-    ) -> None:
-        examples = Examples.of("t", np.empty((0, 1), np.int64), 1, database)
-        kept = without_redundant(several, examples, database)
-        whole = covering(several, examples, database)
-        assert (covering(kept, examples, database) == whole).all()
-        assert all(one in several for one in kept)
-        for one in kept:
-            rest = [other for other in kept if other is not one]
-            assert (covering(rest, examples, database) != whole).any()
-
-    def test_helpers_go_with_what_they_helped(self) -> None:
-        database = Database.of([World(3, {"red": [(0,), (1,)], "old": [(1,)], "edge": [(0, 1)]})])
-        helper, spare = clause("loose(x) :- edge(y, x)"), clause("tight(x) :- edge(x, y)")
-        known = evaluated([helper, spare], database)
-        wide, narrow = clause("t(x) :- red(x)"), clause("t(x) :- red(x), not loose(x)")
-        examples = Examples.of("t", np.array([[0], [1]]), 1, known)
-        assert without_redundant([helper, spare, narrow], examples, known) == [helper, narrow]
-        assert without_redundant([helper, narrow, wide], examples, known) == [wide]
-        assert without_redundant([], examples, known) == []

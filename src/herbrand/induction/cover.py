@@ -58,6 +58,12 @@ class Errors:
         others = self.examples - self.covered
         return float(error_bits(self.covered, self.wrong, others, self.missed))
 
+    def saved(self, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+        """Bits saved by covering so many more positives and negatives."""
+        covered = self.covered + right + wrong
+        missed = np.maximum(self.missed - right, 0)
+        return self.bits - error_bits(covered, self.wrong + wrong, self.examples - covered, missed)
+
     def within(self, noise: float) -> bool:
         """True if no more labels are wrong than this share, of the positives and of what is covered."""
         return self.missed <= noise * self.positives and self.wrong <= noise * self.covered
@@ -102,17 +108,13 @@ def _added(
         return found
     table = np.stack([one.covers for one in pool]).astype(np.float32)
     costs = np.array([one.bits for one in pool])
-    count, positives = len(positive), int(positive.sum())
-    covers = union(found, count)
+    covers = union(found, len(positive))
     while len(found) < most:
-        before = Errors.of(covers, positive)
         right = table @ (positive & ~covers).astype(np.float32)
         wrong = table @ (~positive & ~covers).astype(np.float32)
-        covered = before.covered + right + wrong
-        missed = positives - (before.covered - before.wrong) - right
-        bits = error_bits(covered, before.wrong + wrong, count - covered, missed) + costs
-        best = int(np.argmin(bits))
-        if bits[best] >= before.bits - 1e-9:
+        saved = Errors.of(covers, positive).saved(right, wrong) - costs
+        best = int(np.argmax(saved))
+        if saved[best] <= 1e-9:
             break
         found.append(pool[best])
         covers = covers | pool[best].covers

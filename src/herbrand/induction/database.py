@@ -23,11 +23,13 @@ Rows = npt.NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class World:
     """``objects`` of them, numbered from 0, and the tuples that hold of each predicate.
-    ``constants``: what the objects are called, in their order; empty where they have no names."""
+    ``constants``: what the objects are called, in their order, and ``types``, which were declared for them;
+    empty where they have no names."""
 
     objects: int
     facts: Mapping[str, Sequence[tuple[int, ...]] | Rows]
     constants: Sequence[Value] = ()
+    types: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +38,14 @@ class Database:
 
     ``starts``: where the objects of each world begin, and the number of all objects last. ``constants``: the
     constant of each object, if objects have any; equal constants of different worlds are different objects.
+    ``types``: the declared type of each object, if any has one.
     """
 
     tables: Mapping[str, Rows]
     arities: Mapping[str, int]
     starts: Rows
     constants: Sequence[Value] = ()
+    types: Sequence[str | None] = ()
     _indices: dict[tuple[str, int], tuple[Rows, Rows]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -63,7 +67,8 @@ class Database:
             for name, p in parts.items()
         }
         constants = [value for world in worlds for value in world.constants]
-        return cls(tables, {name: arities.get(name, 1) for name in tables}, starts, constants)
+        types = [name for world in worlds for name in world.types]
+        return cls(tables, {name: arities.get(name, 1) for name in tables}, starts, constants, types)
 
     @cached_property
     def _label_of(self) -> dict[tuple[bool, Value], int]:
@@ -89,6 +94,16 @@ class Database:
         return np.array([np.nan if isinstance(value, str) else value for value in self.constants], float)
 
     @cached_property
+    def numeric_types(self) -> dict[str, Rows]:
+        """The numbers of each declared type, as objects."""
+        found: dict[str, list[int]] = {}
+        for place in np.flatnonzero(~np.isnan(self.numbers)).tolist() if self.types else ():
+            name = self.types[place]
+            if name is not None:
+                found.setdefault(name, []).append(place)
+        return {name: np.array(places, np.int64) for name, places in found.items()}
+
+    @cached_property
     def world_of(self) -> Rows:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
@@ -99,9 +114,9 @@ class Database:
     def with_table(self, name: str, rows: Rows, arity: int) -> Database:
         """The same worlds and one more predicate."""
         tables, arities = {**self.tables, name: rows}, {**self.arities, name: arity}
-        found = Database(tables, arities, self.starts, self.constants)
+        found = Database(tables, arities, self.starts, self.constants, self.types)
         found._indices.update((key, index) for key, index in self._indices.items() if key[0] != name)
-        kept = ("world_of", "_label_of", "labels", "numbers")
+        kept = ("world_of", "_label_of", "labels", "numbers", "numeric_types")
         found.__dict__.update((key, self.__dict__[key]) for key in kept if key in self.__dict__)
         return found
 
@@ -109,7 +124,7 @@ class Database:
         """The same worlds and one predicate less."""
         tables = {other: rows for other, rows in self.tables.items() if other != name}
         arities = {other: self.arities[other] for other in tables}
-        return Database(tables, arities, self.starts, self.constants)
+        return Database(tables, arities, self.starts, self.constants, self.types)
 
     def by_column(self, name: str, column: int) -> tuple[Rows, Rows]:
         """``order, offsets``: the rows of a table in the order of a column, and where each object's begin."""

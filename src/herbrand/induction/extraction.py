@@ -19,7 +19,8 @@ from herbrand.induction.database import Database, Rows, worlds_of
 from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.examination import Conclude, Marks
 from herbrand.induction.examples import Examples
-from herbrand.induction.search import Found, Limits, search
+from herbrand.induction.limits import Limits
+from herbrand.induction.search import Found, search
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.syntax import Theory
 

@@ -76,6 +76,11 @@ class Partial:
         """Literals and comparisons; a constant in a variable's place is none."""
         return sum(isinstance(part, Literal) or not part.binds for part in self.body)
 
+    @property
+    def signature(self) -> tuple[str, ...]:
+        """What the body is made of, in whatever order and of whichever variables."""
+        return tuple(sorted(p.predicate if isinstance(p, Literal) else p.operator for p in self.body))
+
     @cached_property
     def costs(self) -> np.ndarray:
         """Bits of the clause with each test; infinite where there is none."""
@@ -123,7 +128,7 @@ class Partial:
 
     def joined(self, join: Join, most: int) -> Partial | None:
         """The rows with every binding of one more literal's variables; ``None`` where they would be more than
-        ``most``."""
+        ``most``, or where a single new variable is another one again."""
         database = self.vocabulary.database
         table = database.tables[join.predicate]
         bound = [(place, v) for place, v in enumerate(join.variables) if v is not None]
@@ -145,6 +150,8 @@ class Partial:
         if not agree.all():
             rows, repeated = rows[agree], repeated[agree]
         if not len(rows):
+            return None
+        if len(new) == 1 and (rows[:, new[0]] == self.columns[:, repeated]).all(1).any():
             return None
         fresh = iter(range(len(self.kinds), len(self.kinds) + len(join.variables)))
         places = tuple(next(fresh) if v is None else v for v in join.variables)

@@ -1,12 +1,15 @@
 """A search for clauses that describe labelled tuples in few bits.
 
-Clauses grow by joins and tests from the empty body. A table of bindings shows at once what every further test
-would leave of all examples; a beam of the best goes on, and whatever separates the examples goes into a pool.
-From the pool a theory is chosen (:mod:`herbrand.induction.cover`). What the theory does not explain is looked
-at again: first all that is left together, then one positive at a time; one that no clause explains is set
-aside and met again with a wider beam. Clauses that cover too much are tried with exceptions, which become a
-predicate of their own, learned in the same way and negated. Where several clauses are needed, the target may
-stand in bodies; such a theory counts by its least fixpoint.
+Bodies grow in phases (:func:`phases`): short ones first, then longer ones, and at last by wider beams. Each
+phase goes through the same stages while another theory may describe the labels in fewer bits:
+
+1. *whole*: a beam (:mod:`herbrand.induction.beam`) over all examples fills a pool of clauses, from which a
+   theory is chosen (:mod:`herbrand.induction.cover`);
+2. *recursion*: the target stands in bodies (:mod:`herbrand.induction.recursion`);
+3. *exceptions*: clauses that cover too much are tried with exceptions, which become a predicate of their own,
+   learned in the same way and negated;
+4. *rest*: what the theory does not explain is looked at again, first all together, then one positive at a
+   time; one that no clause explains is set aside.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(4, {"edge": [(0, 1), (1, 2), (2, 3)]})])
@@ -17,53 +20,29 @@ stand in bodies; such a theory counts by its least fixpoint.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 
 import numpy as np
 
-from herbrand.errors import BudgetError
+from herbrand.induction.beam import Aim, Beam, Setting
 from herbrand.induction.cover import Candidate, Errors, best_theory, description, exact_cover, union
 from herbrand.induction.database import Database, Rows
-from herbrand.induction.description import error_bits
 from herbrand.induction.evaluation import Clause, Literal, covered, evaluated
 from herbrand.induction.examples import Examples
-from herbrand.induction.refinement import UNLINKED, Partial, links_head
-from herbrand.induction.simpler import Guard, covering, guarded, guards, safe, simplified
-from herbrand.induction.vocabulary import LITERAL, Join, Vocabulary
+from herbrand.induction.limits import Effort, Limits
+from herbrand.induction.pool import Pool
+from herbrand.induction.recursion import Recursion, reads
+from herbrand.induction.refinement import Partial
+from herbrand.induction.simpler import covering, simplified
+from herbrand.induction.thresholds import moved
+from herbrand.induction.vocabulary import LITERAL
 from herbrand.language.show import show_statement as show_statement
-
-NOISE = 0.3
-"""The share of labels that may be wrong where nothing else is given."""
-
-MOST_ROWS = 40_000
-"""Bindings of a body: a join that would make more is not taken."""
-
-WORK = 200_000
-"""Words of bits that a step of the search touches: a unit of work that no clock measures."""
-
-PASSES = 3
-"""How often positives that no clause explains are met, each time with a beam twice as wide."""
-
-PATIENCE = 1
-"""Levels without a better clause after which a beam ends that has found one without exceptions, and two more
-otherwise; the next looks at what is left."""
 
 ROUNDS = 4
 """How often negatives that the rules derive wrongly join a sample and the search goes on."""
-
-SHORT = 3
-"""Literals of the bodies that are looked at before exceptions and recursion: long bodies take most work."""
-
-FIRST_SHARE, SHARE = 0.05, 0.25
-"""Of the work that is left: for exceptions of one clause before all else, and for recursion and exceptions
-of several clauses later."""
-
-KEPT = 5
-"""Clauses of one table of bindings that go into the pool, and that may go on."""
 
 LEAST = 13.5
 """Bits of the shortest theory with an exception or with recursion: two clauses with three literals."""
@@ -71,53 +50,14 @@ LEAST = 13.5
 FEWEST = 100
 """Negatives that join a sample at once, where there are so many."""
 
-POOL = 4_000
-TIES = 4
 WORTHY = 0.8
 """A theory that takes more than this share of the bits of the bare labels is looked at again."""
 
-WIDE = 10
-"""Clauses with exceptions that are tried, at most; and clauses that join a recursive theory."""
+EXCEPTED = 10
+"""Clauses with exceptions that are tried, at most."""
 
-STARTS = 12
-"""Recursive clauses that are tried with each of a few clauses to begin with."""
-
-
-@dataclass
-class Effort:
-    """Steps of work that were done, and may be."""
-
-    done: float = 0
-    most: float = 10_000
-
-
-@dataclass(frozen=True)
-class Limits:
-    """``literals`` in a body, ``beam`` bodies that go on, ``clauses`` of a theory, ``sample`` examples of
-    each kind that guide; ``exceptions`` to exceptions; ``noise``: the share of labels that may be wrong;
-    ``recursive``: the target may stand in bodies; ``effort``: work that was done and may be, of this search
-    alone where there is none; ``until``, a time of ``time.monotonic`` that ends the search between two steps.
-    """
-
-    literals: int = 7
-    beam: int = 24
-    clauses: int = 24
-    sample: int = 1_500
-    exceptions: int = 2
-    noise: float = NOISE
-    recursive: bool = True
-    until: float | None = None
-    effort: Effort | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def work(self) -> Effort:
-        assert self.effort is not None, "a search counts its work"
-        return self.effort
-
-    @property
-    def over(self) -> bool:
-        late = self.until is not None and time.monotonic() > self.until
-        return late or self.work.done >= self.work.most
+ASIDE = 6
+"""Positives that are set aside before a phase ends."""
 
 
 @dataclass(frozen=True)
@@ -148,15 +88,14 @@ def search(
     ``predicates``: those that bodies may use, all others than the target by default.
     """
     limits = limits or Limits()
-    limits = limits if limits.effort is not None else replace(limits, effort=Effort())
     database = database.without(examples.target)
     used = [p for p in predicates or database.tables if p != examples.target and p in database.tables]
     rng = np.random.default_rng(len(examples.rows))
     chosen = _sampled(examples.positive, limits.sample, rng)
     best: Found | None = None
     for _ in range(ROUNDS):
-        learner = _Learner(examples.take(chosen), database, limits, used, level)
-        theory = learner.learned()
+        setting = Setting(examples.take(chosen), database, tuple(used), level < limits.exceptions)
+        theory = _Learner(setting, limits, level).learned()
         found = _finished(theory, examples, database)
         if best is None or found.missed + found.wrong < best.missed + best.wrong:
             best = found
@@ -192,7 +131,7 @@ def _finished(theory: Sequence[Candidate], examples: Examples, database: Databas
     ties: dict[Clause, tuple[Clause, ...]] = {}
     for one in theory:
         clause = one.clause
-        if not one.helpers and not _reads(clause, examples.target):
+        if not one.helpers and not reads(clause, examples.target):
             clause = simplified(clause, examples, database)
         clauses += [helper for helper in one.helpers if helper not in clauses]
         if clause not in clauses:
@@ -203,525 +142,222 @@ def _finished(theory: Sequence[Candidate], examples: Examples, database: Databas
     return Found(tuple(clauses), errors.missed, errors.wrong, {c: t for c, t in ties.items() if t})
 
 
-def _reads(clause: Clause, predicate: str) -> bool:
-    return any(literal.predicate == predicate for literal in clause.body)
+@dataclass(frozen=True)
+class Phase:
+    """Bodies of at most so many ``literals``, by joins that make at most ``spread`` bindings of one on
+    average, by beams so many times as wide, for this share of the work that is left."""
+
+    literals: int
+    spread: float
+    wider: int
+    share: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """A way on: a table of bindings by its beginning, a join, a test, or both; how good it looks."""
+LONGEST = 99
+PHASES = (
+    Phase(3, 10, 1, 0.4),
+    Phase(5, 30, 2, 0.5),
+    Phase(LONGEST, inf, 1, 0.5),
+    Phase(LONGEST, inf, 2, 0.6),
+    Phase(LONGEST, inf, 4, 1.0),
+)
+WHOLE, RECURSION, EXCEPTIONS = 0.4, 0.4, 0.2
+"""Shares that stages have of what is left to a phase; the last stage has the rest."""
 
-    start: Partial
-    join: Join | None
-    test: int | None
-    scores: tuple[float, float]
-    right: float
-    cost: float
-    alike: object
 
-    def taken(self) -> Partial | None:
-        grown = self.start if self.join is None else self.start.joined(self.join, MOST_ROWS)
-        return grown if grown is None or self.test is None else grown.with_test(self.test)
+def phases(most: int) -> list[Phase]:
+    """The phases of a search for bodies of at most so many literals."""
+    fitting = [replace(phase, literals=min(phase.literals, most)) for phase in PHASES]
+    return list({(phase.literals, phase.wider): phase for phase in fitting}.values())
 
 
 class _Learner:
-    """The pool of clauses for some examples, and the theory chosen from it."""
+    """The pool of clauses for some examples, and the theory chosen from it; ``recursive``: one in which the
+    target stands in bodies, and its length, if any was shorter; ``done``: it has no errors."""
 
-    def __init__(
-        self, examples: Examples, database: Database, limits: Limits, predicates: Sequence[str], level: int
-    ) -> None:
-        self.examples, self.database, self.limits = examples, database, limits
-        self.predicates, self.level = predicates, level
-        self.positive = examples.positive
-        self.pool: dict[bytes, list[tuple[float, Clause]]] = {}
-        self.wide: dict[bytes, tuple[float, float, Clause]] = {}
-        self.mended: list[Candidate] = []
+    def __init__(self, setting: Setting, limits: Limits, level: int) -> None:
+        self.setting, self.limits, self.level = setting, limits, level
+        self.positive = setting.examples.positive
+        self.pool = Pool(len(self.positive))
+        self.excepted: list[Candidate] = []
         self.theory: list[Candidate] = []
-        self._errors_now = self._errors()
+        self.recursive: tuple[float, list[Candidate]] | None = None
+        self.done = False
+        self._looked_at: set[Clause] = set()
 
     def learned(self) -> list[Candidate]:
         if not self.positive.any() or self.limits.over:
             return []
-        root = Partial.root(self._vocabulary(None), self.examples.rows, self.examples.of_worlds)
-        whole, self.limits = self.limits, replace(self.limits, literals=min(SHORT, self.limits.literals))
-        self._explore(root, whole.beam, None, [])
-        self.limits = whole
-        self._choose()
-        recursive: list[Candidate] | None = None
-        if self.level < self.limits.exceptions and self._worth_more():
-            with self._share(FIRST_SHARE):
-                self._with_exceptions(1)
-        if self.limits.recursive and self.level == 0 and self._worth_more():
-            with self._share(SHARE):
-                recursive = self._with_recursion()
-            if recursive is not None and not self._fixpoint_errors(recursive).total:
-                return recursive
-        if self.limits.literals > SHORT and self._worth_more():
-            self._explore(root, self.limits.beam, None, [])
-            self._choose()
-        self._explain(root, 0)
-        if self.level < self.limits.exceptions and self._worth_more():
-            with self._share(SHARE):
-                self._with_exceptions(self.limits.clauses)
-        for attempt in range(1, PASSES):
-            if not self._over and not self._explained():
-                self._explain(root, attempt)
-        if self.level == 0:
-            self._improve(root)
-        if recursive is not None and self._length(recursive) < description(self.theory, self.positive):
-            return recursive
+        stages = (
+            (WHOLE, self._whole),
+            (RECURSION, self._recursion),
+            (EXCEPTIONS, self._exceptions),
+            (1.0, self._rest),
+        )
+        for phase in phases(self.limits.literals):
+            beam = self.limits.beam * phase.wider
+            limits = self.limits.part(phase.share, literals=phase.literals, spread=phase.spread, beam=beam)
+            for share, stage in stages:
+                if self._worth_more(limits):
+                    stage(limits.part(share))
+        if self.level == 0 and not self.done:
+            self._each_alone()
+        if self.recursive is not None and self.recursive[0] < description(self.theory, self.positive):
+            return self.recursive[1]
         return self.theory
 
     @cached_property
-    def _guards(self) -> list[list[Guard]]:
-        return guards(self.examples, self.database, self.predicates)
+    def _root(self) -> Partial:
+        return self.setting.root()
 
-    @property
-    def _over(self) -> bool:
-        return self.limits.over
+    def _explore(self, limits: Limits, beside: Sequence[Candidate], seed: int | None = None) -> None:
+        """One beam for what the clauses ``beside`` it leave; the theory is chosen anew."""
+        aim = Aim.beside(beside, self.positive, seed)
+        Beam(self.setting, aim, limits, self.pool).run(self._root)
+        self._choose()
 
-    @contextmanager
-    def _share(self, part: float) -> Iterator[None]:
-        """A part of the work that is left, for what may lead nowhere."""
-        whole = self.limits
-        own = Effort(most=(whole.work.most - whole.work.done) * part)
-        self.limits = replace(whole, effort=own)
-        try:
-            yield
-        finally:
-            self.limits = whole
-            whole.work.done += own.done
+    def _choose(self) -> None:
+        """The best theory of the pool; its clauses are made simpler where that is as good."""
+        self.pool.shrink(self.positive, {Pool.key(one.covers) for one in self.theory})
+        while True:
+            candidates = self._candidates()
+            self.theory = best_theory(candidates, self.positive, self.limits.noise, self.limits.clauses)
+            others = [self._simplify(one) for one in self.theory if not one.helpers]
+            if not any(others):
+                return
 
-    def _vocabulary(self, known: np.ndarray | None) -> Vocabulary:
-        """With the target, where it is ``known`` to hold of some of the examples."""
-        examples, database, names = self.examples, self.database, list(self.predicates)
-        recursive = None if known is None else examples.target
-        if known is not None:
-            rows = examples.rows[known]
-            database = database.with_table(examples.target, rows, rows.shape[1])
-            names.append(examples.target)
-        rows = examples.rows[:, :0] if examples.of_worlds else examples.rows
-        return Vocabulary.of(database, names, rows, recursive)
+    def _simplify(self, one: Candidate) -> bool:
+        """Put a clause of the theory into the pool without what it does not need, and with better thresholds;
+        true if that is another clause. Each is looked at once."""
+        if one.clause in self._looked_at:
+            return False
+        self._looked_at.add(one.clause)
+        examples, database = self.setting.examples, self.setting.database
+        others = union([other for other in self.theory if other is not one], len(self.positive))
+        simpler = simplified(moved(one.clause, examples, database, others), examples, database)
+        if simpler == one.clause:
+            return False
+        self._looked_at.add(simpler)
+        bits = one.bits - LITERAL * (one.clause.literals - simpler.literals)
+        self.pool.add(Pool.key(covered(simpler, database, examples.rows)), bits, simpler)
+        return True
+
+    def _candidates(self) -> list[Candidate]:
+        return [*self.pool.candidates(), *self.excepted]
 
     def _errors(self) -> Errors:
         return Errors.of(union(self.theory, len(self.positive)), self.positive)
 
-    def _worth_more(self) -> bool:
+    def _worth_more(self, limits: Limits) -> bool:
         """True if some other theory may describe the examples in fewer bits than this one."""
-        return (
-            not self._over
-            and description(self.theory, self.positive) > LEAST
-            and (len(self.theory) > 2 or self._errors().total > 0)
-        )
-
-    # What is left, together and one by one
-
-    def _explain(self, root: Partial, attempt: int) -> None:
-        """Fill the pool until its best theory leaves nothing that a clause could explain."""
-        for clean in (False, True):
-            if not clean or self._errors().wrong:
-                self._explain_rest(root, self.limits.beam << attempt, 6 * (attempt + 1), clean)
-
-    def _explain_rest(self, root: Partial, width: int, most: int, clean: bool) -> None:
-        """What the theory leaves, or with ``clean`` what clauses without exceptions leave: all of it at once,
-        then positive by positive, of which ``most`` are set aside before it ends."""
-        aside: set[int] = set()
-        seed: int | None = None
-        while not self._over and not self._explained():
-            before = self._standing()
-            own = self.theory
-            if clean:
-                own = exact_cover(self._candidates(), self.positive, self.limits.clauses)
-            left = np.flatnonzero(self.positive & ~union(own, len(self.positive)))
-            if seed is not None or not len(left):
-                waiting = [int(place) for place in left if int(place) not in aside]
-                if not waiting or len(aside) >= most:
-                    return
-                seed = waiting[0]
-                aside.add(seed)
-            self._explore(root, width if seed is None else max(width // 2, 4), seed, own)
-            missed = len(left)
-            self._choose()
-            if clean:
-                own = exact_cover(self._candidates(), self.positive, self.limits.clauses)
-                better = int((self.positive & ~union(own, len(self.positive))).sum()) < missed
-            else:
-                better = self._better_than(before)
-            if better:
-                seed = None
-                aside.clear()
-            elif seed is None:
-                seed = -1
-
-    def _improve(self, root: Partial) -> None:
-        """Look for other clauses as long as the theory hardly says less than the labels themselves: for each
-        positive in turn, as if there were no theory."""
-        nothing = description([], self.positive)
-        width = self.limits.beam // 2
-        for _ in range(PASSES):
-            for seed in np.flatnonzero(self.positive):
-                if self._over or description(self.theory, self.positive) < WORTHY * nothing:
-                    return
-                self._explore(root, width, int(seed), [])
-                self._choose()
-            width *= 2
-
-    def _choose(self) -> None:
-        self.theory = best_theory(self._candidates(), self.positive, self.limits.noise, self.limits.clauses)
-
-    def _standing(self) -> tuple[int, float]:
-        """Errors, and the length of the description."""
-        return self._errors().total, description(self.theory, self.positive)
-
-    def _better_than(self, before: tuple[int, float]) -> bool:
-        errors, bits = self._standing()
-        return bits < before[1] - 1e-9 or (not self.limits.noise and errors < before[0])
+        if limits.over or self.done:
+            return False
+        longer = len(self.theory) > 2 or self._errors().total > 0
+        return longer and description(self.theory, self.positive) > LEAST
 
     def _explained(self) -> bool:
         """True if no clause that is left to be found can pay: the errors cost less than the shortest one."""
         errors = self._errors()
         if not self.limits.noise or not self.theory or not errors.within(self.limits.noise):
-            return bool(self.theory) and not errors.missed and not errors.wrong
+            return bool(self.theory) and not errors.total
         return errors.bits - 1 < 2 * LITERAL
 
-    def _candidates(self) -> list[Candidate]:
-        """The pool with the shortest clause for each set of examples, others as ties."""
-        found = []
-        for key, clauses in self.pool.items():
-            covers = np.unpackbits(np.frombuffer(key, np.uint8), count=len(self.positive)).astype(bool)
-            bits, clause = clauses[0]
-            ties = tuple(other for cost, other in clauses[1:] if cost <= bits + LITERAL)
-            found.append(Candidate(clause, bits, covers, (), ties))
-        return found + self.mended
+    # The stages
 
-    # A beam
+    def _whole(self, limits: Limits) -> None:
+        self._explore(limits, [])
 
-    def _explore(self, root: Partial, width: int, seed: int | None, beside: Sequence[Candidate]) -> None:
-        """One beam from the empty body, for what the clauses ``beside`` it leave; with a ``seed``, clauses
-        that cover this positive."""
-        done = union(beside, len(self.positive))
-        weights = np.stack([self.positive & ~done, ~self.positive & ~done]).astype(np.float32)
-        best = [0.0, 0.0]
-        self._errors_now = Errors.of(done, self.positive)
-        beam = [root]
-        since, before = 0, 0.0
-        while beam and not self._over and since <= PATIENCE + 2 * (best[1] < best[0]):
-            steps: list[_Step] = []
-            for partial in beam:
-                steps += self._steps(partial, weights, seed, best)
-                if self._over:
-                    break
-            since = since + 1 if before == best[0] > 0 else 0
-            before = best[0]
-            beam = [taken for step in self._chosen(steps, width, best[0], weights) if (taken := step.taken())]
+    def _rest(self, limits: Limits) -> None:
+        """What the theory leaves, or what clauses without exceptions leave, in each case all of it at
+        once, then positive by positive."""
+        for clean in (False, True):
+            if not clean or self._errors().wrong:
+                self._explain(limits, clean)
 
-    def _chosen(self, steps: list[_Step], width: int, best: float, weights: np.ndarray) -> list[_Step]:
-        """The best by each measure in turn, of those that look alike the cheapest; a third goes to joins that
-        no test followed yet: what they lead to is not to be seen in one step."""
-        alive = [s for s in steps if self._potential(s, weights) > best]
-        cheapest: dict[object, _Step] = {}
-        for step in alive:
-            other = cheapest.setdefault(step.alike, step)
-            if step.cost < other.cost:
-                cheapest[step.alike] = step
-        found = list(cheapest.values())
-        bare = [s for s in found if s.test is None]
-        tested = [s for s in found if s.test is not None]
-        rankings = [
-            sorted(tested, key=lambda s: (-s.scores[0], s.cost)),
-            sorted(tested, key=lambda s: (-s.scores[1], s.cost)),
-            sorted(bare, key=lambda s: (-s.scores[0], s.cost)),
-        ]
-        chosen: dict[int, _Step] = {}
-        for rank in range(max(map(len, rankings), default=0)):
-            for ranking in rankings:
-                if rank < len(ranking) and len(chosen) < width:
-                    chosen[id(ranking[rank])] = ranking[rank]
-        return list(chosen.values())
-
-    def _potential(self, step: _Step, weights: np.ndarray) -> float:
-        """The gain of the best clause that a step can lead to: all its positives, no negative, one more
-        literal."""
-        return float(self._gain(np.array(step.right), np.array(0.0), step.cost + LITERAL))
-
-    def _gain(self, right: np.ndarray, wrong: np.ndarray, bits: np.ndarray | float) -> np.ndarray:
-        """Bits that a clause saves beside the theory."""
-        errors = self._errors_now
-        covered = errors.covered + right + wrong
-        missed = np.maximum(errors.missed - right, 0)
-        after = error_bits(covered, errors.wrong + wrong, errors.examples - covered, missed)
-        return errors.bits - after - bits
-
-    def _steps(
-        self, partial: Partial, weights: np.ndarray, seed: int | None, best: list[float]
-    ) -> Iterator[_Step]:
-        yield from self._tested(partial, None, partial, weights, seed, best)
-        if partial.length >= self.limits.literals:
-            return
-        for join in partial.joins(self.examples.of_worlds):
-            if self._over:
+    def _explain(self, limits: Limits, clean: bool) -> None:
+        together, tried, failures = True, set[int](), 0
+        while not limits.over and not self._explained() and failures < ASIDE:
+            own, before = self._own(clean), self._standing(clean)
+            left = np.flatnonzero(self.positive & ~union(own, len(self.positive))).tolist()
+            seed = None if together else next((place for place in left if place not in tried), None)
+            if not left or (seed is None and not together):
                 return
-            grown = partial.joined(join, MOST_ROWS)
-            if grown is not None:
-                yield from self._tested(partial, join, grown, weights, seed, best)
+            self._explore(limits, own, seed)
+            better = self._standing(clean) < before
+            together = together and better
+            if seed is not None:
+                tried.add(seed)
+                failures = 0 if better else failures + 1
 
-    def _tested(
-        self,
-        start: Partial,
-        join: Join | None,
-        partial: Partial,
-        weights: np.ndarray,
-        seed: int | None,
-        best: list[float],
-    ) -> Iterator[_Step]:
-        """Every test of a table of bindings at once: clauses for the pool, and ways to go on."""
-        self.limits.work.done += 1 + partial.bits.size / WORK
-        examples = partial.covered()
-        of_examples = weights[:, examples]
-        whole = of_examples.sum(1)
-        if not whole[0] or (seed is not None and not (examples == seed).any()):
+    def _own(self, clean: bool) -> list[Candidate]:
+        """The theory, or the best one of clauses without exceptions."""
+        if not clean:
+            return self.theory
+        return exact_cover(self.pool.candidates(), self.positive, self.limits.clauses)
+
+    def _standing(self, clean: bool) -> float:
+        """What is to become less: errors where there may be none, else the length of the description."""
+        if clean:
+            return float((self.positive & ~union(self._own(clean), len(self.positive))).sum())
+        if not self.limits.noise:
+            return self._errors().total
+        return round(description(self.theory, self.positive), 6)
+
+    def _each_alone(self) -> None:
+        """Look for other clauses as long as the theory hardly says less than the labels themselves: for each
+        positive in turn, as if there were no theory."""
+        nothing = description([], self.positive)
+        for wider in (0.5, 1, 2):
+            limits = replace(self.limits, beam=max(int(wider * self.limits.beam), 4))
+            for seed in np.flatnonzero(self.positive).tolist():
+                if limits.over or description(self.theory, self.positive) < WORTHY * nothing:
+                    return
+                self._explore(limits, [], seed)
+
+    def _recursion(self, limits: Limits) -> None:
+        vocabulary = self._root.vocabulary
+        others = vocabulary.reached(limits.spread) & set(vocabulary.head)
+        if self.level or not limits.recursive or self.setting.examples.of_worlds or not others:
+            return  # without another object of a kind of the head's, the target says the same again
+        plain = [c for c in self._candidates() if not (c.covers & ~self.positive).any()]
+        bits = description(self.theory, self.positive)
+        bits = bits if self.recursive is None else min(bits, self.recursive[0])
+        recursion = Recursion(self.setting, plain, replace(limits, beam=limits.beam // 2), bits)
+        theory = recursion.run()
+        if theory is not None:
+            self.recursive = recursion.bits, theory
+            self.done = not recursion.errors(theory).total
+
+    def _exceptions(self, limits: Limits) -> None:
+        """Clauses that cover too much, each with the negation of a predicate that holds of its exceptions."""
+        if not self.setting.excepted:
             return
-        if join is not None:
-            gain = float(self._gain(whole[0], whole[1], partial.cost))
-            self._keep(partial, np.ones(len(examples), bool), examples, whole, partial.cost, gain, best, seed)
-            scores = self._scores(whole[:1], whole[1:])
-            alike = (examples.tobytes(), partial.rows, None)
-            yield _Step(start, join, None, (scores[0][0], scores[1][0]), whole[0], partial.cost, alike)
-        if partial.length >= self.limits.literals:
-            return
-        left = partial.covered_with_each_test()
-        right, wrong = of_examples @ left.astype(np.float32)
-        possible = (right > 0) & np.isfinite(partial.costs)
-        if seed is not None:
-            possible &= left[np.flatnonzero(examples == seed)[0]] > 0
-        places = np.flatnonzero(possible)
-        if not len(places):
-            return
-        right, wrong = right[places], wrong[places]
-        costs = partial.costs[places]
-        gains = self._gain(right, wrong, costs)
-        order = np.argsort(-gains, kind="stable")
-        clean = order[wrong[order] == 0][:KEPT]
-        for place in dict.fromkeys([*order[:KEPT].tolist(), *clean.tolist()]):
-            counts = np.array([right[place], wrong[place]])
-            cost = float(costs[place])
-            taken = left[:, places[place]] > 0
-            gain = float(gains[place])
-            self._keep(partial, taken, examples, counts, cost, gain, best, seed, int(places[place]))
-        scores = self._scores(right, wrong)
-        ranked = [np.argsort(-(one - 0.01 * costs), kind="stable")[:KEPT].tolist() for one in scores]
-        for place in dict.fromkeys(ranked[0] + ranked[1]):
-            number = int(places[place])
-            if not wrong[place]:
-                continue  # nothing is left to distinguish: what is longer covers no more
-            alike = (examples[left[:, number] > 0].tobytes(), partial.rows)
-            both = (float(scores[0][place]), float(scores[1][place]))
-            yield _Step(start, join, number, both, float(right[place]), float(costs[place]), alike)
+        enough = limits.effort.left / 3
+        for key, (_, bits, clause) in self.pool.widest(EXCEPTED):
+            if not limits.over and description(self.theory, self.positive) >= bits + 2 * LITERAL:
+                found = self._with_exceptions(clause, bits, self.pool.covers(key), limits, enough)
+                if found is not None:
+                    self.excepted.append(found)
+                    self._choose()
 
-    def _scores(self, right: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Information about the label gained over all covered positives, and precision by size."""
-        prior = self.positive.mean()
-        precision = (right + prior) / (right + wrong + 1)
-        return right * np.log2(precision / prior), precision * np.log1p(right)
-
-    def _keep(
-        self,
-        partial: Partial,
-        taken: np.ndarray,
-        examples: Rows,
-        counts: np.ndarray,
-        cost: float,
-        gain: float,
-        best: list[float],
-        seed: int | None,
-        test: int | None = None,
-    ) -> None:
-        """Put a clause into the pool if it may be of use."""
-        few = seed is not None or counts[0] >= 0.1 * self._errors_now.missed
-        useful = (counts[1] == 0 and (few or gain > 0)) or (gain > 0 and self.limits.noise > 0)
-        wide = counts[1] > 0 and partial.length <= 2 and self.level < self.limits.exceptions
-        if not useful and not wide:
-            return
-        covers = np.zeros(len(self.positive), bool)
-        covers[examples[taken]] = True
-        key = np.packbits(covers).tobytes()
-        known = self.pool.get(key)
-        if known is not None and len(known) >= TIES and known[-1][0] <= cost:
-            return
-        body = partial
-        if test is not None:
-            part = partial.tests[test]
-            assert part is not None
-            body = replace(partial, body=(*partial.body, part.literal))
-        clause = body.clause(self.examples.target)
-        if Literal(clause.head, clause.variables) in clause.body:
-            return
-        if not safe(clause):
-            mended = guarded(clause, self._guards, covers)
-            if mended is None:
-                return
-            cost += LITERAL * (len(mended.body) - len(clause.body))
-            clause = mended
-        cost += 0 if links_head(clause) else UNLINKED
-        if wide:
-            worth = float(self._gain(counts[0], np.array(0.0), cost + 2 * LITERAL))
-            if worth > self.wide.get(key, (0.0,))[0]:
-                self.wide[key] = (worth, cost, clause)
-        if useful:
-            best[0] = max(best[0], gain)
-            best[1] = max(best[1], gain if counts[1] == 0 else 0.0)
-            clauses = self.pool.setdefault(key, [])
-            if all(clause != other for _, other in clauses):
-                clauses.append((cost, clause))
-                clauses.sort(key=lambda one: one[0])
-                del clauses[TIES:]
-            if len(self.pool) > POOL:
-                self._shrink()
-
-    def _shrink(self) -> None:
-        """Half of the pool, by the bits that each clause would save alone."""
-        nothing = Errors.of(np.zeros(len(self.positive), bool), self.positive)
-
-        def worth(one: Candidate) -> float:
-            return nothing.bits - Errors.of(one.covers, self.positive).bits - one.bits
-
-        kept = sorted(self._candidates()[: len(self.pool)], key=worth, reverse=True)[: POOL // 2]
-        needed = {np.packbits(one.covers).tobytes() for one in [*kept, *self.theory]}
-        self.pool = {key: clauses for key, clauses in self.pool.items() if key in needed}
-
-    # Exceptions
-
-    def _with_exceptions(self, most: int) -> None:
-        """Clauses that cover too much, each with the negation of a predicate that holds of its exceptions, by
-        at most so many clauses."""
-        enough = self.limits.work.most / (4 if most == 1 else 2)
-        ranked = sorted(self.wide.items(), key=lambda one: (-one[1][0], one[1][1]))[:WIDE]
-        for key, (_, bits, clause) in ranked:
-            if self._over:
-                break
-            if description(self.theory, self.positive) < bits + 2 * LITERAL:
-                continue
-            covers = np.unpackbits(np.frombuffer(key, np.uint8), count=len(self.positive)).astype(bool)
-            mended = self._mended(clause, bits, covers, enough)
-            if mended is not None and len(mended.helpers) <= most:
-                self.mended.append(mended)
-                self._choose()
-
-    def _mended(self, clause: Clause, bits: float, covers: np.ndarray, steps: float) -> Candidate | None:
-        name = _fresh(self.examples.target, self.database)
-        inner = replace(self.examples.take(covers), target=name, positive=~self.positive[covers])
-        effort = self.limits.work
-        share = Effort(most=min(steps, effort.most - effort.done))
-        limits = replace(self.limits, beam=max(self.limits.beam // 3, 4), literals=6, effort=share)
-        found = search(inner, self.database, limits, self.predicates, self.level + 1)
-        effort.done += share.done
+    def _with_exceptions(
+        self, clause: Clause, bits: float, covers: np.ndarray, limits: Limits, steps: float
+    ) -> Candidate | None:
+        examples, database = self.setting.examples, self.setting.database
+        name = _fresh(examples.target, database)
+        inner = replace(examples.take(covers), target=name, positive=~self.positive[covers])
+        effort = Effort(most=steps, whole=limits.effort)
+        limits = replace(
+            limits, beam=max(limits.beam // 3, 4), literals=min(limits.literals, 6), effort=effort
+        )
+        found = search(inner, database, limits, self.setting.predicates, self.level + 1)
         if not found.clauses:
             return None
-        database = evaluated(found.clauses, self.database)
         literal = Literal(name, clause.variables, True)
         whole = replace(clause, body=(*clause.body, literal))
-        exact = covered(whole, database, self.examples.rows)
+        exact = covered(whole, evaluated(found.clauses, database), examples.rows)
         cost = bits + sum(LITERAL * (1 + one.literals) for one in found.clauses)
         return Candidate(whole, cost, exact, found.clauses)
-
-    # Recursion
-
-    def _with_recursion(self) -> list[Candidate] | None:
-        """A theory in which the target stands in bodies, if one describes the examples in fewer bits."""
-        if self.examples.of_worlds:
-            return None
-        plain = [c for c in self._candidates() if not (c.covers & ~self.positive).any()]
-        bases = _first(plain, 4, lambda c: c.bits) + _first(plain, 4, lambda c: -c.covers.sum() / c.bits)
-        bases = list(dict.fromkeys(bases))
-        best, least = None, description(self.theory, self.positive)
-
-        def tried(start: list[Candidate], steps: Sequence[Candidate], width: int) -> None:
-            nonlocal best, least
-            if self._over or sum(one.bits for one in start) >= least:
-                return
-            theory = self._completed(start, plain, steps, width)
-            bits = self._length(theory)
-            if bits < least - 1e-9 and self._fixpoint_errors(theory).within(self.limits.noise):
-                best, least = theory, bits
-
-        width = self.limits.beam
-        for base in bases[:2]:
-            tried([base], [], max(width // 2, 4))
-        steps = self._recursive_candidates(self.positive, [], max(width // 2, 4))
-        pairs = [[base, step] for step in steps[:STARTS] for base in bases]
-        pairs = [pair for pair in pairs if sum(one.bits for one in pair) < least and not self._over]
-        for pair in sorted(pairs, key=self._length)[: STARTS // 2]:
-            tried(pair, steps, width)
-        for base in bases if best is None else ():
-            tried([base], [], width)
-        return best
-
-    def _recursive_candidates(
-        self, known: np.ndarray, beside: Sequence[Candidate], width: int
-    ) -> list[Candidate]:
-        """Clauses that read the target where it is ``known``, for what those ``beside`` them leave, the
-        shortest descriptions first."""
-        pool, self.pool = self.pool, {}
-        root = Partial.root(self._vocabulary(known), self.examples.rows, False)
-        whole, self.limits = self.limits, replace(self.limits, literals=min(SHORT, self.limits.literals))
-        self._explore(root, width, None, beside)
-        self.limits = whole
-        found = [c for c in self._candidates() if _reads(c.clause, self.examples.target)]
-        self.pool = pool
-        done = union(beside, len(self.positive))
-        return sorted(found, key=lambda one: one.bits + Errors.of(done | one.covers, self.positive).bits)
-
-    def _length(self, theory: Sequence[Candidate]) -> float:
-        """The description of the examples by the fixpoint of a theory."""
-        return sum(one.bits for one in theory) + self._fixpoint_errors(theory).bits
-
-    def _completed(
-        self,
-        theory: list[Candidate],
-        plain: Sequence[Candidate],
-        steps: Sequence[Candidate],
-        width: int,
-    ) -> list[Candidate]:
-        """The theory with clauses for what its fixpoint misses, while each of them pays, and without those
-        that do not pay any more. Where no ``steps`` are given, clauses that read the target are looked for
-        among what the theory derives: none is then its own reason."""
-        bits = self._length(theory)
-        while len(theory) < self.limits.clauses and not self._over:
-            covers = self._fixpoint(theory)
-            left = self.positive & ~covers
-            if not left.any() or (covers & ~self.positive).any():
-                break
-            whole = replace(theory[0], bits=0.0, covers=covers)
-            others = steps or self._recursive_candidates(covers, [whole], width)
-            right = [c for c in (*plain, *others) if not (c.covers & ~self.positive).any()]
-            shares = {one: (one.covers & left).sum() / one.bits for one in right}
-            right = sorted(right, key=shares.__getitem__, reverse=True)[:WIDE]
-            if not right:
-                break
-            more = min(([*theory, one] for one in right), key=self._length)
-            if self._length(more) >= bits:
-                break
-            theory, bits = more, self._length(more)
-        for one in list(theory):
-            rest = [other for other in theory if other is not one]
-            if rest and self._length(rest) <= bits:
-                theory, bits = rest, self._length(rest)
-        return theory
-
-    def _fixpoint(self, theory: Sequence[Candidate]) -> np.ndarray:
-        clauses = [c for one in theory for c in (*one.helpers, one.clause)]
-        self.limits.work.done += 2
-        try:
-            return covering(clauses, self.examples, evaluated(clauses, self.database))
-        except BudgetError:
-            return np.ones(len(self.positive), bool)
-
-    def _fixpoint_errors(self, theory: Sequence[Candidate]) -> Errors:
-        return Errors.of(self._fixpoint(theory), self.positive)
-
-
-def _first(candidates: list[Candidate], count: int, key: Callable[[Candidate], float]) -> list[Candidate]:
-    return sorted(candidates, key=key)[:count]
 
 
 def _fresh(target: str, database: Database) -> str:

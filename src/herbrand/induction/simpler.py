@@ -1,4 +1,4 @@
-"""Clauses that say no more than they need, and no more clauses than needed.
+"""Clauses that say no more than they need.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)], "red": [(0,), (1,)]})])
@@ -55,7 +55,7 @@ def simplified(clause: Clause, examples: Examples, database: Database) -> Clause
 def _shortened(clause: Clause, literal: Literal) -> Clause:
     """The clause without a literal, and without comparisons of variables that only this one binds."""
     rest = tuple(other for other in clause.body if other != literal)
-    kept = {v for other in rest for v in other.variables} | set(clause.variables)
+    kept = {v for other in rest for v in other.named} | set(clause.variables)
     return replace(
         clause,
         body=rest,
@@ -69,7 +69,7 @@ def safe(clause: Clause) -> bool:
     for one constant."""
     bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
     bound |= {one.left for one in clause.conditions if one.binds}
-    needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.variables}
+    needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.named}
     needed |= {v for pair in clause.apart for v in pair}
     return needed | {v for one in clause.conditions for v in one.variables} <= bound
 
@@ -115,18 +115,6 @@ def guarded(clause: Clause, options: Sequence[Sequence[Guard]], covers: np.ndarr
         clause = replace(clause, body=(*clause.body, Literal(guard.predicate, tuple(variables))))
         fresh, bound = fresh + guard.arity, bound | {variable}
     return clause if safe(clause) else None
-
-
-def without_redundant(clauses: Sequence[Clause], examples: Examples, database: Database) -> list[Clause]:
-    """Without clauses that the others make needless, later ones first to stay."""
-    kept = list(clauses)
-    whole = covering(kept, examples, database)
-    for clause in [c for c in clauses if c.head == examples.target]:
-        rest = [other for other in kept if other is not clause]
-        if np.array_equal(covering(rest, examples, database), whole):
-            kept = rest
-    needed = {literal.predicate for clause in kept for literal in clause.body}
-    return [clause for clause in kept if clause.head == examples.target or clause.head in needed]
 
 
 def covering(clauses: Iterable[Clause], examples: Examples, database: Database) -> np.ndarray:

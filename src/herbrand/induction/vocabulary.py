@@ -7,7 +7,7 @@ only with what its kind allows, so nothing is tried that can hold of no object.
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)], "red": [(2,)]})])
 >>> vocabulary = Vocabulary.of(database, ["edge", "red"], np.array([[0], [1], [2]]))
 >>> [part.literal.variables for part in vocabulary.tests_of(0, vocabulary.head[0])]
-[(0,), (0,)]
+[(0,), (-1, 0), (0,)]
 """
 
 from __future__ import annotations
@@ -22,16 +22,19 @@ import numpy as np
 import numpy.typing as npt
 
 from herbrand.induction.database import Database, Rows
-from herbrand.induction.evaluation import Condition, Literal
+from herbrand.induction.evaluation import ANY, Condition, Literal
 
 Bits = npt.NDArray[np.uint64]
 """``[rows, words]``: 64 tests a word, the first in the lowest bit."""
 
-MOST_CONSTANTS = 12
-"""Constants of a kind are tried only where there are no more of them: others are names of single objects. In
-a single world, those that the target's first argument stands for are never tried."""
+FEW_CONSTANTS, MOST_CONSTANTS = 12, 24
+"""Constants of a kind are tried where there are few of them; else those that stand in most rows, of kinds
+that no argument of the target has: others are names of single objects. In a single world, those that the
+target's first argument stands for are never tried."""
 
 MOST_THRESHOLDS = 16
+"""Thresholds on a column of numbers that are tried; those that a rule needs are moved to where they fit best
+(:mod:`herbrand.induction.thresholds`)."""
 
 DENSE_PAIRS = 2**26
 """Up to so many pairs of objects, what is true of pairs is looked up in a table of all of them."""
@@ -98,6 +101,7 @@ class Vocabulary:
             for place in range(database.arities[name])
         ]
         columns += [(place, np.unique(column)) for place, column in enumerate(examples.T)]
+        columns += database.numeric_types.items()  # what is declared alike can be compared
         parent: list[int] = list(range(len(columns)))
 
         def root(number: int) -> int:
@@ -112,8 +116,9 @@ class Vocabulary:
                     parent[root(number)] = root(int(other))
             owner[objects] = np.where(owner[objects] < 0, number, owner[objects])
         kinds = {key: root(number) for number, (key, _) in enumerate(columns)}
-        head = tuple(kinds.pop(place) for place in range(examples.shape[1]))  # type: ignore[arg-type]
-        return cls(database, tuple(names), kinds, head, recursive)  # type: ignore[arg-type]
+        head = tuple(kinds[place] for place in range(examples.shape[1]))
+        of_columns = {key: kind for key, kind in kinds.items() if isinstance(key, tuple)}
+        return cls(database, tuple(names), of_columns, head, recursive)
 
     def objects_of(self, kind: int) -> Rows:
         """The objects that stand in some column of a kind."""
@@ -121,10 +126,7 @@ class Vocabulary:
 
     @cached_property
     def _objects(self) -> dict[int, Rows]:
-        found: dict[int, list[Rows]] = {}
-        for (name, place), kind in self.kinds.items():
-            found.setdefault(kind, []).append(self.database.tables[name][:, place])
-        every = {kind: np.unique(np.concatenate(parts)) for kind, parts in found.items()}
+        every = {kind: np.unique(np.concatenate(self._columns_of(kind))) for kind in set(self.kinds.values())}
         return every | {kind: np.empty(0, np.int64) for kind in self.head if kind not in every}
 
     # Tests of one object
@@ -158,6 +160,7 @@ class Vocabulary:
         for name in self.predicates:
             own = [self.kinds[name, place] for place in range(database.arities[name])]
             rows = database.tables[name]
+            found += self._absences(name, own, kind)
             if not own or set(own) != {kind} or len(own) > 2 or name == self.recursive:
                 continue
             loops = rows if len(own) == 1 else rows[rows[:, 0] == rows[:, 1]]
@@ -169,28 +172,62 @@ class Vocabulary:
         found += self._constants(kind)
         return sorted(found, key=lambda one: one[0].bits)
 
+    def _absences(self, name: str, own: Sequence[int], kind: int) -> list[tuple[Part, np.ndarray]]:
+        """That an object stands in no row of a table, for each of its columns of this kind."""
+        found: list[tuple[Part, np.ndarray]] = []
+        for place, other in enumerate(own) if len(own) > 1 and name != self.recursive else ():
+            if other == kind:
+                variables = (*(ANY,) * place, 0, *(ANY,) * (len(own) - place - 1))
+                holds = np.ones(self.database.size, bool)
+                holds[self.database.tables[name][:, place]] = False
+                found.append((Part(Literal(name, variables, True), NEGATION), holds))
+        return found
+
     def _constants(self, kind: int) -> list[tuple[Part, np.ndarray]]:
         database, objects = self.database, self.objects_of(kind)
         labels = np.unique(database.labels[objects])
         labels = labels[labels >= 0]
         if not len(labels):
             return []
-        found = []
         values = {database.label(value): value for value in database.constants}
         cost = LITERAL + np.log2(len(labels))
-        subject = len(database.starts) == 2 and self.head[:1] == (kind,)
-        if len(labels) <= MOST_CONSTANTS and not subject:
-            for label in labels:
-                test = Part(Condition("=", 0, value=values[int(label)]), cost)
-                found.append((test, database.labels == label))
-        numbers = np.unique(database.numbers[objects])
-        numbers = numbers[~np.isnan(numbers)]
-        places = np.unique(np.linspace(0, len(numbers) - 1, MOST_THRESHOLDS + 2).round().astype(int)[1:-1])
+        found = [
+            (Part(Condition("=", 0, value=values[int(label)]), cost), database.labels == label)
+            for label in self._frequent(kind, labels)
+        ]
         of_number = {float(value): value for value in values.values() if not isinstance(value, str)}
-        for number in numbers[places] if len(numbers) > 2 else ():
+        for number in self._thresholds(kind):
             for sign, holds in ((">=", database.numbers >= number), ("<=", database.numbers <= number)):
-                found.append((Part(Condition(sign, 0, value=of_number[float(number)]), cost), holds))
+                found.append((Part(Condition(sign, 0, value=of_number[number]), cost), holds))
         return found
+
+    def _frequent(self, kind: int, labels: Rows) -> Rows:
+        """The constants of a kind that are tried."""
+        database = self.database
+        if len(labels) <= FEW_CONSTANTS:
+            subject = len(database.starts) == 2 and self.head[:1] == (kind,)
+            return labels[:0] if subject else labels
+        if kind in self.head or kind in self._numeric:
+            return labels[:0]
+        counts = np.zeros(int(labels.max()) + 1, np.int64)
+        for column in self._columns_of(kind):
+            counts += np.bincount(database.labels[column], minlength=len(counts))
+        most = labels[np.argsort(-counts[labels], kind="stable")[:MOST_CONSTANTS]]
+        return most[counts[most] > 1]
+
+    def _thresholds(self, kind: int) -> list[float]:
+        """Numbers at equal shares of those in each column of a kind."""
+        found: set[float] = set()
+        for column in self._columns_of(kind):
+            numbers = np.unique(self.database.numbers[column])
+            numbers = numbers[~np.isnan(numbers)]
+            places = np.linspace(0, len(numbers) - 1, MOST_THRESHOLDS + 2).round().astype(int)[1:-1]
+            found |= set(numbers[places].tolist() if len(numbers) > 2 else ())
+        return sorted(found)
+
+    def _columns_of(self, kind: int) -> list[Rows]:
+        """The objects in each column of a kind, with repetition."""
+        return [self.database.tables[name][:, place] for (name, place), k in self.kinds.items() if k == kind]
 
     # Tests of two objects, and of the world
 
@@ -283,6 +320,22 @@ class Vocabulary:
 
     # Joins
 
+    def reached(self, spread: float) -> set[int]:
+        """The kinds of variables that joins can bind from the head's on, where each makes at most ``spread``
+        bindings of one on average."""
+        ways: dict[int, set[int]] = {}
+        for name in self.predicates:
+            rows, places = self.database.tables[name], range(self.database.arities[name])
+            for place in places:
+                if len(rows) <= spread * len(np.unique(rows[:, place])):
+                    others = {self.kinds[name, other] for other in places if other != place}
+                    ways.setdefault(self.kinds[name, place], set()).update(others)
+        found, new = set[int](), set(self.head)
+        while new:
+            new = {other for kind in new for other in ways.get(kind, ())} - found
+            found |= new
+        return found
+
     def joins(self, kinds: Sequence[int], of_worlds: bool) -> list[Join]:
         """Every way to bind more variables, given the kinds of those that are bound, and every test of three
         variables or more."""
@@ -304,6 +357,7 @@ def _about(test: Part, variable: int) -> Part:
     """A test of variable 0 as one of another variable."""
     match test.literal:
         case Literal(variables=variables):
-            return Part(replace(test.literal, variables=(variable,) * len(variables)), test.bits)
+            places = tuple(v if v == ANY else variable for v in variables)
+            return Part(replace(test.literal, variables=places), test.bits)
         case Condition():
             return Part(replace(test.literal, left=variable), test.bits)

@@ -1,0 +1,87 @@
+"""Clauses that a search met and that may be of use, by the examples that they cover.
+
+>>> pool = Pool(examples=3)
+>>> covers = np.array([True, False, True])
+>>> pool.add(Pool.key(covers), 5.0, Clause("t", (0,), ()))
+>>> [(one.bits, one.covers.tolist()) for one in pool.candidates()]
+[(5.0, [True, False, True])]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.induction.cover import Candidate, Errors
+from herbrand.induction.evaluation import Clause
+from herbrand.induction.vocabulary import LITERAL
+
+MOST = 4_000
+"""Sets of examples; beyond, the half that would save fewer bits is forgotten."""
+
+TIES = 4
+"""Clauses that cover the same examples."""
+
+
+@dataclass
+class Pool:
+    """The shortest clauses for each set of examples; ``wide``: clauses that cover too much, each with what it
+    would be worth if its exceptions were known, and its bits."""
+
+    examples: int
+    wide: dict[bytes, tuple[float, float, Clause]] = field(default_factory=dict)
+    _clauses: dict[bytes, list[tuple[float, Clause]]] = field(default_factory=dict)
+
+    @staticmethod
+    def key(covers: np.ndarray) -> bytes:
+        return np.packbits(covers).tobytes()
+
+    def covers(self, key: bytes) -> np.ndarray:
+        return np.unpackbits(np.frombuffer(key, np.uint8), count=self.examples).astype(bool)
+
+    def __len__(self) -> int:
+        return len(self._clauses)
+
+    def wants(self, key: bytes, bits: float) -> bool:
+        """False where enough shorter clauses cover the same."""
+        known = self._clauses.get(key, ())
+        return len(known) < TIES or known[-1][0] > bits
+
+    def add(self, key: bytes, bits: float, clause: Clause) -> None:
+        clauses = self._clauses.setdefault(key, [])
+        if all(clause != other for _, other in clauses):
+            clauses.append((bits, clause))
+            clauses.sort(key=lambda one: one[0])
+            del clauses[TIES:]
+
+    def add_wide(self, key: bytes, worth: float, bits: float, clause: Clause) -> None:
+        if worth > self.wide.get(key, (0.0,))[0]:
+            self.wide[key] = (worth, bits, clause)
+
+    def widest(self, most: int) -> list[tuple[bytes, tuple[float, float, Clause]]]:
+        """So many clauses that cover too much, those first that would be worth most without exceptions."""
+        return sorted(self.wide.items(), key=lambda one: (-one[1][0], one[1][1]))[:most]
+
+    def candidates(self) -> list[Candidate]:
+        """The shortest clause for each set of examples, others as its ties."""
+        found = []
+        for key, clauses in self._clauses.items():
+            bits, clause = clauses[0]
+            ties = tuple(other for cost, other in clauses[1:] if cost <= bits + LITERAL)
+            found.append(Candidate(clause, bits, self.covers(key), (), ties))
+        return found
+
+    def shrink(self, positive: np.ndarray, needed: set[bytes]) -> None:
+        """Where there are too many, half of the pool by the bits that each clause would save alone, and what
+        is ``needed``."""
+        if len(self._clauses) <= MOST:
+            return
+        nothing = Errors.of(np.zeros(self.examples, bool), positive)
+
+        def worth(one: Candidate) -> float:
+            return nothing.bits - Errors.of(one.covers, positive).bits - one.bits
+
+        kept = sorted(self.candidates(), key=worth, reverse=True)[: MOST // 2]
+        needed = needed | {self.key(one.covers) for one in kept}
+        self._clauses = {key: clauses for key, clauses in self._clauses.items() if key in needed}

@@ -1,0 +1,78 @@
+"""Thresholds of a clause, moved to where they describe the examples best.
+
+A search tries a few thresholds on each column of numbers. For a clause that is worth it, all are tried: an
+example is covered with ``n >= c`` where the largest ``n`` of its bindings is at least ``c``. Of the
+thresholds that cover the same examples, the simplest number stays.
+
+>>> simplest(65, 62), simplest(31_217.18, 32_217.18), simplest(-0.2, 0.3), simplest(0.1234, 0.1301)
+(63, 32000, 0, 0.13)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import floor, log10
+
+import numpy as np
+
+from herbrand.induction.cover import Errors
+from herbrand.induction.database import Database
+from herbrand.induction.evaluation import Clause, Condition, bindings
+from herbrand.induction.examples import Examples
+
+ROUNDS = 2
+"""How often the thresholds of a clause are moved in turn, where there are several."""
+
+
+def moved(clause: Clause, examples: Examples, database: Database, beside: np.ndarray) -> Clause:
+    """The clause with thresholds such that it and what else is covered, ``beside`` it, describe the examples
+    in the fewest bits, of all thresholds that cover some example."""
+    thresholds = [n for n, one in enumerate(clause.conditions) if _is_threshold(one)]
+    for _ in range(ROUNDS if len(thresholds) > 1 else len(thresholds)):
+        for place in thresholds:
+            clause = _moved(clause, place, examples, database, beside)
+    return clause
+
+
+def _is_threshold(condition: Condition) -> bool:
+    return condition.value is not None and condition.operator in (">=", "<=")
+
+
+def _moved(clause: Clause, place: int, examples: Examples, database: Database, beside: np.ndarray) -> Clause:
+    condition = clause.conditions[place]
+    sign = 1.0 if condition.operator == ">=" else -1.0
+    others = (*clause.conditions[:place], *clause.conditions[place + 1 :])
+    found = bindings(replace(clause, conditions=others), database, examples.rows, {condition.left})
+    best = np.full(len(examples.rows), -np.inf)
+    np.maximum.at(best, found.origin, sign * database.numbers[found.columns[condition.left]])
+    order = np.argsort(-best, kind="stable")
+    order = order[np.isfinite(best[order]) & ~beside[order]]
+    if not len(order):
+        return clause
+    # bits for each number of examples that may be covered, those with the largest numbers first
+    right = np.cumsum(examples.positive[order])
+    wrong = np.arange(1, len(order) + 1) - right
+    ends = np.flatnonzero(np.append(np.diff(best[order]) != 0, True))
+    saved = Errors.of(beside, examples.positive).saved(right[ends], wrong[ends])
+    end = ends[int(np.argmax(saved))]
+    value = inside = sign * float(best[order[end]])
+    if end + 1 < len(order):
+        value = simplest(inside, sign * float(best[order[end + 1]]))
+    changed = replace(condition, value=value)
+    return replace(clause, conditions=(*clause.conditions[:place], changed, *clause.conditions[place + 1 :]))
+
+
+def simplest(inside: float, outside: float) -> int | float:
+    """The number with fewest digits from ``inside`` to ``outside``, which itself is none; of several the one
+    nearest to the middle."""
+    middle = (Decimal(inside) + Decimal(outside)) / 2
+    power = floor(log10(abs(inside - outside))) + 1
+    while True:
+        step = Decimal(10) ** power
+        near = [float((middle / step).quantize(0, way) * step) for way in (ROUND_FLOOR, ROUND_CEILING)]
+        within = [n for n in near if n != outside and min(inside, outside) <= n <= max(inside, outside)]
+        if within:
+            nearest = min(within, key=lambda n: abs(Decimal(n) - middle))
+            return int(nearest) if nearest == int(nearest) else nearest
+        power -= 1
