@@ -45,7 +45,7 @@ class Pool:
 
     def wants(self, key: bytes, bits: float) -> bool:
         """False where enough shorter clauses cover the same."""
-        known = self._clauses.get(key, ())
+        known = self._clauses.get(key, [])
         return len(known) < TIES or known[-1][0] > bits
 
     def add(self, key: bytes, bits: float, clause: Clause) -> None:
