@@ -6,7 +6,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.row_keys import LARGEST_KEY, fit, key_columns, places_among, row_keys, unique_rows
+from herbrand.row_keys import (
+    LARGEST_KEY,
+    MANY,
+    Places,
+    fit,
+    key_columns,
+    places_among,
+    row_keys,
+    stable_order,
+    unique_rows,
+)
 
 sizes_of = st.sampled_from(
     [(), (1,), (3,), (3, 2), (2**20,) * 3, (2**31,) * 2, (2**31 - 1,) * 3, (2**62, 3), (5, 0, 2), (256,) * 9]
@@ -46,6 +56,42 @@ def test_keys_made_apart_are_found_among_each_other(table, random):
     places = places_among(own, row_keys(as_columns(rows, sizes), sizes, len(rows)))
     order = sorted(set(known))
     assert places.tolist() == [order.index(row) if row in order else -1 for row in rows]
+
+
+whole_numbers = st.one_of(
+    st.integers(-3, 9), st.integers(-(2**63), 2**63 - 1), st.sampled_from([-(2**63), 2**63 - 1, 2**32])
+)
+
+
+@given(st.lists(whole_numbers), st.lists(whole_numbers))
+def test_places_of_keys_in_any_order(known, wanted):
+    places = Places(np.array(known, np.int64))
+    firsts = [known[place] for place in places.like.tolist()]
+    assert firsts == known
+    assert len(set(places.like.tolist())) == len(set(known))
+    found = places.of(np.array(known + wanted, np.int64)).tolist()
+    assert found[: len(known)] == places.like.tolist()
+    for key, place in zip(wanted, found[len(known) :], strict=True):
+        assert place == -1 if key not in known else known[place] == key
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 3, 2**20 + 7, 2**40]))
+def test_many_keys_are_found_as_few_are(seed, step):
+    """Beyond the sizes at which keys are searched for one way or another."""
+    draw = np.random.default_rng(seed)
+    known = np.unique(draw.integers(-2 * MANY, 2 * MANY, 2 * MANY)) * step
+    wanted = draw.integers(-3 * MANY, 3 * MANY, 2 * MANY) * step
+    places = {int(key): place for place, key in enumerate(known)}
+    assert places_among(known, wanted).tolist() == [places.get(int(key), -1) for key in wanted]
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 5, 2**16, 2**16 + 1, 2**33, 2**48, 2**60]))
+def test_stable_order(seed, size):
+    numbers = np.random.default_rng(seed).integers(0, size, MANY + 3)
+    numbers[1::3] = numbers[0]
+    assert (stable_order(numbers, size) == np.argsort(numbers, kind="stable")).all()
+    few = numbers[:20]
+    assert (stable_order(few, size) == np.argsort(few, kind="stable")).all()
 
 
 @given(tables())

@@ -45,6 +45,31 @@ def test_a_table_that_is_kept_and_read_as_codes():
         assert left == (0,), "nothing but what was registered stays"
 
 
+cells = st.one_of(st.none(), st.text("abü ", max_size=3))
+
+
+@given(st.lists(st.tuples(cells, cells, st.one_of(st.none(), st.floats(allow_nan=False)))), st.booleans())
+@settings(deadline=None, max_examples=tries(30))
+def test_constants_of_one_hash_are_told_apart(rows, weak):
+    """Each cell decodes to itself, however many constants share a hash; constants ascend."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    kinds = [pa.string(), pa.string(), pa.float64()]
+    data = {
+        f"c{i}": pa.array(column, kind) for i, (column, kind) in enumerate(zip(columns, kinds, strict=True))
+    }
+    with Store() as store, pytest.MonkeyPatch.context() as patch:
+        if weak:
+            patch.setattr(stores, "_HASH", "(hash({}) % 3)::UBIGINT")
+        found = store.interned(
+            store.stage(f"FROM {store.register(pa.table(data))}"), ("person", "person", "year")
+        )
+    for column, given_cells in zip(found.columns, columns, strict=True):
+        values = column.values.to_pylist()
+        assert [None if code < 0 else values[code] for code in column.codes] == given_cells
+        assert values == sorted(set(values))
+    assert found.rows is None
+
+
 class TestProgress:
     def test_shares_rise_from_0_to_1(self, monkeypatch):
         monkeypatch.setattr(stores, "_POLL_SECONDS", 0.001)

@@ -20,8 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import TEXT, filled
+from herbrand.facts.arrays import TEXT, filled, number_array
 from herbrand.language.signature import Kind
+from herbrand.row_keys import SPREAD, numbered
 
 Index = npt.NDArray[np.int32]
 Marks = pa.ChunkedArray | npt.NDArray[Any]
@@ -47,7 +48,8 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Interned:
-    """The columns of a table; ``marks``: the column after them; ``rows``: where each row came from."""
+    """The columns of a table; ``marks``: the column after them; ``rows``: where each row came from, in the
+    order of the source; all of its rows, if there is no array."""
 
     columns: tuple[Column, ...]
     row_count: int
@@ -63,11 +65,26 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
     """Interned in memory; raises ``TypeError`` where the Arrow type holds neither text nor numbers."""
     plain = constants(array)
     chunks = plain.chunks if isinstance(plain, pa.ChunkedArray) else [plain]
+    if pa.types.is_int64(plain.type) and not plain.null_count:
+        numbers = np.concatenate([np.empty(0, np.int64), *(chunk.to_numpy() for chunk in chunks)])
+        if (found := _of_a_range(numbers)) is not None:
+            return found
     encoded = pa.chunked_array(chunks, plain.type).dictionary_encode().chunks
     if not encoded:
         return Column(pa.nulls(0, plain.type), np.empty(0, np.int32))
     codes = [filled(chunk.indices, ABSENT) for chunk in encoded]
     return Column(encoded[-1].dictionary, codes[0] if len(codes) == 1 else np.concatenate(codes))
+
+
+def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:
+    """Interned by an array over all whole numbers between the least and the largest, if these are few."""
+    if not len(numbers):
+        return None
+    least, largest = int(numbers.min()), int(numbers.max())
+    if largest - least > SPREAD * len(numbers):
+        return None
+    known, codes = numbered(numbers - least, largest - least + 1)
+    return Column(number_array(known + least), codes)
 
 
 def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

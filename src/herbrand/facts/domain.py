@@ -24,11 +24,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import TEXT, filled, text_array
+from herbrand.facts.arrays import TEXT, filled, number_array, text_array
 from herbrand.facts.column import ABSENT, Index, simplest_numbers
 from herbrand.facts.constants import Constants, canonical
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
+from herbrand.row_keys import places_among
 
 FEW = 1000
 """Up to this many constants are looked up one by one; more are hashed together."""
@@ -48,6 +49,8 @@ class Domain:
     @classmethod
     def of(cls, name: str, constants: Iterable[Value], *, declared: bool = False) -> Domain:
         """From Python constants, all text or all numbers; ``declared`` keeps their order."""
+        if isinstance(constants, range):
+            return cls(name, number_array(np.arange(constants.start, constants.stop, constants.step)))
         array = array_of(list(dict.fromkeys(constants)))
         return cls(name, array, False) if declared else cls.merged(name, [array])
 
@@ -56,7 +59,10 @@ class Domain:
         """An open type: all constants of the parts (of one kind), sorted."""
         if not parts:
             return cls(name, pa.nulls(0, TEXT))
-        distinct = pc.unique(pa.concat_arrays(one_number_type(parts)))
+        every = parts[0] if len(parts) == 1 else pa.concat_arrays(one_number_type(parts))
+        if _ascending(every):
+            return cls(name, every)
+        distinct = pc.unique(every)
         return cls(name, distinct.take(pc.array_sort_indices(distinct)))
 
     @property
@@ -112,13 +118,23 @@ class Domain:
     def _indices_of_array(self, values: pa.Array) -> Index:
         if pa.types.is_large_string(values.type) != (self.kind == "text"):
             return np.full(len(values), ABSENT, np.int32)
+        if values is self.values:
+            return np.arange(len(values), dtype=np.int32)
         same = values if values.type == self.values.type else _as_other_number(values)
+        if self.ordered and pa.types.is_int64(same.type) and not same.null_count:
+            known, wanted = (array.to_numpy() for array in (self.values, same))
+            return places_among(known, wanted).astype(np.int32)
         found = pc.index_in(same, value_set=self.values)
         return filled(found, ABSENT)
 
     @cached_property
     def _positions(self) -> dict[Value, int]:
         return {value: index for index, value in enumerate(self.values.to_pylist())}
+
+
+def _ascending(values: pa.Array) -> bool:
+    """Whether each comes before the next: so they are distinct, too."""
+    return len(values) < 2 or bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
 
 
 def array_of(values: Sequence[Value]) -> pa.Array:

@@ -13,10 +13,10 @@ from herbrand.row_keys import Keys
 
 
 def unique_sorted(keys: Keys) -> Keys:
-    """Ascending, each once; sorts a copy."""
+    """Ascending, each once: the keys themselves, if they are."""
+    if len(keys) < 2 or (keys[:-1] < keys[1:]).all():
+        return keys
     ordered = np.sort(keys)
-    if len(ordered) < 2:
-        return ordered
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered if first.all() else ordered[first]

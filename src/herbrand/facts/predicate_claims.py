@@ -11,16 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from herbrand.facts.column import Index
+from herbrand.facts.column import Column, Index
 from herbrand.facts.domain import Domain
 from herbrand.facts.keys import unique_pairs
 from herbrand.facts.place import Place, shown
 from herbrand.facts.table import Numbers
 from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Predicate
-from herbrand.row_keys import Keys, key_columns, row_keys
+from herbrand.row_keys import BLOCK, Keys, key_columns, row_keys
 
 TRUE, FALSE, SOFT = np.int8(0), np.int8(1), np.int8(2)
 States = npt.NDArray[np.int8]
@@ -50,8 +49,10 @@ class Claimed:
     def rows(self, keys: Keys) -> Index:
         """The rows of indices that the keys stand for, [n, columns], stored column by column."""
         rows = np.empty((len(keys), len(self.domains)), np.int32, order="F")
-        for place, column in enumerate(key_columns(keys, self._sizes)):
-            rows[:, place] = column
+        for start in range(0, len(keys), BLOCK):
+            block = slice(start, start + BLOCK)
+            for place, column in enumerate(key_columns(keys[block], self._sizes)):
+                rows[block, place] = column
         return rows
 
     def weighted(self) -> tuple[Keys, Numbers]:
@@ -115,9 +116,7 @@ class Claimed:
         for claim in self.claims:
             positions = np.flatnonzero(here[start : start + claim.interned.row_count])
             if len(positions):
-                rows = claim.interned.rows
-                first = positions[0] if rows is None else positions[np.argmin(rows[positions])]
-                return claim.place(int(first))
+                return claim.place(int(positions[0]))
             start += claim.interned.row_count
         raise AssertionError("a key that no row has")
 
@@ -136,19 +135,17 @@ def _index_columns(claims: Sequence[Claims], domains: Sequence[Domain]) -> list[
     """Every column as indices into its domain; a dictionary that columns share is looked up once."""
     known: dict[tuple[int, str], Index] = {}
 
-    def indices(values: pa.Array, domain: Domain) -> Index:
-        key = (id(values), domain.name)
+    def indices(column: Column, domain: Domain) -> Index:
+        if column.values is domain.values:
+            return column.codes
+        key = (id(column.values), domain.name)
         if key not in known:
-            known[key] = domain.indices_of(values)
-        return known[key]
+            known[key] = domain.indices_of(column.values)
+        return known[key][column.codes]
 
     return [
         _joined(
-            [
-                indices(claim.columns[number].values, domain)[claim.columns[number].codes]
-                for claim in claims
-                if claim.interned.row_count
-            ]
+            [indices(claim.columns[number], domain) for claim in claims if claim.interned.row_count]
             or [np.empty(0, np.int32)]
         )
         for number, domain in enumerate(domains)

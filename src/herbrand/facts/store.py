@@ -1,7 +1,7 @@
 """The DuckDB database that tables pass through while they are read; it and its spill files live for one load.
 
-A table is staged once, in the order of its source, and each of its columns is then interned by a join with
-the distinct constants of the columns of the same type: the fastest of the ways tried
+A table is staged once, in the order of its source. The distinct constants of its columns of one type are then
+found by the database, and each cell by its hash among theirs: the fastest of the ways tried
 (docs/decisions/facts-store.md).
 
 >>> with Store() as store:
@@ -11,10 +11,12 @@ the distinct constants of the columns of the same type: the fastest of the ways 
 (['anna', 'bob'], True, -1)
 """
 
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,13 +24,19 @@ from types import TracebackType
 from typing import Any
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.column import ABSENT, Column, Interned, constants
+from herbrand.facts.arrays import filled
+from herbrand.facts.column import ABSENT, Column, Index, Interned, constants
+from herbrand.row_keys import Places
 from herbrand.scratch_folders import ScratchFolder
 
 Progress = Callable[[float], None]
 _POLL_SECONDS = 0.1
+_HASH = "hash({})"
 _NOTHING_LOADED = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -62,6 +70,24 @@ class Staged:
 
     name: str
     row_count: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Dictionary:
+    """The distinct constants of some columns, ascending, their SQL type and their hashes; one more hash, of a
+    cell without a constant, where there is one."""
+
+    kind: str
+    values: pa.Array
+    hashes: npt.NDArray[np.int64]
+    places: Places
+
+    def codes(self, hashes: pa.ChunkedArray) -> Index:
+        """The place of a constant with the hash of each cell."""
+        codes, start = np.empty(len(hashes), np.int32), 0
+        for chunk in hashes.chunks:  # small enough for the caches
+            codes[start : (start := start + len(chunk))] = self.places.of(chunk.to_numpy().view(np.int64))
+        return codes
 
 
 class Store:
@@ -157,51 +183,53 @@ class Store:
     def interned(
         self, staged: Staged, types: Sequence[str], *, marked: bool = False, progress: Progress | None = None
     ) -> Interned:
-        """The columns, those of the same type sharing one dictionary; the staged table is dropped."""
-        dictionaries = {
+        """The columns in the order of the table, those of the same type sharing one dictionary, whose
+        constants ascend; the staged table is dropped."""
+        known = {
             name: self._dictionary(staged, [i for i, other in enumerate(types) if other == name])
             for name in dict.fromkeys(types)
         }
-        codes = self._codes(staged, [dictionaries[name] for name in types], marked, progress)
-        values = {name: self._values(dictionary) for name, dictionary in dictionaries.items()}
-        for name in (staged.name, *dictionaries.values()):
-            self.connection.execute(f"DROP TABLE {name}")
-        return Interned(
-            tuple(Column(values[name], codes[f"k{i}"]) for i, name in enumerate(types)),
-            staged.row_count,
-            codes.get("marks"),
-            codes["place"],
+        hashed = [f"{_HASH.format(f'c{i}::{known[name].kind}')} AS h{i}" for i, name in enumerate(types)]
+        marks = [f"c{len(types)} AS marks"] if marked else []
+        wanted = ", ".join([*hashed, *marks]) or "1"
+        rows = self._run(f"SELECT {wanted} FROM {staged.name}", (), progress, fetch="arrow")
+        with ThreadPoolExecutor() as threads:  # NumPy lets others run while it looks things up
+            hashes = (rows[f"h{i}"] for i in range(len(types)))
+            found = threads.map(_Dictionary.codes, (known[name] for name in types), hashes)
+        columns = tuple(
+            Column(known[name].values, self._told_apart(codes, i, staged, known[name]))
+            for i, (name, codes) in enumerate(zip(types, found, strict=True))
         )
+        self.connection.execute(f"DROP TABLE {staged.name}")
+        return Interned(columns, staged.row_count, rows["marks"] if marked else None)
 
-    def _dictionary(self, staged: Staged, columns: Sequence[int]) -> str:
-        name = self._new_name("dictionary")
+    def _dictionary(self, staged: Staged, columns: Sequence[int]) -> _Dictionary:
         seen = " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
-        self.connection.execute(
-            f"CREATE TEMP TABLE {name} AS SELECT x, (row_number() OVER () - 1)::INTEGER AS code "
-            f"FROM (SELECT DISTINCT x FROM ({seen}) WHERE x IS NOT NULL)"
+        found = self.connection.sql(
+            f"SELECT x, {_HASH.format('x')} AS h FROM (SELECT DISTINCT x FROM ({seen})) ORDER BY x NULLS LAST"
         )
-        return name
-
-    def _codes(
-        self, staged: Staged, dictionaries: Sequence[str], marked: bool, progress: Progress | None
-    ) -> dict[str, Any]:
-        joins = [f"LEFT JOIN {name} AS d{i} ON d{i}.x = s.c{i}" for i, name in enumerate(dictionaries)]
-        wanted = [f"coalesce(d{i}.code, {ABSENT})::INTEGER AS k{i}" for i in range(len(dictionaries))]
-        place = "UINTEGER" if staged.row_count < 2**32 else "BIGINT"
-        wanted.append(f"s.rowid::{place} AS place")
-        if marked:
-            wanted.append(f"s.c{len(dictionaries)} AS marks")
-        query = f"SELECT {', '.join(wanted)} FROM {staged.name} AS s {' '.join(joins)}"
-        if not marked:
-            return self._run(query, (), progress, fetch="numpy")
-        table = self._run(query, (), progress, fetch="arrow")
-        columns = {name: table[name].to_numpy() for name in table.column_names if name != "marks"}
-        return {**columns, "marks": table["marks"]}
-
-    def _values(self, dictionary: str) -> pa.Array:
-        table = self.connection.sql(f"SELECT x FROM {dictionary} ORDER BY code").to_arrow_table()
+        kind, table = str(found.types[0]), found.to_arrow_table()
         values = constants(table["x"]).combine_chunks()
-        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        hashes = table["h"].to_numpy().view(np.int64)
+        return _Dictionary(kind, values[: len(values) - values.null_count], hashes, Places(hashes))
+
+    def _told_apart(self, codes: Index, column: int, staged: Staged, known: _Dictionary) -> Index:
+        """The codes of a column where constants have the hash of others: there these themselves decide."""
+        alike = np.flatnonzero(known.places.like != np.arange(len(known.hashes)))
+        if len(alike):
+            cell = f"c{column}::{known.kind}"
+            rows = self.connection.sql(
+                f"SELECT rowid AS place, {cell} AS x FROM {staged.name} WHERE {_HASH.format(cell)} IN "
+                "(SELECT unnest(?::UBIGINT[]))",
+                params=[known.hashes[alike].view(np.uint64).tolist()],
+            ).to_arrow_table()
+            cells = constants(rows["x"])
+            codes[rows["place"].to_numpy()] = filled(
+                pc.index_in(cells.combine_chunks(), value_set=known.values), ABSENT
+            )
+        codes[codes == len(known.values)] = ABSENT
+        return codes
 
     def _new_name(self, kind: str) -> str:
         self._names += 1
@@ -230,8 +258,8 @@ class Store:
     def _execute(self, query: str, parameters: Sequence[Any], fetch: str) -> Any:
         if fetch == "arrow":
             return self.connection.sql(query, params=list(parameters)).to_arrow_table()
-        done = self.connection.execute(query, list(parameters))
-        return done.fetchnumpy() if fetch == "numpy" else None
+        self.connection.execute(query, list(parameters))
+        return None
 
 
 class _Outcome(threading.Thread):

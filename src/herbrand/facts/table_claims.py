@@ -50,8 +50,6 @@ class Claims:
     def mistakes_at(self, wrong: npt.NDArray[np.bool_], message: Callable[[int], str]) -> list[Mistake]:
         """A mistake for each of the first rows, in the order of the table."""
         positions = np.flatnonzero(wrong)
-        if self.interned.rows is not None:
-            positions = positions[np.argsort(self.interned.rows[positions], kind="stable")]
         each = (self.place(int(p)).mistake(message(int(p)), self._hint(int(p))) for p in positions)
         return rows_at_fault(self.table.name, len(positions), each)
 

@@ -104,7 +104,7 @@ def _is_new(
 def _type(declaration: TypeDeclaration, mistakes: Mistakes) -> Type:
     if declaration.bounds is not None:
         first, last = declaration.bounds
-        return Type(declaration.name, tuple(range(first, last + 1)), "number", True, declaration.span)
+        return Type(declaration.name, range(first, last + 1), "number", True, declaration.span)
     if declaration.values is not None:
         return _closed_type(declaration.name, declaration.values, declaration.span, mistakes)
     kind = "number" if declaration.numeric else "text" if declaration.calendar else None

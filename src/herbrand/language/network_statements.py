@@ -117,7 +117,7 @@ def _is_conditional(statement: object) -> TypeGuard[NetworkTable]:
 def argumentless(signature: Signature) -> Labels:
     """The values of each many-valued predicate without arguments."""
     return {
-        name: signature.types[known.value_type].values or ()
+        name: tuple(signature.types[known.value_type].values or ())
         for name, known in signature.predicates.items()
         if known.value_type is not None and not known.types
     }

@@ -10,7 +10,7 @@ Made by :func:`herbrand.language.check.check`; read by everything that must know
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -37,11 +37,20 @@ class Type:
     """
 
     name: str
-    values: tuple[Value, ...] | None = None
+    values: Sequence[Value] | None = None
     kind: Kind | None = None
     declared: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     calendar: Calendar | None = None
+
+    def __post_init__(self) -> None:
+        """Whole numbers in a row are a range, however they are written."""
+        if isinstance(self.values, tuple) and self.values:
+            first, last = self.values[0], self.values[-1]
+            if not isinstance(first, str) and not isinstance(last, str):
+                every = range(int(first), int(last) + 1)
+                if len(every) == len(self.values) and self.values == tuple(every):
+                    object.__setattr__(self, "values", every)
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,11 @@ class Signature:
         return Theory((*types, *(_predicate(self, p) for p in stated)))
 
     @property
+    def observed(self) -> frozenset[str]:
+        """Predicates of which what no table lists is false."""
+        return frozenset(name for name, known in self.predicates.items() if known.role == "observed")
+
+    @property
     def valued_names(self) -> frozenset[str]:
         """Many-valued predicates without arguments: their names look like variables before ``=``."""
         return frozenset(p.name for p in self.predicates.values() if p.value_type and not p.types)
@@ -130,14 +144,8 @@ def _inline(predicate: Predicate) -> bool:
 def _type(known: Type) -> TypeDeclaration:
     if known.values is None:
         return TypeDeclaration(known.name, numeric=known.kind == "number", calendar=known.calendar)
-    first, last = known.values[0], known.values[-1]
-    if (
-        isinstance(first, int)
-        and isinstance(last, int)
-        and last - first + 1 == len(known.values)
-        and known.values == tuple(range(first, last + 1))
-    ):
-        return TypeDeclaration(known.name, bounds=(first, last))
+    if isinstance(known.values, range):
+        return TypeDeclaration(known.name, bounds=(known.values[0], known.values[-1]))
     return TypeDeclaration(known.name, tuple(map(Constant, known.values)))
 
 

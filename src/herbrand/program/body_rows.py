@@ -7,6 +7,7 @@ nothing needs any more is summed out at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -77,7 +78,10 @@ class Body:
     def rows(self) -> Relation:
         """The distinct rows of the outputs, with their weights."""
         parts, conditions = self._ordered(), list(self.conditions)
-        found, parts = parts[0].relation, parts[1:]
+        found, first, parts = parts[0].relation, parts[0], parts[1:]
+        kept = {*self.outputs, *_names(parts, conditions)} & set(first.variables)
+        if math.prod(map(self.size, kept)) < first.rows:  # much fewer rows are left for the conditions
+            found = self._summed(found, [name for name in first.variables if name in kept])
         while True:
             found, conditions = _filtered(found, conditions)
             needed = {*self.outputs, *_names(parts, conditions)}

@@ -24,6 +24,7 @@ from herbrand.program.counting import assignments
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
 from herbrand.program.template import Argument, Conjunction, Template, differing, literals_of
+from herbrand.row_keys import places_among
 
 SATISFIED = -1
 BYTES_AN_ATOM = 64
@@ -110,7 +111,7 @@ class LatentAtoms:
 
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The numbers of atoms that are latent."""
-        return self.start[predicate] + np.searchsorted(self.codes[predicate], codes)
+        return self.start[predicate] + places_among(self.codes[predicate], codes)
 
     def atom(self, number: int) -> tuple[str, np.ndarray]:
         """The predicate and the code [1] of the atom with a number."""
@@ -177,6 +178,9 @@ def _grounded(
             numbers[:, position] = SATISFIED
             continue
         codes = rows.codes(literal.arguments, known.sizes)
+        if known.all_latent:
+            numbers[:, position] = atoms.numbers(literal.predicate, codes)
+            continue
         latent = known.lookup(codes) == LATENT
         numbers[~latent, position] = SATISFIED
         if latent.any():

@@ -173,7 +173,8 @@ def choose(condition: Given, then: Given, otherwise: Given) -> Expression:
 
 
 def cast(x: Given, kind: Kind) -> Expression:
-    """The value as another kind: whole numbers of truth values, floats of whole numbers, text of both."""
+    """The value as another kind: whole numbers of truth values and of floats that are whole, floats of whole
+    numbers, text of whole numbers."""
     return _made(f"to {kind}", x)
 
 
@@ -280,7 +281,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "and": Operation(np.logical_and, "({} AND {})", ("bool", "bool"), "bool"),
     "or": Operation(np.logical_or, "({} OR {})", ("bool", "bool"), "bool"),
     "not": Operation(np.logical_not, "(NOT {})", ("bool",), "bool"),
-    "to int": Operation(lambda x: np.asarray(x).astype(np.int64), "CAST({} AS BIGINT)", ("int bool",), "int"),
+    "to int": Operation(
+        lambda x: np.asarray(x).astype(np.int64), "CAST({} AS BIGINT)", ("int bool float",), "int"
+    ),
     "to float": Operation(
         lambda x: np.asarray(x).astype(np.float64), "CAST({} AS DOUBLE)", ("int float",), "float"
     ),

@@ -1,7 +1,7 @@
 """Relations in memory: a NumPy array a column.
 
 Joins and groups number the different values of each column that has no whole numbers, and make one key of a
-row's numbers by :mod:`herbrand.row_keys`. Keys of a small range index arrays directly; others are sorted. The
+row's numbers by :mod:`herbrand.row_keys`. Keys of a small range index arrays directly; others are hashed. The
 rows of a join are counted, and their bytes claimed, before any is made.
 
 >>> from herbrand.relations.fold import total
@@ -33,14 +33,22 @@ from herbrand.relations.expression import (
 )
 from herbrand.relations.fold import Fold, folded
 from herbrand.relations.relation import Relation, checked_name
-from herbrand.row_keys import each_in, fit, row_keys, run_lengths, runs_among
+from herbrand.row_keys import (
+    LARGEST_KEY,
+    SPREAD,
+    Places,
+    each_in,
+    numbered,
+    row_keys,
+    row_pointers,
+    run_starts,
+    stable_order,
+)
 
 __all__ = ["Memory", "column"]
 
-SPREAD = 4
-"""Keys index an array directly where their range is at most this many times their number: above it the array
-would cost more than sorting them."""
 SMALL_RANGE = 1024
+"""Keys of so small a range index an array however few they are."""
 
 
 class Allowance(Protocol):
@@ -96,24 +104,16 @@ class Memory(Relation):
         return self.length
 
     def _joined(self, other: Any, on: tuple[str, ...], otherwise: Mapping[str, Any] | None) -> Self:
-        if on:
-            found = _Matches.of(*_keys_together(self, other, on))
-        else:
-            found = _Matches.of_all(self.length, other.length)
-        counts = found.counts if otherwise is None else np.maximum(found.counts, 1)
-        length = int(counts.sum())
+        found = _Matches.of(*_keys_together(self, other, on))
+        length = found.count(otherwise is not None)
         width = len(self.data) + len(other.data) - len(on) + 1
         self.budget.claim_rows(length, width, "a join")
         self.budget.check()
-        if length == self.length and (counts == 1).all():
-            left, at = slice(None), found.starts
-        else:
-            left, at = each_in(found.starts, counts)
+        left, at, missing = found.rows(otherwise is not None)
         columns = {name: values[left] for name, values in self.data.items()}
-        missing = None if otherwise is None else (found.counts == 0)[left]
         added = [name for name in other.data if name not in on]
         if added:
-            right = found.order[np.minimum(at, len(found.order) - 1)] if len(found.order) else None
+            right = found.places(np.minimum(at, other.length - 1)) if other.length else None
             for name in added:
                 values = None if right is None else other.data[name][right]
                 columns[name] = _filled(
@@ -122,11 +122,15 @@ class Memory(Relation):
         return self._with(columns, length)
 
     def _filtered(self, other: Any, on: tuple[str, ...], present: bool) -> Self:
-        mine, theirs = _keys_together(self, other, on)
-        return self._taken((_Matches.of(mine, theirs).counts > 0) == present)
+        mine, theirs, size = _keys_together(self, other, on)
+        if _indexes(size, len(mine) + len(theirs)):
+            there = np.zeros(size, bool)
+            there[theirs] = True
+            return self._taken(there[mine] == present)
+        return self._taken((Places(theirs).of(mine) >= 0) == present)
 
     def _grouped(self, by: tuple[str, ...], folds: Mapping[str, Fold]) -> Self:
-        keys, size = _keys([self.data[name] for name in by], self.length)
+        (keys,), size = _keys([[self.data[name]] for name in by], [self.length])
         first, groups = _groups(keys, size)
         self.budget.check()
         columns = {name: self.data[name][first] for name in by}
@@ -156,8 +160,9 @@ class Memory(Relation):
             {name: np.concatenate([part.data[name] for part in parts]) for name in self.data}, length
         )
 
-    def _taken(self, rows: Array) -> Self:
-        return self._with({name: values[rows] for name, values in self.data.items()}, int(rows.sum()))
+    def _taken(self, kept: Array) -> Self:
+        rows = np.flatnonzero(kept)
+        return self._with({name: values[rows] for name, values in self.data.items()}, len(rows))
 
     def _with(self, data: Mapping[str, Array], length: int) -> Self:
         return type(self)(data, length, self.budget)
@@ -165,75 +170,117 @@ class Memory(Relation):
 
 @dataclass(frozen=True, eq=False)
 class _Matches:
-    """The right rows in the ``order`` of their keys; a left row's are ``counts`` from ``starts`` on."""
+    """The right rows in the ``order`` of their keys, None for their own; a left row's are ``counts`` from
+    ``starts`` on. No counts: one each."""
 
-    order: Array
+    order: Array | None
     starts: Array
-    counts: Array
+    counts: Array | None
 
     @classmethod
-    def of_all(cls, left: int, right: int) -> _Matches:
-        """Every row matches."""
-        return cls(np.arange(right), np.zeros(left, np.int64), np.full(left, right))
+    def of(cls, left: Array, right: Array, size: int) -> _Matches:
+        """Of keys that are below ``size``."""
+        if not _indexes(size, len(left) + len(right)):
+            places = Places(right)
+            known, right = numbered(places.like, len(right))
+            at, size = places.of(left), len(known) + 1
+            left = np.where(at >= 0, right[at], len(known)) if len(known) else np.zeros_like(left)
+        ascend = bool((right[:-1] <= right[1:]).all())
+        if ascend and len(right) == size and (right == np.arange(size)).all():
+            return cls(None, left, None)
+        bounds = row_pointers(right, size)
+        starts = bounds[left]
+        counts = bounds[left + 1] - starts
+        return cls(
+            None if ascend else stable_order(right, size), starts, None if (counts == 1).all() else counts
+        )
 
-    @classmethod
-    def of(cls, left: Array, right: Array) -> _Matches:
-        ascends = bool((right[1:] >= right[:-1]).all())  # facts are sorted, and sorting takes longest
-        order = np.arange(len(right)) if ascends else np.argsort(right, kind="stable")
-        span = _span(left, right)
-        if span is not None:
-            bounds = np.concatenate([[0], np.cumsum(np.bincount(right, minlength=span))])
-            return cls(order, bounds[left], bounds[left + 1] - bounds[left])
-        ordered = right[order]
-        return cls(order, *runs_among(ordered, left, run_lengths(ordered)))
+    def count(self, every: bool) -> int:
+        """How many pairs there are; with ``every`` left row at least once."""
+        if self.counts is None:
+            return len(self.starts)
+        return int((np.maximum(self.counts, 1) if every else self.counts).sum())
 
+    def rows(self, every: bool) -> tuple[Array | slice, Array, Array | None]:
+        """The left row of each pair, the place of its right row in the order, and, of ``every`` left row at
+        least once, whether it has none."""
+        if self.counts is None:
+            return slice(None), self.starts, None
+        counts = np.maximum(self.counts, 1) if every else self.counts
+        left, at = each_in(self.starts, counts)
+        return left, at, (self.counts == 0)[left] if every else None
 
-def _span(left: Array, right: Array) -> int | None:
-    """One more than the largest key, where keys may index an array."""
-    if left.dtype != np.int64:
-        return None
-    span = 1 + max(int(left.max(initial=0)), int(right.max(initial=0)))
-    return span if span <= SMALL_RANGE + SPREAD * (len(left) + len(right)) else None
-
-
-def _keys_together(left: Memory, right: Memory, on: tuple[str, ...]) -> tuple[Array, Array]:
-    """Keys of both relations' rows that are equal where the columns are."""
-    both = [np.concatenate([left.data[name], right.data[name]]) for name in on]
-    keys, _ = _keys(both, left.length + right.length)
-    return keys[: left.length], keys[left.length :]
-
-
-def _keys(columns: Sequence[Array], count: int) -> tuple[Array, int | None]:
-    """One key a row, and a bound of them where they are whole numbers."""
-    numbered = [_numbered(values) for values in columns]
-    sizes = [size for _, size in numbered]
-    keys = row_keys([codes for codes, _ in numbered], sizes, count)
-    return keys, int(np.prod([1, *map(int, sizes)], dtype=object)) if fit(sizes) else None
+    def places(self, at: Array) -> Array:
+        """Where the right rows stand that are at these places of the order."""
+        return at if self.order is None else self.order[at]
 
 
-def _numbered(values: Array) -> tuple[Array, int]:
+def _indexes(size: int, count: int) -> bool:
+    """Whether so many keys may index an array of their range."""
+    return size <= SMALL_RANGE + SPREAD * count
+
+
+def _keys_together(left: Memory, right: Memory, on: tuple[str, ...]) -> tuple[Array, Array, int]:
+    """Keys of both relations' rows that are equal where the columns are, and a bound of them."""
+    columns = [[left.data[name], right.data[name]] for name in on]
+    (mine, theirs), size = _keys(columns, [left.length, right.length])
+    return mine, theirs, size
+
+
+def _keys(columns: Sequence[Sequence[Array]], counts: Sequence[int]) -> tuple[list[Array], int]:
+    """For each of some relations a key a row, below the size. ``columns``: the values of each in them;
+    ``counts``: how many rows these have."""
+    keys, size = [np.zeros(count, np.int64) for count in counts], 1
+    for values in columns:
+        codes, own = _numbered(values)
+        if size * own > LARGEST_KEY:
+            (keys, size), (codes, own) = _closer(keys), _closer(codes)
+        keys = codes if size == 1 else [row_keys(pair, [size, own]) for pair in zip(keys, codes, strict=True)]
+        size *= own
+    return keys, size
+
+
+def _numbered(parts: Sequence[Array]) -> tuple[list[Array], int]:
     """The values as whole numbers from 0 up that are equal where they are, and a bound of these."""
-    if values.dtype == np.int64 and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < 2**62:
-            return (values - low if low else values), high - low + 1
-    if values.dtype == np.bool_:
-        return values.astype(np.int64), 2
-    known, codes = np.unique(values, return_inverse=True)
-    return codes.reshape(-1).astype(np.int64), len(known)
+    if parts[0].dtype == np.bool_:
+        return [values.astype(np.int64) for values in parts], 2
+    if parts[0].dtype == np.int64:
+        ends = [(int(values.min()), int(values.max())) for values in parts if len(values)]
+        low, high = min((x for x, _ in ends), default=0), max((x for _, x in ends), default=0)
+        if high - low < LARGEST_KEY:
+            return [values - low if low else values for values in parts], high - low + 1
+        return _closer(parts)
+    if parts[0].dtype == np.float64:
+        whole = np.concatenate(parts) + 0.0  # one zero
+        whole[np.isnan(whole)] = np.nan
+        return _apart(*_closer([whole.view(np.int64)]), parts)
+    known, codes = np.unique(np.concatenate(parts), return_inverse=True)
+    return _apart([codes.reshape(-1).astype(np.int64)], len(known), parts)
 
 
-def _groups(keys: Array, size: int | None) -> tuple[Array, Array]:
-    """A row of each group, by rising keys, and the number of each row's group."""
-    if size is None or size > SMALL_RANGE + SPREAD * len(keys):
-        _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-        return first, groups.reshape(-1)
-    example = np.full(size, -1)
-    example[keys] = np.arange(len(keys))
-    there = example >= 0
-    if there.all():
-        return example, keys
-    return example[there], (np.cumsum(there) - 1)[keys]
+def _closer(parts: Sequence[Array]) -> tuple[list[Array], int]:
+    """Whole numbers as others from 0 up that are equal where these are, and no larger than there are rows."""
+    whole = np.concatenate(parts)
+    known, codes = numbered(Places(whole).like, len(whole))
+    return _apart([codes.astype(np.int64)], len(known), parts)
+
+
+def _apart(whole: Sequence[Array], size: int, parts: Sequence[Array]) -> tuple[list[Array], int]:
+    """The numbers of each part."""
+    return np.split(whole[0], np.cumsum([len(part) for part in parts[:-1]])), size
+
+
+def _groups(keys: Array, size: int) -> tuple[Array, Array]:
+    """A row of each group, and the number of each row's group."""
+    if (keys[:-1] <= keys[1:]).all():
+        first = run_starts(keys)
+        return first, np.repeat(np.arange(len(first)), np.diff(first, append=len(keys)))
+    if not _indexes(size, len(keys)):
+        return numbered(Places(keys).like, len(keys))
+    known, groups = numbered(keys, size)
+    first = np.empty(len(known), np.int64)
+    first[groups] = np.arange(len(keys))
+    return first, groups
 
 
 def _filled(values: Array | None, missing: Array | None, value: Any, length: int, like: Array) -> Array:

@@ -15,6 +15,7 @@ one shape in one pass.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +54,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule, Value
 from herbrand.program.clauses import Clause
-from herbrand.row_keys import each_in
+from herbrand.row_keys import each_in, row_keys, stable_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,11 +332,13 @@ class Proof:
                 "a weight is larger than any float",
                 hint="count in exact integers by --exact, or take a smaller --depth",
             )
-        least_first = request.arithmetic().algebra.least_first
-        rank = weights if least_first else _descending(weights)
-        order = np.lexsort([*(indices[name] for name in reversed(shape.variables)), rank])
-        order = order if request.top is None or request.normalize != "none" else order[: request.top]
         domains = self.program.facts.domains
+        sizes = [len(domains[shape.clause.types[name]]) for name in shape.variables]
+        keys = row_keys([indices[name] for name in shape.variables], sizes, len(weights))
+        least_first = request.arithmetic().algebra.least_first
+        order = stable_order(keys, math.prod(sizes))
+        order = order[np.argsort((weights if least_first else _falling(weights))[order], kind="stable")]
+        order = order if request.top is None or request.normalize != "none" else order[: request.top]
         columns = tuple(
             domains[shape.clause.types[name]].at(indices[name][order]) for name in shape.variables
         )
@@ -356,7 +359,8 @@ def _columns(shape: Shape, inputs: Sequence[Sequence[int]]) -> list[np.ndarray]:
     return [np.array([row[place] for row in inputs], np.int64) for place in range(len(shape.inputs))]
 
 
-def _descending(weights: np.ndarray) -> np.ndarray:
+def _falling(weights: np.ndarray) -> np.ndarray:
+    """Numbers that rise where the weights fall."""
     return -weights if weights.dtype != object else -np.unique(weights, return_inverse=True)[1]
 
 

@@ -11,14 +11,23 @@ An index is made when a plan first needs it and kept with the relation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from herbrand.facts.table import FactTable
-from herbrand.row_keys import Keys, fit, row_keys, row_pointers, run_lengths, runs_among
+from herbrand.row_keys import (
+    Keys,
+    Places,
+    fit,
+    places_among,
+    row_keys,
+    row_pointers,
+    run_starts,
+    stable_order,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +71,23 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
+class _Runs:
+    """Where the rows of each different key begin and how many they are; at the end, no rows of no key."""
+
+    find: Callable[[Keys], np.ndarray]
+    starts: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, keys: Keys) -> _Runs:
+        """Of sorted keys."""
+        starts = run_starts(keys)
+        known, lengths = keys[starts], np.diff(starts, append=len(keys))
+        find = Places(known).of if known.dtype == np.int64 else partial(places_among, known)
+        return cls(find, np.append(starts, 0), np.append(lengths, 0))
+
+
+@dataclass(frozen=True, eq=False)
 class Index:
     """Rows in the order of the bound columns. One bound column: ``pointers`` by its value; else ``keys``."""
 
@@ -79,10 +105,12 @@ class Index:
         if len(bound) == 0:
             return cls(relation, bound, None, np.array([0, relation.count]), None)
         if len(bound) == 1:
-            order = None if in_order else np.argsort(columns[0], kind="stable")
-            return cls(relation, bound, order, row_pointers(columns[0], relation.sizes[bound[0]]), None)
+            size = relation.sizes[bound[0]]
+            order = None if in_order else stable_order(columns[0], size)
+            return cls(relation, bound, order, row_pointers(columns[0], size), None)
         keys = row_keys(columns, [relation.sizes[place] for place in bound])
-        order = None if in_order else np.argsort(keys, kind="stable")
+        sizes = [max(1, relation.sizes[place]) for place in bound]
+        order = None if in_order else stable_order(keys, math.prod(sizes))
         keys = keys if order is None else keys[order]
         return cls(relation, bound, order, np.empty(0, np.int64), keys)
 
@@ -105,12 +133,14 @@ class Index:
         if self._cases <= max(len(wanted), len(self.keys)):
             first = self._key_pointers[wanted]
             return first, self._key_pointers[wanted + 1] - first
-        return runs_among(self.keys, wanted, self._runs)
+        runs = self._runs
+        at = runs.find(wanted)
+        return runs.starts[at], runs.lengths[at]
 
     @cached_property
-    def _runs(self) -> np.ndarray:
+    def _runs(self) -> _Runs:
         assert self.keys is not None
-        return run_lengths(self.keys)
+        return _Runs.of(self.keys)
 
     @cached_property
     def _cases(self) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.loops import often
-from herbrand.row_keys import Keys, row_keys, run_starts
+from herbrand.row_keys import Keys, row_keys, run_starts, stable_order
 
 ROW = ""
 DENSE_SHARE = 0.02
@@ -149,7 +149,7 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
     keys, bound = row_keys(columns, sizes, len(table)), math.prod(max(1, size) for size in sizes)
     if bound <= FEW_KEYS * len(keys) and arithmetic.compiled and not arithmetic.best and columns:
         return _by_counting(live, columns, keys, bound, table.values, arithmetic)
-    order = None if _ascends(keys) else np.argsort(keys, kind="stable")
+    order = None if _ascends(keys) else stable_order(keys, bound)
     ordered = keys if order is None else keys[order]
     starts = run_starts(ordered)
     if len(starts) == len(keys):

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
@@ -188,11 +187,11 @@ class JsonTable(OpenTable):
             try:
                 columns.append(Column(python_array(values), column.codes))
             except (TypeError, ValueError, OverflowError):
-                cells = _in_order(raw, column, values)
+                cells = [None if code == ABSENT else values[code] for code in column.codes]
                 mistakes += wrong_constants(cells, number, type_name, self.place)
         if mistakes:
             raise FactsError(mistakes)
-        return Interned(tuple(columns), raw.row_count, raw.marks, raw.rows)
+        return Interned(tuple(columns), raw.row_count, raw.marks)
 
 
 def _alike(first: Any, row: Any) -> bool:
@@ -205,9 +204,3 @@ def _described(row: Any) -> str:
     if isinstance(row, list):
         return f"an array of {len(row)}"
     return f"the keys {', '.join(map(repr, row))}" if row else "no key"
-
-
-def _in_order(raw: Interned, column: Column, values: Sequence[Any]) -> list[Any]:
-    """The cells of a column, row by row of the file."""
-    codes = column.codes if raw.rows is None else column.codes[np.argsort(raw.rows)]
-    return [None if code == ABSENT else values[code] for code in codes]
