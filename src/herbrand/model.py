@@ -271,7 +271,6 @@ class Model:
     def stored_at(self, place: Any) -> Any:
         """The model on a database."""
         knowledge = self._knowledge
-        knowledge.refuse_computed()
         inference = importlib.import_module("herbrand.scale.inference")
         return inference.StoredModel(
             place,
@@ -283,6 +282,8 @@ class Model:
             knowledge.header,
             self._progress,
             tell=knowledge.tell,
+            stated=knowledge.theory,
+            definitions=knowledge.definitions,
         )
 
     def bound(

@@ -227,6 +227,27 @@ def test_dates() -> None:
     assert found == {("b", "2024-03-01"), ("c", "2025-01-01")}
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_an_aggregate_of_atoms_with_a_computed_argument(seed: int) -> None:
+    """The value that an equation gives stands in the atoms that are counted."""
+    draw = random.Random(seed)
+    p = sorted({(x, draw.randrange(5)) for x in "abc"})
+    q = sorted({(draw.choice("uvw"), draw.randrange(8)) for _ in range(12)})
+    theory = """
+    type num = number
+    predicate p(thing, num): observed
+    predicate q(thing, num): observed
+    predicate n(thing, num)
+    predicate least(thing, thing)
+    n(x, n) :- p(x, a), v = a + 2, n = count(y: q(y, v))
+    least(x, y) :- p(x, a), v = a * 2, y = min(z: q(z, v))
+    """
+    model = hb.Model(hb.parse(theory), {"p": p, "q": q})
+    assert answers(model, "n", 2) == rounded([(x, sum(v == a + 2 for _, v in q)) for x, a in p])
+    having = [(x, [y for y, v in q if v == a * 2]) for x, a in p]
+    assert answers(model, "least", 2) == [(x, min(some)) for x, some in having if some]
+
+
 def test_recursion_within_a_range() -> None:
     text = """
         type steps = 0..5
@@ -265,6 +286,7 @@ Q = {"q": [("a", 0), ("b", 2**40)]}
         ),
         ("0.5 :: e(x) :- q(x, _)\nr(n, n) :- n = count(x: e(x))", Q, "count is over e, which is uncertain"),
         ("1: p(x) and q(x, y) and z = y + 1", Q, "z has no value here"),
+        ("r(x, z) :- q(x, y), z = 1e308 * 10 * (abs(y) + 1)", Q, "is no finite number"),
     ],
 )
 def test_what_cannot_be_computed(rule: str, facts: Any, told: str) -> None:

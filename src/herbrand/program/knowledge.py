@@ -181,22 +181,6 @@ class Knowledge:
         stated = whole.theory.statements[len(own.statements) :]
         return known, tuple(formula_of(cast(_Asked, statement)) for statement in stated)
 
-    def refuse_computed(self) -> None:
-        """Raise where the theory computes values, which happens in memory only."""
-        for formula in self.used.formulas:
-            if formula.times is not None:
-                raise UnsupportedError(
-                    "weights are multiplied by numbers in memory, not in a database",
-                    span=formula.times.span,
-                    hint="leave out --on",
-                )
-        for definition in self.definitions[:1]:
-            raise UnsupportedError(
-                "arithmetic and aggregates are computed in memory, not in a database",
-                span=definition.span,
-                hint="leave out --on, or make the values columns of a table there",
-            )
-
     @property
     def _in_tables(self) -> set[str]:
         """Variables whose choices are kept as tables: nothing derives them."""
@@ -262,7 +246,7 @@ class Knowledge:
         """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
         rows, signature = self._with(given)
         return self._loaded(
-            rows, signature, open=self.open, closed=self.closed, listed_alone=True, budget=budget
+            rows, signature, open=self.open, closed=self.closed, listed=signature.predicates, budget=budget
         )
 
     def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
@@ -277,7 +261,7 @@ class Knowledge:
             open=self.open,
             closed=self.closed,
             mentioned=mentioned,
-            listed_alone=True,
+            listed=signature.predicates,
             budget=budget,
         )
 
@@ -290,7 +274,10 @@ class Knowledge:
         self, more: Sequence[FactSource] = (), budget: Budget = UNLIMITED
     ) -> tuple[Signature, Facts]:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
-        return self._loaded((), self.signature, more, open=self.signature.predicates, budget=budget)
+        names = self.signature.predicates
+        return self._loaded(
+            (), self.signature, more, open=names, listed=self.signature.observed, budget=budget
+        )
 
     def _lowered(self, world: _World, budget: Budget) -> _Lowered:
         rows, signature = self._with(world.given)
@@ -380,11 +367,11 @@ class Knowledge:
         queried: Collection[str] = (),
         mentioned: Mapping[str, Sequence[Value]] | None = None,
         counting: list[Rule] | None = None,
-        listed_alone: bool = False,
+        listed: Collection[str] = (),
         budget: Budget = UNLIMITED,
     ) -> tuple[Signature, Facts]:
         """``counting`` gets the rules that count what is uncertain; without it these are refused.
-        ``listed_alone``: what no table lists counts as false, in open worlds too."""
+        ``listed``: predicates of which values are computed by what tables list, in open worlds too."""
         signature, facts = load_facts(
             self.theory.facts,
             signature,
@@ -402,7 +389,7 @@ class Knowledge:
         )
         if self.definitions:
             statements = (*self.used.rules, *self.used.choices)
-            stated = _closed(facts) if listed_alone else facts
+            stated = _closed(facts, listed)
             computed, rules = with_computed(self.definitions, statements, signature, stated, budget)
             tables = {
                 name: table if is_made(name) else replace(table, world=facts.tables[name].world)
@@ -453,10 +440,10 @@ def _formulas_of(statement: Statement) -> Iterator[Formula]:
             yield from body
 
 
-def _closed(facts: Facts) -> Facts:
-    """The facts where all but opinions is known."""
+def _closed(facts: Facts, names: Collection[str]) -> Facts:
+    """The facts where all but opinions is known of these predicates."""
     tables = {
-        name: table if len(table.soft) else replace(table, world="closed")
+        name: replace(table, world="closed") if name in names and not len(table.soft) else table
         for name, table in facts.tables.items()
     }
     return replace(facts, tables=tables)

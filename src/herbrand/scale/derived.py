@@ -36,13 +36,14 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
             _refuse_contradiction(
                 name, own, rows.matching(source.false(name), rows.columns), signature, stored
             )
-        derived = {name: _table(name, rows, signature, stored) for name, rows in found.items()}
+        derived = {name: derived_table(name, rows, signature, stored) for name, rows in found.items()}
     closed = {name: FactTable.empty(len(signature.predicates[name].column_types), "closed") for name in heads}
     facts = Facts(stored.facts.domains, {**stored.facts.tables, **closed})
     return replace(stored, facts=facts, tables={**stored.tables, **derived})
 
 
-def _table(name: str, rows: Relation, signature: Signature, stored: StoredFacts) -> PredicateTables:
+def derived_table(name: str, rows: Relation, signature: Signature, stored: StoredFacts) -> PredicateTables:
+    """The tables of a predicate with these rows as what holds of it."""
     assert isinstance(rows, Stored)
     database, before = stored.database, stored.tables[name]
     table = f"derived_{list(signature.predicates).index(name)}"

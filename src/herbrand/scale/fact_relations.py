@@ -9,7 +9,7 @@ import pyarrow as pa
 from herbrand.program.body_rows import WEIGHT, columns_of
 from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
-from herbrand.relations.expression import Kind
+from herbrand.relations.expression import TYPES, Kind
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.facts import StoredFacts
@@ -47,10 +47,11 @@ class StoredFactRelations:
         return self.scratch.numbers("id", self.size(type_name))
 
     def numbers(self, type_name: str) -> Stored:
-        """As floats where they are not whole: whole ones keep all their digits."""
+        """Numbers as floats where they are not whole: whole ones keep all their digits."""
         table, kind = self.stored.constants[type_name], self._kind(type_name)
-        value = f"CAST(value AS {'BIGINT' if kind == 'int' else 'DOUBLE'})"
-        return self.scratch.query(f"SELECT id, {value} AS value FROM {table}", {"id": "int", "value": kind})
+        value = self.stored.database.dialect.phrase(f"CAST(value AS {TYPES[kind]})")
+        query = f"SELECT CAST(id AS BIGINT) AS id, {value} AS value FROM {table}"
+        return self.scratch.query(query, {"id": "int", "value": kind})
 
     def size(self, type_name: str) -> int:
         return len(self.stored.facts.domains[type_name])
@@ -76,4 +77,6 @@ class StoredFactRelations:
     def _kind(self, type_name: str) -> Kind:
         table = self.stored.constants[type_name]
         types = self.stored.database.arrow(f"SELECT value FROM {table} LIMIT 0").schema.field("value").type
+        if pa.types.is_string(types) or pa.types.is_large_string(types) or pa.types.is_string_view(types):
+            return "text"
         return "int" if pa.types.is_integer(types) else "float"

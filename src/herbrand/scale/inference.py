@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
 from herbrand.facts.world import Worlds
 from herbrand.language.check import check
+from herbrand.language.computed import Definition
 from herbrand.language.parse import parse_formula, parse_literal
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
@@ -48,6 +49,7 @@ from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds.bounding import Asked, bounded
 from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
 from herbrand.scale.bounds.solving import database_memory
+from herbrand.scale.computed import with_computed
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts, stored_remarks
@@ -91,6 +93,10 @@ class StoredModel:
     closed: tuple[str, ...] = ()
     header: bool | None = None
     progress: Callable[[str, float], None] | None = None
+    stated: Theory | None = None
+    """The theory as it is written, where ``theory`` has atoms in place of what it computes."""
+    definitions: tuple[Definition, ...] = ()
+    """What it computes."""
     most_rows: float = math.inf
     """A run that would join more in a step is refused before it begins."""
     tell: Callable[[Iterable[str]], None] = lambda notes: None
@@ -156,7 +162,8 @@ class StoredModel:
         if bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
-            signature, facts = self._facts(database, frozenset(), given, False)
+            names = self.signature.predicates
+            signature, facts = self._facts(database, frozenset(), given, False, listed=names)
             rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
             return rules.ask(goal, request) if isinstance(goal, str) else rules.ask_all(list(goal), request)
 
@@ -203,7 +210,8 @@ class StoredModel:
         _learning().refuse_unserved(method, worlds, settings)
         with opened(self.place, settings.budget.memory) as database:
             stated = Worlds(open=self.signature.predicates)
-            signature, facts = self._facts(database, frozenset(), (), settings.resume is not None, stated)
+            resume, listed = settings.resume is not None, self.signature.observed
+            signature, facts = self._facts(database, frozenset(), (), resume, stated, listed)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))
             report = self.progress or _quiet
 
@@ -240,12 +248,14 @@ class StoredModel:
         given: Sequence[str],
         resume: bool,
         worlds: Worlds | None = None,
+        listed: Collection[str] = (),
     ) -> tuple[Signature, StoredFacts]:
-        """What theory and sources hold, each predicate in the world that it has, if none are given."""
+        """What theory and sources hold and what is computed of it, each predicate in the world that it has,
+        if none are given. ``listed``: predicates of which values are computed by what tables list."""
         refuse_connections(self.sources)
         learning = worlds is not None
         rows = tuple(map(parse_literal, given))
-        signature = check(self.theory + Theory(rows)) if rows else self.signature
+        signature = check((self.stated or self.theory) + Theory(rows)) if rows else self.signature
         there = isinstance(database, DuckDB)
         with StoreOf(database.connection, self.sources) if isinstance(database, DuckDB) else Store() as store:
             sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
@@ -266,6 +276,9 @@ class StoredModel:
                 database.drop(RUN)
                 found = stored_facts(database, store, *asked, self.progress, resume, self.tell, rows)
         self.tell(stored_remarks(self.theory, *found))
+        if self.definitions:
+            signature, facts = found
+            return signature, with_computed(self.definitions, self.theory, signature, facts, listed)
         return found
 
     def _where(self, database: Database) -> str:

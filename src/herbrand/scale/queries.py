@@ -273,8 +273,13 @@ class Rounds:
             for place, name in zip(places, names, strict=True)
         ]
         chosen = [*(f"d{place}.value AS c{place}" for place in places), f"r.{WEIGHT} AS v"]
-        order = [f"r.a{first + goal.shape.found.index(name)}" for name in goal.shape.variables]
         better = "v" if self.semiring.least_first else "v DESC"
+        order = []
+        for name in goal.shape.variables:
+            place = first + goal.shape.found.index(name)
+            # Closed types have an order of their own; in others computed constants have the last numbers.
+            closed = self.program.signature.types[types[name]].values is not None
+            order.append(f"r.a{place}" if closed else f"d{place}.value")
         limit = "" if request.top is None or request.normalize != "none" else f" LIMIT {request.top}"
         data = self.rules.stored.database.arrow(
             f"SELECT {', '.join(chosen)} FROM ({rows.text}) r {' '.join(joins)} "

@@ -1,0 +1,302 @@
+"""Values over the rows of a body: arithmetic, functions and aggregates as expressions of relations.
+
+:class:`Values` applies the tests of a body to its rows one after the other. An equation whose variable has no
+value yet gives it one; all others keep the rows in which they are true.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from herbrand.errors import UnsupportedError
+from herbrand.language.computed import (
+    Test,
+    assigned,
+    in_order,
+    outer_variables,
+    tests_of,
+    variables_of,
+)
+from herbrand.language.formulas import OF_TEXTS, Aggregate, Arithmetic, Constant, Formula, Variable
+from herbrand.language.formulas import Expression as Value
+from herbrand.language.names import shown_constant
+from herbrand.language.scope import written
+from herbrand.language.show import show_expression
+from herbrand.program.body_rows import columns_of
+from herbrand.program.clauses import ORDERS
+from herbrand.program.growing_facts import GrowingFacts
+from herbrand.program.text_functions import TEXT_FUNCTIONS
+from herbrand.relations.expression import Expression, Kind, cast, column, greater, lesser, literal, magnitude
+from herbrand.relations.fold import Fold, count, largest, least, total
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
+
+BodyRows = Callable[[Sequence[Formula], Sequence[str]], Relation]
+"""The distinct rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of some variables."""
+
+
+@dataclass(frozen=True)
+class ValuedRows:
+    """``indices``: the column of the index of a variable's constant; ``values``: that of its value."""
+
+    relation: Relation
+    indices: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def let(self, name: str, value: Expression) -> ValuedRows:
+        """With one more column."""
+        return replace(self, relation=self.relation.let(**{name: value}))
+
+    def known(self) -> set[str]:
+        """The variables that have a constant or a value."""
+        return {*self.indices, *self.values}
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """``types``: of the variables of one statement; ``body_rows`` joins the bodies of its aggregates."""
+
+    source: GrowingFacts
+    types: Mapping[str, str]
+    body_rows: BodyRows
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def rows(self, body: Sequence[Formula], names: Sequence[str]) -> ValuedRows:
+        """The rows of a conjunction of atoms, with the index of each of these variables."""
+        indices = {name: self._new() for name in names}
+        found = self.body_rows(body, names)
+        chosen = {indices[n]: column(c) for n, c in zip(names, columns_of(len(names)), strict=True)}
+        return ValuedRows(found.select(**chosen), indices)
+
+    def tested(self, rows: ValuedRows, tests: Sequence[Test]) -> ValuedRows:
+        """The rows that pass, with the values that equations give."""
+        for test in tests:
+            given = assigned(test, rows.known())
+            if given is not None:
+                rows = self._assigned(rows, *given)
+                continue
+            rows, left = self._valued(rows, test.left)
+            rows, right = self._valued(rows, test.right)
+            rows = replace(rows, relation=rows.relation.where(ORDERS[test.operator](left, right)))
+        return rows
+
+    def with_index(self, rows: ValuedRows, name: str, new: bool) -> ValuedRows:
+        """The rows with the index of a variable's value as a constant of its type; see
+        :meth:`~herbrand.program.growing_facts.GrowingFacts.indexed`."""
+        index = self._new()
+        found = self.source.indexed(rows.relation, rows.values[name], index, self.types[name], new)
+        return replace(rows, relation=found, indices={**rows.indices, name: index})
+
+    def _new(self) -> str:
+        return f"c{next(self._numbers)}"
+
+    def _assigned(self, rows: ValuedRows, name: str, value: Value) -> ValuedRows:
+        if isinstance(value, Variable) and value.name in rows.indices:
+            return replace(rows, indices={**rows.indices, name: rows.indices[value.name]})
+        rows, made = self._valued(rows, value)
+        new = self._new()
+        return replace(rows.let(new, made), values={**rows.values, name: new})
+
+    def _valued(self, rows: ValuedRows, value: Value) -> tuple[ValuedRows, Expression]:
+        """A value as an expression over the rows, which may get columns for it."""
+        match value:
+            case Constant(value=constant):
+                return rows, literal(constant)
+            case Variable(name=name):
+                rows = self._looked_up(rows, name)
+                return rows, column(rows.values[name])
+            case Aggregate():
+                return self._aggregated(rows, value)
+            case Arithmetic():
+                return self._arithmetic(rows, value)
+        raise AssertionError(value)
+
+    def _looked_up(self, rows: ValuedRows, name: str) -> ValuedRows:
+        """The rows with the value of a variable's constant."""
+        if name in rows.values:
+            return rows
+        index, new = rows.indices[name], self._new()
+        numbers = self.source.numbers(self.types[name]).renamed(**{index: "id", new: "value"})
+        return replace(rows, relation=rows.relation.join(numbers, [index]), values={**rows.values, name: new})
+
+    # Arithmetic
+
+    def _arithmetic(self, rows: ValuedRows, value: Arithmetic) -> tuple[ValuedRows, Expression]:
+        parts: list[str] = []
+        for operand in value.operands:
+            rows, part = self._valued(rows, operand)
+            parts.append(self._new())
+            rows = rows.let(parts[-1], part)
+        kinds: list[Kind] = [rows.relation.kinds[part] for part in parts]
+        if value.sign in OF_TEXTS:
+            return self._of_texts(rows, value, parts, kinds)
+        _refuse_kinds(value, kinds)
+        if value.sign in ("/", "//", "%"):
+            self._refuse_zero(rows, value, parts[1])
+        return rows, _computed(value.sign, parts, kinds)
+
+    def _of_texts(
+        self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
+    ) -> tuple[ValuedRows, Expression]:
+        """A function of texts, computed in memory for each different choice of them."""
+        wanted = ["text", "int"] if value.sign == "prefix" else ["text"] * len(parts)
+        for operand, kind, needed in zip(value.operands, kinds, wanted, strict=True):
+            if kind != needed:
+                is_not = "a whole number" if needed == "int" else "text"
+                raise UnsupportedError(
+                    f"{show_expression(_as_written(operand))} is not {is_not}, as '{value.sign}' needs",
+                    span=value.span,
+                )
+        arrays, new = rows.relation.only(*dict.fromkeys(parts)).distinct().arrays(), self._new()
+        found = TEXT_FUNCTIONS[value.sign](*(arrays[part] for part in parts))
+        every = self.source.put(Memory.of(self.source.budget, **{**arrays, new: found}))
+        return replace(rows, relation=rows.relation.join(every, list(arrays))), column(new)
+
+    def _refuse_zero(self, rows: ValuedRows, value: Arithmetic, divisor: str) -> None:
+        wrong = rows.relation.where(column(divisor) == literal(0))
+        if not wrong.count():
+            return
+        shown = []
+        for name, at in rows.indices.items():
+            if name in self.types and not name.startswith("`"):
+                numbers = self.source.numbers(self.types[name])
+                one = wrong.only(at).distinct().join(numbers.renamed(**{at: "id", "found": "value"}), [at])
+                values = wrong.count() == 1 and one.only("found").rows()
+                if values:
+                    shown.append(f"{written(name)} = {shown_constant(values[0][0])}")
+        where = f" for {', '.join(shown)}" if shown else f" in {wrong.count():,} rows"
+        raise UnsupportedError(
+            f"division by zero{where}",
+            span=value.span,
+            hint=f"leave such rows out: {show_expression(_as_written(value.operands[1]))} != 0",
+        )
+
+    # Aggregates
+
+    def _aggregated(self, rows: ValuedRows, one: Aggregate) -> tuple[ValuedRows, Expression]:
+        inside = variables_of(one)
+        fixed = {name: rows.indices[name] for name in inside if name in rows.indices}
+        carried = {n: rows.values[n] for n in inside if n in rows.values and n not in rows.indices}
+        keys = list(dict.fromkeys([*fixed.values(), *carried.values()]))
+        outer = ValuedRows(rows.relation.only(*keys).distinct(), fixed, carried)
+        inner = self._inner(outer, one)
+        inner, terms = self._terms(inner, one)
+        tuples = inner.relation.select(**{key: column(key) for key in keys}, **terms)
+        named = {term.name for term in one.terms if isinstance(term, Variable)}
+        # Rows are distinct, and each constant has a value of its own: so are tuples of all their variables.
+        apart = one.function in ("min", "max") or named.issuperset(inner.indices.keys() - fixed.keys())
+        folded = self._folded(tuples if apart else tuples.distinct(), keys, one, new := self._new())
+        if one.function not in ("count", "sum"):
+            return replace(rows, relation=rows.relation.join(folded, keys)), column(new)
+        zero = 0.0 if folded.kinds[new] == "float" else 0
+        if not keys and not folded.count():
+            folded = self.source.unit().select(**{new: literal(zero)})
+        joined = rows.relation.left_join(folded, keys, **{new: zero}) if keys else rows.relation.join(folded)
+        return replace(rows, relation=joined), column(new)
+
+    def _inner(self, outer: ValuedRows, one: Aggregate) -> ValuedRows:
+        """The rows that an aggregate is of, for each choice of the variables outside."""
+        plain, tests = tests_of(one.body)
+        bound = variables_of(plain)
+        for name in outer.values.keys() & bound.keys() - outer.indices.keys():
+            outer = self.with_index(outer, name, new=False)
+        tests = in_order(
+            tests, {*bound, *outer.known()}, outer_variables([*plain, *map(Variable, outer.known())], tests)
+        )
+        found = self.rows(plain, [name for name in variables_of(one) if name in bound and name in self.types])
+        shared = {index: outer.indices[n] for n, index in found.indices.items() if n in outer.indices}
+        relation = found.relation.renamed(**{outside: index for index, outside in shared.items()})
+        return self.tested(
+            ValuedRows(
+                outer.relation.join(relation, list(shared.values())),
+                {**found.indices, **outer.indices},
+                outer.values,
+            ),
+            tests,
+        )
+
+    def _terms(self, inner: ValuedRows, one: Aggregate) -> tuple[ValuedRows, dict[str, Expression]]:
+        """What is counted, and for other functions the value that is folded first: indices where they do."""
+        terms: dict[str, Expression] = {}
+        for place, term in enumerate(one.terms):
+            index = inner.indices.get(term.name) if isinstance(term, Variable) else None
+            if index is not None and (place or one.function == "count"):
+                terms[f"t{place}"] = column(index)
+            else:
+                inner, terms[f"t{place}"] = self._valued(inner, term)
+        return inner, terms
+
+    def _folded(self, tuples: Relation, keys: Sequence[str], one: Aggregate, new: str) -> Relation:
+        first = column("t0")
+        if tuples.kinds["t0"] == "text" and one.function in ("sum", "avg"):
+            raise UnsupportedError(
+                f"{one.function} is of numbers, and {show_expression(_as_written(one.terms[0]))} is text",
+                span=one.span,
+                hint="declare the type of numbers: type amount = number",
+            )
+        if one.function == "avg":
+            both = tuples.group(keys, summed=total(cast(first, "float")), many=count())
+            mean = column("summed") / cast(column("many"), "float")
+            return both.select(**{key: column(key) for key in keys}, **{new: mean})
+        folds: dict[str, Callable[[], Fold]] = {
+            "count": count,
+            "sum": lambda: total(first),
+            "min": lambda: least(first),
+            "max": lambda: largest(first),
+        }
+        return tuples.group(keys, **{new: folds[one.function]()})
+
+
+def assigned_by(tests: Sequence[Test], known: Collection[str]) -> set[str]:
+    """The variables to which tests give values, one after the other."""
+    found: set[str] = set()
+    for test in tests:
+        given = assigned(test, {*known, *found})
+        if given is not None:
+            found.add(given[0])
+    return found
+
+
+def _as_written(value: Value) -> Value:
+    return Variable(written(value.name)) if isinstance(value, Variable) else value
+
+
+def _refuse_kinds(value: Arithmetic, kinds: Sequence[Kind]) -> None:
+    texts = [o for o, kind in zip(value.operands, kinds, strict=True) if kind == "text"]
+    dates = (value.sign == "-" and len(texts) == 2) or (value.sign in "+-" and kinds == ["text", "int"])
+    if texts and value.sign not in ("min", "max") and not dates:
+        raise UnsupportedError(
+            f"{show_expression(_as_written(texts[0]))} is text, and '{value.sign}' is for numbers",
+            span=value.span,
+            hint="declare the type of numbers: type amount = number",
+        )
+    if texts and value.sign in ("min", "max") and len(texts) < len(kinds):
+        raise UnsupportedError(f"{value.sign} of text and a number", span=value.span)
+
+
+def _computed(sign: str, parts: Sequence[str], kinds: Sequence[Kind]) -> Expression:
+    """The operation over columns of these kinds; texts are dates or times."""
+    first, *others = map(column, parts)
+    if sign in "+-" and len(parts) == 2 and kinds[0] == "text":
+        if kinds[1] == "text":
+            return Expression("days", (first,)) - Expression("days", (others[0],))
+        days = Expression("days", (first,))
+        return Expression("date", (days + others[0] if sign == "+" else days - others[0],))
+    simple: Mapping[str, Callable[..., Expression]] = {
+        "+": lambda a, b: a + b,
+        "-": lambda a, b: a - b,
+        "*": lambda a, b: a * b,
+        "/": lambda a, b: cast(a, "float") / cast(b, "float"),
+        "negative": lambda a: -a,
+        "abs": magnitude,
+        "min": lesser,
+        "max": greater,
+    }
+    if sign in simple:
+        return simple[sign](first, *others)
+    if set(kinds) == {"int"}:
+        return Expression(sign, (first, others[0]))
+    whole = Expression("floor", (first / others[0],))
+    return whole if sign == "//" else first - whole * others[0]

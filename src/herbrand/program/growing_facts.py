@@ -1,0 +1,174 @@
+"""Facts whose types get more constants while values are computed, behind those that they have.
+
+:class:`GrowingFacts` stands before any source of facts, in memory or in a database, and gives computed values
+their indices. :func:`with_new_constants` puts facts in memory over types that are in their order again.
+
+>>> import herbrand as hb
+>>> from herbrand.program.derive import FactRelations
+>>> model = hb.Model(hb.parse("type amount = number\\npredicate p(amount)\\np(3)\\np(5)"))
+>>> signature = model.program.signature
+>>> known = FactRelations(signature, model.program.facts, UNLIMITED)
+>>> growing = GrowingFacts(known, signature, lambda rows: rows, UNLIMITED)
+>>> values = Memory.of(v=[4, 5])
+>>> growing.indexed(values, "v", "i", "amount", new=True).rows(), growing.size("amount")
+([(4, 2), (5, 1)], 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.errors import UnsupportedError
+from herbrand.facts.arrays import text_array
+from herbrand.facts.column import simplest_numbers
+from herbrand.facts.domain import Domain
+from herbrand.facts.facts import Facts
+from herbrand.facts.table import FactTable
+from herbrand.language.names import is_made
+from herbrand.language.signature import Signature
+from herbrand.program.clause_rows import Source
+from herbrand.relations.expression import Expression, cast, column, either, magnitude
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
+
+__all__ = ["UNLIMITED", "GrowingFacts", "with_new_constants"]
+
+EXACT = 2.0**53
+"""Whole numbers up to here are exact as floats."""
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingFacts:
+    """A :class:`~herbrand.program.clause_rows.Source` over another; ``put`` takes rows in memory to where
+    those of the source are. ``known``: the constants of types that were looked at, new ones among them."""
+
+    source: Source
+    signature: Signature
+    put: Callable[[Memory], Relation]
+    budget: Budget
+    known: dict[str, Relation] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
+
+    def facts(self, predicate: str) -> Relation:
+        return self.source.facts(predicate)
+
+    def rows(self, predicate: str) -> int:
+        return self.source.rows(predicate)
+
+    def unit(self) -> Relation:
+        return self.source.unit()
+
+    def domain(self, type_name: str) -> Relation:
+        return self.known[type_name].only("id") if self.grows(type_name) else self.source.domain(type_name)
+
+    def numbers(self, type_name: str) -> Relation:
+        if type_name not in self.known:
+            self.known[type_name] = self.source.numbers(type_name)
+        return self.known[type_name]
+
+    def size(self, type_name: str) -> int:
+        return self._sizes.get(type_name) or self.source.size(type_name)
+
+    def grows(self, type_name: str) -> bool:
+        """Whether a type has got constants."""
+        return type_name in self._sizes
+
+    def made(self) -> int:
+        """How many constants the types have that have got some."""
+        return sum(self._sizes.values())
+
+    def indexed(self, rows: Relation, values: str, index: str, type_name: str, new: bool) -> Relation:
+        """The rows with the index of each value as a constant of this type, of ``new`` ones too, if the type
+        is open."""
+        known = self.numbers(type_name)
+        rows, known = self._of_one_kind(rows, values, known, type_name)
+        if new and self.signature.types[type_name].values is None:
+            values_alone = rows.select(value=column(values)).distinct()
+            more = values_alone.without(known, ["value"]).arrays()["value"]
+            if len(more):
+                size = self.size(type_name)
+                numbered = Memory.of(self.budget, id=np.arange(size, size + len(more)), value=more)
+                known = known.stack(self.put(numbered)).kept()
+                self._sizes[type_name] = size + len(more)
+        self.known[type_name] = known
+        return rows.join(known.renamed(**{values: "value", index: "id"}), [values])
+
+    def _of_one_kind(
+        self, rows: Relation, values: str, known: Relation, type_name: str
+    ) -> tuple[Relation, Relation]:
+        """The values and a type's constants as whole numbers, where all are, or else as floats."""
+        own, theirs = rows.kinds[values], known.kinds["value"]
+        if own == "float" and rows.where(column(values) - column(values) != 0.0).count():
+            raise UnsupportedError(f"a computed {type_name} is no finite number, as constants are")
+        if own == theirs == "float":
+            return rows, known
+        if own == "float" and (theirs == "int" or not self.size(type_name)):
+            found = column(values)
+            if not rows.where(
+                either(found != Expression("floor", (found,)), magnitude(found) > EXACT)
+            ).count():
+                own, rows = "int", rows.let(**{values: cast(found, "int")})
+        if not self.size(type_name):
+            return rows, rows.select(id=0, value=column(values)).where(column("id") > 0)
+        if own == theirs:
+            return rows, known
+        if "text" in (own, theirs):
+            raise UnsupportedError(f"type {type_name} would hold text and numbers")
+        if theirs == "float":
+            return rows.let(**{values: cast(column(values), "float")}), known
+        if known.where(magnitude(column("value")) > int(EXACT)).count():
+            raise UnsupportedError(f"type {type_name} would hold fractions and whole numbers beyond 2^53")
+        return rows, known.let(value=cast(column("value"), "float"))
+
+
+def with_new_constants(
+    facts: Facts, signature: Signature, growing: GrowingFacts, made: Mapping[str, np.ndarray]
+) -> Facts:
+    """The facts in memory over the types as they are now, each in its order; ``made``: the rows of what was
+    computed."""
+    domains, moved = dict(facts.domains), dict[str, np.ndarray]()
+    for name in filter(growing.grows, domains):
+        values = growing.numbers(name).arrays()["value"]
+        array = text_array(values.tolist()) if values.dtype.kind == "T" else pa.array(values)
+        array = simplest_numbers(array) if values.dtype.kind == "f" else array
+        domains[name] = Domain.merged(name, [array])
+        moved[name] = domains[name].indices_of(array).astype(np.int64)
+    tables = {
+        name: _moved(table, signature.predicates[name].column_types, moved)
+        for name, table in facts.tables.items()
+        if not is_made(name)
+    }
+    for name, rows in made.items():
+        empty = FactTable.empty(rows.shape[1], "closed")
+        tables[name] = _moved(replace(empty, true=rows), signature.predicates[name].types, moved)
+    return replace(facts, domains=domains, tables={**facts.tables, **tables})
+
+
+def _moved(table: FactTable, types: Sequence[str], moved: Mapping[str, np.ndarray]) -> FactTable:
+    """A table over types whose constants have other indices."""
+    places = [place for place, name in enumerate(types) if name in moved]
+
+    def rows(before: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
+        used = {place: moved[types[place]][: int(before[:, place].max(initial=-1)) + 1] for place in places}
+        if all((indices == np.arange(len(indices))).all() for indices in used.values()):
+            return before, slice(None)
+        found = before.copy(order="F")
+        for place in places:
+            found[:, place] = used[place][before[:, place]]
+        if all((np.diff(indices) > 0).all() for indices in used.values()):
+            return found, slice(None)
+        order = np.lexsort(found.T[::-1])
+        return np.asfortranarray(found[order]), order
+
+    true, order = rows(table.true)
+    false, _ = rows(table.false)
+    soft, opinions = rows(table.soft)
+    weights = None if table.weights is None else table.weights[order]
+    return FactTable(
+        true, false, soft, table.probabilities[opinions], table.log_odds[opinions], weights, table.world
+    )

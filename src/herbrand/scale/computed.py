@@ -1,0 +1,71 @@
+"""What a theory computes from facts in a database, as tables there: the rows that memory would list.
+
+As :mod:`herbrand.program.computed_rows`, which evaluates the definitions here too. New constants are numbered
+behind those of their types, so that no table of facts has to be written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from herbrand.budget import UNLIMITED
+from herbrand.errors import UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.facts.table import FactTable
+from herbrand.language.computed import Definition
+from herbrand.language.show import show_statement
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Theory
+from herbrand.program.computed_rows import Computation
+from herbrand.program.growing_facts import GrowingFacts
+from herbrand.relations.stored import Scratch, Stored
+from herbrand.scale.derived import derived_table
+from herbrand.scale.domain import stored_domain
+from herbrand.scale.fact_relations import StoredFactRelations
+from herbrand.scale.facts import StoredFacts
+
+
+def with_computed(
+    definitions: Sequence[Definition],
+    theory: Theory,
+    signature: Signature,
+    stored: StoredFacts,
+    listed: Collection[str],
+) -> StoredFacts:
+    """The facts with a table for each definition. ``listed``: predicates of which values are computed by what
+    tables list, in open worlds too."""
+    facts, database = stored.facts, stored.database
+    with Scratch(database, "computed_rows") as scratch:
+        source = GrowingFacts(StoredFactRelations(stored, scratch), signature, scratch.put, UNLIMITED)
+        stated = _closed(stored, listed)
+        computation = Computation(definitions, (*theory.rules, *theory.choices), signature, stated, source)
+        rows = computation.rows()
+        if computation.counting:
+            raise UnsupportedError(
+                "what is uncertain is counted in memory, not in a database: "
+                f"{next(show_statement(computation.counting[0]))}",
+                span=computation.counting[0].span,
+                hint="leave out --on",
+            )
+        domains = dict(facts.domains)
+        for name in filter(source.grows, facts.domains):
+            known, table = source.numbers(name), stored.constants[name]
+            assert isinstance(known, Stored)
+            known.kept_as(table)
+            kind = "text" if known.kinds["value"] == "text" else "number"
+            domains[name] = stored_domain(name, database, table, kind)
+        tables = {name: derived_table(name, found, signature, stored) for name, found in rows.items()}
+    made = {name: FactTable.empty(len(signature.predicates[name].types), "closed") for name in rows}
+    grown = Facts(domains, {**facts.tables, **made})
+    return replace(stored, facts=grown, tables={**stored.tables, **tables})
+
+
+def _closed(stored: StoredFacts, names: Collection[str]) -> Facts:
+    """The facts where all but opinions is known of these predicates."""
+    known = {name for name in names if not stored.tables[name].counts[2]}
+    tables = {
+        name: replace(table, world="closed") if name in known else table
+        for name, table in stored.facts.tables.items()
+    }
+    return replace(stored.facts, tables=tables)

@@ -1,0 +1,171 @@
+"""What a theory computes, on a database: as in memory, on random programs and in every command."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import herbrand as hb
+from tests.program.test_computed import answers, random_facts, random_program
+
+
+def both(text: str, facts: Any, folder: Path, **options: Any) -> tuple[hb.Model, hb.Model]:
+    """A model in memory, and the same on a database."""
+    theory = hb.parse(text)
+    place = f"duckdb:{folder}/world.duckdb"
+    return hb.Model(theory, facts, **options), hb.Model(theory, facts, on=place, **options)
+
+
+def told(model: hb.Model, name: str, arity: int) -> Any:
+    """The answers, or what is wrong."""
+    try:
+        return answers(model, name, arity)
+    except hb.HerbrandError as error:
+        return str(error).splitlines()[0]
+
+
+def check_program(seed: int, folder: Path) -> None:
+    draw = random.Random(seed)
+    facts = random_facts(draw)
+    text, _ = random_program(draw)
+    here, there = both(text, facts, folder)
+    for name in here.theory.derived:
+        arity = len(here.signature.predicates[name].column_types)
+        assert told(there, name, arity) == told(here, name, arity), text
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_equal_memory(seed: int, tmp_path: Path) -> None:
+    check_program(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, 150))
+def test_many_random_programs_equal_memory(seed: int, tmp_path: Path) -> None:
+    check_program(seed, tmp_path)
+
+
+PAYMENTS = """
+type day = date
+type amount = number
+predicate pays(person, person, amount, day): observed
+predicate total(person, amount)
+predicate later(person, person, amount)
+predicate week(day)
+total(x, s) :- pays(x, _, _, _), s = sum(a, y, d: pays(x, y, a, d))
+later(x, y, n) :- pays(x, _, _, d), pays(_, y, _, e), x != y, n = e - d, n > 0
+week(e) :- pays(_, _, _, d), e = d + 7
+"""
+ROWS = [
+    ("anna", "bob", 5, "2026-11-22"),
+    ("anna", "carl", 7, "2026-11-24"),
+    ("bob", "carl", 2, "2026-12-01"),
+]
+
+
+def test_dates_and_the_order_of_answers(tmp_path: Path) -> None:
+    """New constants stand among the others of their type, wherever they are numbered."""
+    here, there = both(PAYMENTS, {"pays": ROWS}, tmp_path)
+    for goal in ("total(x, s)", "later(x, y, n)", "week(e)"):
+        assert there.query(goal).to_arrow().equals(here.query(goal).to_arrow()), goal
+    assert [row["e"] for row in there.query("week(e)").to_arrow().to_pylist()] == [
+        "2026-11-29",
+        "2026-12-01",
+        "2026-12-08",
+    ]
+
+
+def test_functions_of_texts(tmp_path: Path) -> None:
+    text = """
+    predicate name(person): observed
+    predicate alike(person, person)
+    alike(x, y) :- name(x), name(y), x < y, jaro_winkler(x, y) > 0.8
+    """
+    here, there = both(text, {"name": ["martha", "marhta", "über", "bob"]}, tmp_path)
+    assert answers(there, "alike", 2) == answers(here, "alike", 2) == [("marhta", "martha")]
+
+
+FORMULAS = """
+type score = number
+predicate score(paper, paper, score): observed
+predicate same(paper, paper)
+1.5: score(x, y, s) and s * 2 > 1 => same(x, y)
+0.4: score(x, y, s) and count(z: score(x, z, _)) >= 2 => not same(x, y)
+"""
+SCORES = [("p", "q", 0.9), ("p", "r", 0.2), ("q", "r", 0.7)]
+
+
+@pytest.mark.parametrize("engine", ["mean-field", "bp"])
+def test_formulas(engine: str, tmp_path: Path) -> None:
+    here, there = both(FORMULAS, {"score": SCORES}, tmp_path)
+    found = {mark.atom: mark.probability for mark in there.infer("same(x, y)", engine=engine).rows()}
+    known = {mark.atom: mark.probability for mark in here.infer("same(x, y)", engine=engine).rows()}
+    assert found.keys() == known.keys()
+    assert found == pytest.approx(known, abs=1e-9)
+    resumed = there.infer("same(x, y)", engine=engine, resume=True)
+    assert {mark.atom: mark.probability for mark in resumed.rows()} == found
+
+
+WEIGHTED = """
+type score = number
+predicate score(paper, paper, score): observed
+predicate same(paper, paper)
+1.5 * s: score(x, y, s) => same(x, y)
+-0.3: same(x, y)
+0.7 * s: score(x, y, s) and same(x, y) => same(y, x)
+"""
+
+
+@pytest.mark.parametrize("engine", ["mean-field", "bp"])
+def test_weights_times_numbers(engine: str, tmp_path: Path) -> None:
+    here, there = both(WEIGHTED, {"score": [*SCORES, ("q", "q", -2)]}, tmp_path)
+    found = {mark.atom: mark.probability for mark in there.infer("same(x, y)", engine=engine).rows()}
+    known = {mark.atom: mark.probability for mark in here.infer("same(x, y)", engine=engine).rows()}
+    assert found == pytest.approx(known, abs=1e-9)
+
+
+def test_derived_atoms_in_formulas(tmp_path: Path) -> None:
+    text = PAYMENTS + "predicate rich(person)\n2.0: total(x, s) and s > 10 => rich(x)"
+    here, there = both(text, {"pays": ROWS}, tmp_path)
+    found = {mark.atom: mark.probability for mark in there.infer("rich(x)").rows()}
+    known = {mark.atom: mark.probability for mark in here.infer("rich(x)", engine="mean-field").rows()}
+    assert found == pytest.approx(known, abs=1e-9) and found['rich("anna")'] > 0.85
+
+
+@pytest.mark.parametrize(
+    "text", [FORMULAS.replace("1.5:", "?:").replace("0.4:", "?:"), WEIGHTED.replace("1.5 *", "? *")]
+)
+def test_learning(text: str, tmp_path: Path) -> None:
+    facts = {"score": SCORES, "same": [("p", "q")]}
+    here, there = both(text, facts, tmp_path)
+    options = {"target": "same", "method": "pseudo-likelihood", "l2": 0.1}
+    learned = [model.learn(**options).theory for model in (here, there)]
+    weights = [[formula.weight for formula in theory.formulas] for theory in learned]
+    assert weights[1] == pytest.approx(weights[0], abs=1e-6)
+
+
+def test_bounds(tmp_path: Path) -> None:
+    text = FORMULAS.split("1.5:")[0] + "P(same(x, y) | score(x, y, s) and s * 2 > 1) in [0.6, 0.7]"
+    here, there = both(text, {"score": SCORES}, tmp_path)
+    known = here.bound('same("p", "q")', engine="ariel")
+    found = there.bound('same("p", "q")')
+    (row,), (other,) = found.rows(), known.rows()
+    assert (row.lower, row.upper) == pytest.approx((other.lower, other.upper), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("predicate chosen(paper)\nhard: count(x: chosen(x)) = 1", "what is uncertain is counted in memory"),
+        ("predicate r(score)\nr(v) :- score(x, y, s), v = s / (s - s)", "division by zero"),
+        ("predicate r(score)\nr(v) :- score(x, y, s), v = s * 1e308 * 100", "is no finite number"),
+    ],
+)
+def test_what_is_refused(rule: str, message: str, tmp_path: Path) -> None:
+    head = FORMULAS.split("1.5:")[0].replace("predicate same(paper, paper)\n", "")
+    _, there = both(head + rule, {"score": SCORES}, tmp_path)
+    with pytest.raises(hb.HerbrandError, match=message):
+        there.query("r(v)") if " :- " in rule else there.infer()
