@@ -7,6 +7,8 @@ all else that a small theory's facts need.
 ['anna', 'bob']
 >>> number_array(np.array([3, 1])).to_pylist()
 [3, 1]
+>>> numbers_in(pa.array([3, 1], pa.uint64())).tolist()
+[3, 1]
 >>> filled(pa.array([0, None, 2], pa.int32()), -1).tolist()
 [0, -1, 2]
 """
@@ -34,6 +36,13 @@ def text_array(texts: Sequence[str]) -> pa.Array:
 def number_array(numbers: npt.NDArray[np.int64]) -> pa.Array:
     kept = pa.py_buffer(np.ascontiguousarray(numbers))
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, kept])
+
+
+def numbers_in(array: pa.Array) -> npt.NDArray[np.int64]:
+    """The 64 bits of each entry of an array in which none is missing; read-only."""
+    kept = array.buffers()[1]
+    found = np.empty(0, np.int64) if kept is None else np.frombuffer(kept, np.int64)
+    return found[array.offset : array.offset + len(array)]
 
 
 def filled(numbers: pa.Array, absent: int) -> npt.NDArray[np.int32]:

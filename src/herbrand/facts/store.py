@@ -29,7 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import filled
+from herbrand.facts.arrays import filled, numbers_in
 from herbrand.facts.column import ABSENT, Column, Index, Interned, constants
 from herbrand.row_keys import Places
 from herbrand.scratch_folders import ScratchFolder
@@ -86,7 +86,7 @@ class _Dictionary:
         """The place of a constant with the hash of each cell."""
         codes, start = np.empty(len(hashes), np.int32), 0
         for chunk in hashes.chunks:  # small enough for the caches
-            codes[start : (start := start + len(chunk))] = self.places.of(chunk.to_numpy().view(np.int64))
+            codes[start : (start := start + len(chunk))] = self.places.of(numbers_in(chunk))
         return codes
 
 
@@ -211,7 +211,7 @@ class Store:
         kind, table = str(found.types[0]), found.to_arrow_table()
         values = constants(table["x"]).combine_chunks()
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        hashes = table["h"].to_numpy().view(np.int64)
+        hashes = np.concatenate([np.empty(0, np.int64), *map(numbers_in, table["h"].chunks)])
         return _Dictionary(kind, values[: len(values) - values.null_count], hashes, Places(hashes))
 
     def _told_apart(self, codes: Index, column: int, staged: Staged, known: _Dictionary) -> Index:
