@@ -135,6 +135,17 @@ def test_a_variable_used_once_is_legal() -> None:
     assert signature.predicates["friends"] == Predicate("friends", ("friends_1", "friends_2"))
 
 
+def test_numbers_in_a_row_are_a_range_however_far_apart_others_are() -> None:
+    for written, values in (
+        ("{1, 2, 3}", range(1, 4)),
+        ("{3, 1, 2}", (3, 1, 2)),
+        ("{0, 1e300}", (0, 1e300)),
+        ("{0.5, 1.5}", (0.5, 1.5)),
+        ("{0, 999999999999999999}", (0, 999999999999999999)),
+    ):
+        assert check(parse_theory(f"type t = {written}\npredicate p(t)")).types["t"].values == values
+
+
 def test_kinds_and_numbers() -> None:
     text = "type age = number\ntype year = 1990..1992\npredicate p(age, year)\np(1.5, 1990)\np(-2, 1992.0)"
     signature = check(parse_theory(text))

@@ -48,8 +48,8 @@ class Type:
         if isinstance(self.values, tuple) and self.values:
             first, last = self.values[0], self.values[-1]
             if not isinstance(first, str) and not isinstance(last, str):
-                every = range(int(first), int(last) + 1)
-                if len(every) == len(self.values) and self.values == tuple(every):
+                in_a_row = last - first == len(self.values) - 1
+                if in_a_row and self.values == tuple(every := range(int(first), int(last) + 1)):
                     object.__setattr__(self, "values", every)
 
 
