@@ -58,6 +58,8 @@ BENCHMARKS = {
     "induction_decisions": "Neural Logic Machines: decision tasks",
     "induction_digits": "Neural Logic Machines: reading pictures",
     "induction_ilp": "Rules from examples: published problems",
+    "induction_splits": "Rules from examples: held-out examples of published problems",
+    "induction_problems": "Rules from examples: planted rules of many kinds, in made worlds",
     "induction_rules": "Rules from examples: recursion, right of way and flipped labels in made worlds",
     "induction_graphs": "Rules of one large world, and the triples left out that they predict",
 }
