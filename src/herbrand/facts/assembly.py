@@ -10,7 +10,9 @@ FactTable(0 true, 0 false, 0 soft, open)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from herbrand.facts.predicate_claims import FALSE, TRUE, claimed_of
 from herbrand.facts.table import FactTable, Numbers, World
 from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Predicate
-from herbrand.row_keys import Keys
+from herbrand.row_keys import Keys, row_keys
 
 
 def fact_table(
@@ -52,7 +54,24 @@ def fact_table(
         raise FactsError(mistakes)
     rows = claimed.rows
     weight_column = _aligned(true, weighted, weights) if len(weighted) else None
-    return FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
+    found = FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
+    return _without_other_values(found, own) if predicate.function and chosen == "closed" else found
+
+
+def _without_other_values(listed: FactTable, domains: Sequence[Domain]) -> FactTable:
+    """The values of a function: known where one is listed, and unknown elsewhere."""
+    *sizes, values = map(len, domains)
+    known = np.unique(listed.true[:, :-1], axis=0)
+    if len(known) == math.prod(sizes):
+        return listed
+    pairs = np.concatenate([np.repeat(known, values, axis=0), np.tile(range(values), len(known))[:, None]], 1)
+    keys = [
+        row_keys(list(rows.T), [*sizes, values], len(rows)) for rows in (pairs, listed.true, listed.false)
+    ]
+    others = pairs[~np.isin(keys[0], keys[1])]
+    stated = listed.false[~np.isin(keys[2], keys[0])]
+    false = np.concatenate([stated, others]).astype(listed.false.dtype)
+    return replace(listed, false=np.asfortranarray(false[np.lexsort(false.T[::-1])]), world="open")
 
 
 def _aligned(true: Keys, weighted: Keys, weights: Numbers) -> Numbers:

@@ -135,6 +135,7 @@ def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes
         span,
         declaration.tells_world,
         declaration.query,
+        declaration.function,
     )
 
 

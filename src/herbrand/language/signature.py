@@ -58,7 +58,8 @@ class Predicate:
     """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued.
 
     ``tells_world``: its declaration says whether it is open or observed; some dialects' do not. ``query``:
-    SQL whose rows are its facts.
+    SQL whose rows are its facts. ``function``: its last argument is the value of a function of the others, so
+    that one listed value excludes all others, and where none is listed there still is one.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Predicate:
     span: Span | None = field(default=None, compare=False, repr=False)
     tells_world: bool = field(default=True, compare=False, repr=False)
     query: str | None = None
+    function: bool = field(default=False, compare=False, repr=False)
 
     @property
     def undecided(self) -> bool:

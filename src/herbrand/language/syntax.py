@@ -147,7 +147,8 @@ class PredicateDeclaration:
     """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type.
 
     ``tells_world`` is false where the text is in a dialect whose declarations leave open and closed to the
-    facts. ``query``: SQL for a database that is given as facts, whose rows are the predicate's.
+    facts. ``query``: SQL for a database that is given as facts, whose rows are the predicate's. ``function``:
+    the last argument is the value of a function of the others.
     """
 
     name: str
@@ -158,6 +159,7 @@ class PredicateDeclaration:
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     tells_world: bool = field(default=True, compare=False, repr=False)
+    function: bool = field(default=False, compare=False, repr=False)
 
 
 FactKind = Literal["true", "false", "soft", "weighted"]

@@ -40,7 +40,8 @@ def summed(
 def inferred(theory: Theory, facts: str | None = None) -> tuple[float, dict[tuple[str, ...], float]]:
     answer = hb.Model(theory, facts).infer(engine="exact").to_dict()
     return answer["log_partition"], {
-        (row["predicate"], *row["arguments"]): row["probability"] for row in answer["marginals"]
+        (row["predicate"], *row["arguments"], *filter(None, [row["value"]])): row["probability"]
+        for row in answer["marginals"]
     }
 
 
@@ -206,6 +207,80 @@ def test_arithmetic_reaches_the_number_so_much_further_on(term: str, by: int | N
     assert_means(text, {"H": (times,)}, weigh)
 
 
+TIMES = ("1", "2", "10")
+ORDERS: dict[str, Callable[[World, int, int], bool]] = {
+    "H(s) ^ s > t => H(t)": lambda w, s, t: not (w["H", str(s)] and s > t) or w["H", str(t)],
+    "H(s) ^ t >= s => H(t)": lambda w, s, t: not (w["H", str(s)] and t >= s) or w["H", str(t)],
+    "s < t, H(s) => H(t)": lambda w, s, t: not (w["H", str(s)] and s < t) or w["H", str(t)],
+    "H(s) ^ H(t) ^ [s <= t]": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and s <= t,
+    "H(s) ^ H(t) ^ s > 1.5": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and s > 1.5,
+    "H(s) v !H(t) v 2 <= t": lambda w, s, t: w["H", str(s)] or not w["H", str(t)] or t >= 2,
+    "H(s) ^ H(t) ^ t < 10": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and t < 10,
+    "greaterThan(s, t) ^ H(s) => H(t)": lambda w, s, t: not (w["H", str(s)] and s > t) or w["H", str(t)],
+    "lessThanEq(s, t) ^ H(s) ^ H(t)": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and s <= t,
+    "H(s) ^ notEquals(s, t) => H(t)": lambda w, s, t: not (w["H", str(s)] and s != t) or w["H", str(t)],
+}
+
+
+@pytest.mark.parametrize("formula", ORDERS)
+def test_numbers_of_a_type_are_compared_by_their_values(formula: str) -> None:
+    text = f"time = {{1, 2, 10}}\nH(time)\n0.3 H(1)\n0.8 {formula}"
+    assert_means(
+        text,
+        {"H": (TIMES,)},
+        lambda w: (
+            0.3 * w["H", "1"] + 0.8 * sum(ORDERS[formula](w, int(s), int(t)) for s in TIMES for t in TIMES)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "condition", ["u = t + 1", "t + 1 = u", "u - 1 = t", "succ(t) = u", "u = succ(t)", "t = prec(u)"]
+)
+def test_a_step_may_stand_in_an_equation(condition: str) -> None:
+    def weigh(world: World) -> float:
+        kept = all(not world["H", t] or world["H", u] for t, u in ("12", "23"))
+        return 0.3 * world["H", "1"] if kept else -math.inf
+
+    text = f"time = {{1, ..., 3}}\nH(time)\n0.3 H(1)\n{condition} ^ H(t) => H(u)."
+    assert_means(text, {"H": (("1", "2", "3"),)}, weigh)
+
+
+WITHOUT_NUMBERS = {
+    "H(time)\n1 H(t) ^ t > 2": "an order comparison needs the numbers of type 'time'",
+    "time = {Noon, 2}\nH(time)\n1 H(t) ^ t > 2": "type 'time' has constants that are no numbers, such",
+    "time = {1, 2}\nH(time)\n1 H(t) ^ t > Noon": "a variable with a variable or a number",
+    "time = {1, 2}\nH(time)\n1 H(t) ^ u > 2": "nothing says what type 'u' has",
+    "1 H(t) ^ t > 2": "nothing says what type 't' has",
+    "H(time)\n1 H(t) <= H(u)": "'H' has no value to be compared",
+}
+
+
+@pytest.mark.parametrize("text", WITHOUT_NUMBERS)
+def test_order_without_numbers_is_refused(text: str) -> None:
+    with pytest.raises(LanguageError, match=WITHOUT_NUMBERS[text]):
+        read_theory_text(text, "mln")
+
+
+def test_a_line_may_begin_with_a_connective() -> None:
+    broken = f"{DECLARED}0.5 S(x)\n\n  ^ S(y)\n  => S(A)\n0.3 S(x)\n v S(B)\n1.0 S(A)"
+    assert read_theory_text(broken, "mln") == read_theory_text(
+        f"{DECLARED}0.5 S(x) ^ S(y) => S(A)\n0.3 S(x) v S(B)\n1.0 S(A)", "mln"
+    )
+
+
+def test_a_predicate_may_be_declared_behind_its_first_use() -> None:
+    """In a file that declares others. The same line once more is a formula of unknown weight."""
+    text = "person = {A, B}\nS(person)\n0.5 S(x) => T(x)\nT(person)\n"
+    before = "person = {A, B}\nS(person)\nT(person)\n0.5 S(x) => T(x)\n"
+    late, early = (read_theory_text(one, "mln") for one in (text, before))
+    assert set(late.statements) == set(early.statements)
+    with pytest.raises(LanguageError, match="'T' is declared twice"):
+        read_theory_text(f"{text}T(person)\n", "mln")
+    with pytest.raises(LanguageError, match="'T' is used before it is declared"):
+        read_theory_text(text.replace("T(person)", "T(person!)"), "mln")
+
+
 def folder(tmp_path: Path, **files: str) -> tuple[str, str]:
     for name, text in files.items():
         (tmp_path / f"t.{name}").write_text(text)
@@ -222,6 +297,23 @@ def test_values_of_functions_from_a_database(tmp_path: Path) -> None:
     found, marginals = inferred(hb.read(theory), facts)
     assert found == pytest.approx(log_partition)
     assert marginals == pytest.approx(chances)
+
+
+def test_a_function_of_which_a_database_lists_a_part_has_some_value_elsewhere(tmp_path: Path) -> None:
+    theory, facts = folder(
+        tmp_path, mln="person = {A, B}\nS(person)\nperson M(person)\n1.5 S(M(x)) => S(x)", db="B = M(A)\n"
+    )
+
+    def weigh(world: World, mother: Mapping[str, str]) -> float:
+        if mother["A"] != "B":
+            return -math.inf
+        return 1.5 * count(lambda x: not world["S", mother[x]] or world["S", x])
+
+    log_partition, chances = summed(SM, with_function(weigh))
+    found, marginals = inferred(hb.read(theory), facts)
+    assert found == pytest.approx(log_partition)
+    assert marginals == pytest.approx({atom: chances[atom] for atom in marginals})
+    assert {atom for atom in chances if atom[:2] != ("M", "A")} == {*marginals}
 
 
 def test_constants_and_opinions_from_a_database(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ MISTAKES = {
     "1 P(x).": "t.mln:1:7: a formula with a full stop is hard and takes no weight",
     "1: P(x)": "t.mln:1:2: a colon behind a weight",
     "1e999 P(x)": "t.mln:1:1: the number 1e999 is too large",
-    "1 x < y": "t.mln:1:5: expected '=' or '!=', found '<'",
+    "1 x < y": "t.mln:1:3: nothing says what type 'x' has",
     "P(a)\n1 P(F(x))": "t.mln:2:5: 'F' is used as a function",
     "1 F(x) = y": "t.mln:1:3: 'F' is used as a function",
     "a F(a)\na F(a)": "t.mln:2:3: 'F' is declared twice",

@@ -47,12 +47,12 @@ MLN = {
     "P(a!, b?)": "1:1: 'P' has arguments with a '!' and with a '?'",
     "1 P(x), Q(x)": "1:13: a comma joins the premises of a '=>'",
     "#include <more.mln>": "1:10: files of a .pracmln project cannot be included",
-    "1 P(x)\n  v Q(x)": "2:5: expected the end of the line, found 'Q'",
+    "1 P(x)\n  , Q(x)": "2:3: expected a formula, found ','",
     "1 P(a) and Q(a)": "1:8: expected the end of the line, found 'and'",
     "1 P(x) | Q(x)": "1:8: expected the end of the line, found '|'",
     "1 ~P(x)": "1:3: expected a formula, found '~'",
     "1 -P(x)": "1:3: expected a formula, found '-'",
-    "1 x < y": "1:5: expected '=' or '!=', found '<'",
+    "1 x < y": "1:3: nothing says what type 'x' has",
     "1 P(x) : x < y": "1:12: expected '=' or '!=', found '<'",
     "1 EXIST X P(X)": "1:9: 'X' cannot be quantified",
     "1 EXIST P(x)": "1:9: 'P' cannot be quantified",
@@ -169,10 +169,8 @@ HINTS = {
     ("mln", "1 ~P(x)"): "write '!'",
     ("mln", "1 P(x) | Q(x)"): "write ' v '",
     ("mln", "P(a)\n1 P(f(x))"): "declare it above, as in: person Mother(person)",
-    ("mln", "1 x < y"): (
-        "order comparisons are not supported, constants of these files are text: "
-        "list the pairs in a predicate, such as Before(x, y)"
-    ),
+    ("mln", "1 x < y"): "numbers are compared and counted on for variables of declared predicates",
+    ("mln", "P(a)\n1 P(x) ^ x < 3"): "list them in this file: a = {1, ..., 100}",
     ("ppr", "p(X,Y)."): "facts belong in a .cfacts file",
     ("ppr", "p(X,Y) :- !q(X,Y)."): "TensorLog has no negation",
     ("lcn", "s1: 0 <= P(a -> b) <= 1"): "there is no arrow: write 'not a or b' for 'a implies b'",

@@ -19,6 +19,7 @@ herbrand.errors.LanguageError: t:1:5: expected ')', found the end of the text
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Source, Span
@@ -125,6 +126,17 @@ class Cursor:
     def skip(self, kind: str) -> None:
         while self.here.kind == kind:
             self.position += 1
+
+    def join_lines(self, goes_on: Callable[[Token, Token], bool]) -> None:
+        """Forget the ends of lines before a token that goes on with what stands there; ``goes_on`` also gets
+        the token behind it."""
+        kept: list[Token] = []
+        for token, after in zip(self.tokens, [*self.tokens[1:], self.tokens[-1]], strict=True):
+            if kept and kept[-1].kind == NEWLINE and goes_on(token, after):
+                while kept and kept[-1].kind == NEWLINE:
+                    kept.pop()
+            kept.append(token)
+        self.tokens = kept
 
     def skip_past(self, *texts: str) -> None:
         """Go behind the next token that reads like one of these, or to the end."""

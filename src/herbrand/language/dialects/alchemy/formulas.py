@@ -15,13 +15,13 @@ Atom(predicate='Smokes', arguments=(Constant(value='Bob'),))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from math import inf, isinf
 
-from herbrand.errors import Span
+from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.alchemy.definite import DefiniteClause, is_body
 from herbrand.language.dialects.alchemy.lexicon import (
     EXISTS_WORDS,
@@ -29,8 +29,9 @@ from herbrand.language.dialects.alchemy.lexicon import (
     is_constant_name,
     text_of_string,
 )
+from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
-from herbrand.language.dialects.scanner import NEWLINE, Cursor, Token
+from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.dialects.wording import counted
 from herbrand.language.scope import free_variables
 from herbrand.language.syntax import (
@@ -60,12 +61,19 @@ CONNECTIVES = {
 PRACMLN_CONNECTIVES = {**CONNECTIVES, "^": Connective(3, And), "v": Connective(4, Or)}
 EQUALITIES: dict[str, Operator] = {"=": "=", "!=": "!=", "=/=": "!="}
 _ORDERINGS = ("<", ">", "<=", ">=")
+_COMPARING = {
+    "equals": "=",
+    "notEquals": "!=",
+    "lessThan": "<",
+    "lessThanEq": "<=",
+    "greaterThan": ">",
+    "greaterThanEq": ">=",
+}
+"""Predicates that Alchemy and LoMRF know by themselves, in files that declare others."""
+_STEPPING = {"succ": 1, "prec": -1}
+"""Functions that LoMRF knows by itself."""
 _BEHIND_CONSTANTS = {*EQUALITIES, *_ORDERINGS, "=>", "<=>", ",", "(", ")", "]", "^", "\n"}
 _UNDECLARED = "declare it above, as in: person Mother(person)"
-_NO_ORDER = (
-    "order comparisons are not supported, constants of these files are text: "
-    "list the pairs in a predicate, such as Before(x, y)"
-)
 _LIKELY_SIGNS = {
     "and": "'^'",
     "&": "'^'",
@@ -84,7 +92,7 @@ class Names:
 
     ``many_valued`` predicates have their last argument taken as a value; ``functions`` have so many
     arguments, and one more as predicates; ``constants`` are the lower-case names that a type lists; ``seen``
-    where each predicate was first declared or used, ``shifts`` where each arithmetic step was.
+    where each predicate was first declared or used, ``numbers`` where each relation of numbers was.
     ``question_marks``: the file's variables have one.
     """
 
@@ -94,25 +102,12 @@ class Names:
     constants: set[str] = field(default_factory=set)
     seen: dict[str, Span] = field(default_factory=dict)
     declared: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    shifts: dict[Shift, Span] = field(default_factory=dict)
+    numbers: dict[Shift | Order, Span] = field(default_factory=dict)
     question_marks: bool = False
 
     @property
     def connectives(self) -> dict[str, Connective]:
         return PRACMLN_CONNECTIVES if self.question_marks else CONNECTIVES
-
-
-@dataclass(frozen=True)
-class Shift:
-    """``t++`` (by 1), ``t - 2`` (by -2): the whole number so much further on, of the same type."""
-
-    type: str
-    by: int
-
-    @property
-    def predicate(self) -> str:
-        """The predicate of all pairs of a number and the one that it stands for."""
-        return f"{self.type}_{'plus' if self.by >= 0 else 'minus'}_{abs(self.by)}"
 
 
 @dataclass
@@ -153,6 +148,7 @@ class FormulaReader:
         self.choices = choices
         self.options: list[int] = []
         self.marked: list[Variable] = []
+        self._begin = cursor.position
         self._scopes = [_Scope()]
         self._numbers = count(1)
 
@@ -248,15 +244,82 @@ class FormulaReader:
     def comparison(self) -> Comparison:
         """``x != y``, as it stands behind the colon of a formula."""
         left = self._term()
-        return self._compared(left)
-
-    def _compared(self, left: Term) -> Comparison:
         sign = self.cursor.here
         if sign.text not in EQUALITIES:
-            raise self.cursor.expected("'=' or '!='", hint=_NO_ORDER if sign.text in _ORDERINGS else "")
+            hint = "an order comparison belongs into the formula" if sign.text in _ORDERINGS else ""
+            raise self.cursor.expected("'=' or '!='", hint=hint)
         self.cursor.take()
         right = self._term()
         return Comparison(EQUALITIES[sign.text], left, right, _across(left, right))
+
+    def _compared(self) -> Formula:
+        """``x != y``, ``t1 = t + 1`` or ``t > 2`` within a formula."""
+        left = self._stepped_term()
+        sign = self.cursor.here
+        if not _compares(sign.text):
+            raise self.cursor.expected("'=' or '!='")
+        self.cursor.take()
+        return self._related(sign.text, left, self._stepped_term())
+
+    def _related(self, sign: str, left: Term, right: Term) -> Formula:
+        if sign in EQUALITIES:
+            return Comparison(EQUALITIES[sign], left, right, _across(left, right))
+        atom = self._ordered(sign, left, right)
+        return Not(atom, atom.span) if sign.endswith("=") else atom
+
+    def _ordered(self, sign: str, left: Term, right: Term) -> Atom:
+        """The atom of an order; of ``<=`` and ``>=`` that of the opposite, which is to be false."""
+        above = sign in (">", "<=")  # whether the left side is to be above, which '<=' denies
+        span = _across(left, right) or self.cursor.span_of(self.cursor.here)
+        if isinstance(left, Constant):
+            left, right, above = right, left, not above
+        if isinstance(left, Constant) or (isinstance(right, Constant) and not is_number(str(right.value))):
+            raise self.cursor.refusal("an order comparison is of a variable with a variable or a number")
+        if isinstance(right, Constant):
+            order = Order(self._type_of(left, span), ">" if above else "<", str(right.value))
+            arguments: tuple[Term, ...] = (left,)
+        else:
+            order = Order(self._type_of(left, span), ">")
+            arguments = (left, right) if above else (right, left)
+        self.names.numbers.setdefault(order, span)
+        return Atom(order.predicate, arguments, span)
+
+    def _type_of(self, variable: Variable, span: Span) -> str:
+        """By its place in an atom of a predicate that is declared, anywhere in the statement."""
+        tokens, declared = self.cursor.tokens, self.names.declared
+        for position in range(self._begin, len(tokens)):
+            if tokens[position].kind in (NEWLINE, END) and position > self.cursor.position:
+                break
+            if tokens[position].text in declared and tokens[position + 1].text == "(":
+                places = arguments_at(tokens, position + 1)
+                for kind, argument in zip(declared[tokens[position].text], places, strict=False):
+                    if variable.name in [token.text.removeprefix("?") for token in argument]:
+                        return kind
+        raise LanguageError(
+            f"nothing says what type '{variable.name}' has",
+            span=variable.span or span,
+            hint="numbers are compared and counted on for variables of declared predicates",
+        )
+
+    def _stepped_term(self) -> Term:
+        """A term, perhaps a whole number further on."""
+        start = self.cursor.here
+        term = self._term()
+        by = self._step()
+        return self._shifted(term, by, start) if by else term
+
+    def _shifted(self, term: Term, by: int, start: Token, kind: str | None = None) -> Variable:
+        """The variable for the number so much further on; its type is that of the term if not given."""
+        span = self.cursor.span_from(start.start)
+        if kind is None:
+            if not isinstance(term, Variable):
+                raise self.cursor.refusal("only a variable is counted on from", start)
+            kind = self._type_of(term, span)
+        shift = Shift(kind, by)
+        self.names.numbers.setdefault(shift, span)
+        return self._value_of(
+            shift.predicate, (term,), lambda value: Atom(shift.predicate, (term, value), span)
+        )
 
     def _operand(self) -> Formula:
         self.cursor.enter()
@@ -322,7 +385,7 @@ class FormulaReader:
         following = self.cursor.after.text
         if self.cursor.here.kind == "name" and not _compares(following) and following not in ("+", "-"):
             return self._nullary()
-        return self.comparison()
+        return self._compared()
 
     def _nullary(self) -> Formula:
         token = self.cursor.take()
@@ -331,25 +394,47 @@ class FormulaReader:
     def _atom(self) -> Formula:
         if self.cursor.here.text in self.names.functions:
             return self._function_compared()
+        if self._is_known_by_itself(self.cursor.here.text, _STEPPING):
+            return self._compared()
+        if self._is_known_by_itself(self.cursor.here.text, _COMPARING):
+            word = self.cursor.take()
+            left, right = self._given_arguments(word, 2)
+            return self._related(_COMPARING[word.text], left, right)
         predicates = [self.cursor.take()]
         while self.cursor.accept("|"):
             predicates.append(self.cursor.expect_kind("name", "a predicate"))
         predicate = predicates[self._choice(len(predicates)) if len(predicates) > 1 else 0]
         arguments = self._arguments(predicate.text)
         span = self.cursor.span_from(predicates[0].start)
+        if self.cursor.here.text in _ORDERINGS and predicate.text in self.names.declared:
+            hint = "an implication is written premise => conclusion"
+            raise self.cursor.refusal(f"'{predicate.text}' has no value to be compared", predicate, hint)
         if _compares(self.cursor.here.text):
             raise self.cursor.refusal(f"'{predicate.text}' is used as a function", predicate, _UNDECLARED)
         return self._said(predicate, arguments, span)
+
+    def _is_known_by_itself(self, name: str, known: Container[str]) -> bool:
+        """Whether a name that nothing has declared is one of these, in a file that declares others."""
+        names = self.names
+        return name in known and bool(names.declared) and name not in names.declared
+
+    def _given_arguments(self, word: Token, wanted: int) -> tuple[Term, ...]:
+        """The arguments behind a word that takes so many."""
+        found = self._arguments(word.text)
+        if len(found) != wanted:
+            raise self.cursor.refusal(f"'{word.text}' takes {counted(wanted, 'argument')}", word)
+        return found
 
     def _function_compared(self) -> Formula:
         """``Mother(x) = y``: that the function has this value."""
         function, arguments = self._function_term()
         sign = self.cursor.here
         if sign.text not in EQUALITIES:
-            hint = _NO_ORDER if sign.text in _ORDERINGS else f"write {function.text}(...) = value"
+            hint = f"write {function.text}(...) = value"
             raise self.cursor.refusal(f"'{function.text}' is a function and has no truth", function, hint)
         self.cursor.take()
-        valued = Atom(function.text, (*arguments, self._term()), self.cursor.span_from(function.start))
+        value = self._term()
+        valued = self._said(function, (*arguments, value), self.cursor.span_from(function.start))
         return valued if EQUALITIES[sign.text] == "=" else Not(valued, valued.span)
 
     def _arguments(self, predicate: str) -> tuple[Term, ...]:
@@ -376,13 +461,7 @@ class FormulaReader:
             raise self.cursor.refusal(
                 "arithmetic needs a predicate that is declared", start, "declare its types above"
             )
-        shift = Shift(types[place], by)
-        self.names.shifts.setdefault(shift, self.cursor.span_from(start.start))
-        return self._value_of(
-            shift.predicate,
-            (term,),
-            lambda value: Atom(shift.predicate, (term, value), self.cursor.span_from(start.start)),
-        )
+        return self._shifted(term, by, start, types[place])
 
     def _step(self) -> int:
         """What is added to a term: ``++``, ``--``, ``+ 2`` or ``- 2``; 0 where nothing is."""
@@ -438,10 +517,14 @@ class FormulaReader:
 
     def _function_value(self) -> Variable:
         """The variable that stands for the value of the function term here."""
+        if self._is_known_by_itself(self.cursor.here.text, _STEPPING):
+            word = self.cursor.take()
+            (term,) = self._given_arguments(word, 1)
+            return self._shifted(term, _STEPPING[word.text], word)
         function, arguments = self._function_term()
         span = self.cursor.span_from(function.start)
         return self._value_of(
-            function.text, arguments, lambda value: Atom(function.text, (*arguments, value), span)
+            function.text, arguments, lambda value: self._said(function, (*arguments, value), span)
         )
 
     def _function_term(self) -> tuple[Token, tuple[Term, ...]]:
@@ -499,6 +582,22 @@ class FormulaReader:
 def _name_for_blank(text: str) -> str:
     """A name that occurs nowhere in the text."""
     return next(name for number in count() if (name := f"_{number}") not in text)
+
+
+def arguments_at(tokens: Sequence[Token], opening: int) -> list[list[Token]]:
+    """The tokens of each argument behind a bracket, without brackets' insides; to the end where none
+    closes."""
+    found: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens[opening:]:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0:
+            break
+        if depth == 1 and token.text == ",":
+            found.append([])
+        elif depth == 1 and token.text != "(":
+            found[-1].append(token)
+    return found
 
 
 def likely_sign(token: Token) -> str:

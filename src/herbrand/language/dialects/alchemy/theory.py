@@ -1,11 +1,11 @@
 """The reader of ``.mln`` files: declarations and weighted formulas.
 
 Takes a source and the folder that its includes may come from; gives a theory. Statements end with their
-line, unless it ends in a connective or a comma or inside braces. As in Alchemy, a bare ``Friends(person,
-person)`` of a predicate not met before declares it; later the same line is a formula whose weight is to be
-learned. As in Tuffy, ``*Friends(person, person)`` declares it and says that what is not listed is false.
-A function becomes a predicate with one more argument, its value, of which exactly one holds;
-:mod:`.formulas` replaces its terms by variables.
+line, unless it ends in a connective or a comma or inside braces, or the next one begins with a connective.
+As in Alchemy, a bare ``Friends(person, person)`` of a predicate not met before declares it; later the same
+line is a formula whose weight is to be learned. As in Tuffy, ``*Friends(person, person)`` declares it and
+says that what is not listed is false. A function becomes a predicate with one more argument, its value, of
+which exactly one holds; :mod:`.formulas` replaces its terms by variables.
 
 >>> text = "Smokes(person)\\n1.5 Smokes(x) => Smokes(y) : x != y\\nSmokes(Anna).\\n"
 >>> theory = read_mln(Source("t.mln", text))
@@ -36,19 +36,19 @@ from herbrand.language.dialects.alchemy.declarations import (
 from herbrand.language.dialects.alchemy.definite import DefiniteClause, completion
 from herbrand.language.dialects.alchemy.directives import Directives, refuse_unread, rest_of_line
 from herbrand.language.dialects.alchemy.facts import read_db
-from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names, Shift, likely_sign
+from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names, likely_sign
 from herbrand.language.dialects.alchemy.includes import Includes
 from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
+from herbrand.language.dialects.alchemy.numbers import statements_of
 from herbrand.language.dialects.alchemy.weights import read_weight
 from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.scanner import END, NEWLINE, Cursor
+from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.dialects.sources import read_source
 from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import (
     Comparison,
     Constant,
-    FactRows,
     Hard,
     Learned,
     PredicateDeclaration,
@@ -107,31 +107,35 @@ class MlnReader:
             WeightedFormula(Hard(), completion(clauses), span=clauses[0].head.span)
             for clauses in self._clauses.values()
         ]
-        return [*whole, *functions, *completed, *self._shifts()]
+        return [*whole, *functions, *completed, *self._numbers()]
 
     def with_worlds(self, statements: list[Statement]) -> list[Statement]:
         """The declarations marked where facts decide between open and closed.
 
-        They do not where Tuffy's stars mark it, nor in a file of pracmln's, where predicates are open. The
-        values of functions are facts in every dialect.
+        They do not where Tuffy's stars mark it, nor in a file of pracmln's, where predicates are open, nor of
+        what has exactly one value: it has one also where none is listed. Facts do so for functions.
         """
         declared = [said for said in self._said if isinstance(said, PredicateDeclaration)]
         declares_worlds = self._directives.pracmln or any(one.role == "observed" for one in declared)
         return [
-            replace(said, tells_world=declares_worlds and said.name not in self.names.functions)
+            replace(
+                said,
+                tells_world=not said.function and (declares_worlds or said.name in self.names.many_valued),
+            )
             if isinstance(said, PredicateDeclaration) and said.role is None
             else said
             for said in statements
         ]
 
-    def _shifts(self) -> Iterator[Statement]:
-        """The pairs of numbers that ``t++`` and the like stand for."""
-        for shift, span in self.names.shifts.items():
+    def _numbers(self) -> Iterator[Statement]:
+        """The numbers that ``t++``, ``t > 2`` and the like speak of."""
+        for relation, span in self.names.numbers.items():
             with self._mistakes.collecting():
-                yield from _pairs(shift, self._constants.get(shift.type, {}), span)
+                yield from statements_of(relation, self._constants.get(relation.type, {}), span)
 
     def read(self, source: Source) -> None:
         cursor = Cursor(source, TOKENS)
+        cursor.join_lines(_goes_on)
         outer = self.names.question_marks
         self.names.question_marks = any(token.kind == "marked" for token in cursor.tokens)
         self._directives.pracmln |= self.names.question_marks
@@ -183,11 +187,16 @@ class MlnReader:
         return [] if known else [TypeDeclaration(name.text, span=cursor.span_from(name.start))]
 
     def _declares(self, declared: Declared) -> bool:
-        """Whether a bare atom is a declaration, and no formula of unknown weight."""
-        name = declared.predicate.text
+        """Whether a bare atom is a declaration, and no formula of unknown weight.
+
+        A file that declares some predicates declares all, some of them behind their first use.
+        """
+        name, known = declared.predicate.text, self.names.declared
         if declared.marks or declared.soft_marks or name not in self.names.seen:
             return True
-        return bool(declared.types) and self.names.declared.get(name) == declared.types
+        if known and name not in known and name not in self.names.functions:
+            return True
+        return bool(declared.types) and known.get(name) == declared.types
 
     def _predicate_declaration(self, cursor: Cursor, declared: Declared) -> list[Statement]:
         name, types, marks = declared.predicate.text, declared.types, declared.marks
@@ -205,16 +214,19 @@ class MlnReader:
         return [declaration, *exactly_one(name, len(types), marks, span)] if marks else [declaration]
 
     def _function_declaration(self, cursor: Cursor, value_type: str, declared: Declared) -> list[Statement]:
-        span = self._declared(cursor, declared)
-        self.names.functions[declared.predicate.text] = len(declared.types)
-        return [PredicateDeclaration(declared.predicate.text, (*declared.types, value_type), span=span)]
+        span = self._declared(cursor, declared, is_function=True)
+        name = declared.predicate.text
+        self.names.functions[name] = len(declared.types)
+        return [PredicateDeclaration(name, (*declared.types, value_type), span=span, function=True)]
 
-    def _declared(self, cursor: Cursor, declared: Declared) -> Span:
+    def _declared(self, cursor: Cursor, declared: Declared, is_function: bool = False) -> Span:
         """Note the declaration and go behind it; raise where the name is known already."""
         name = declared.predicate.text
         span = Span(cursor.source, declared.predicate.start, declared.end)
-        if name in self.names.seen:
-            word = "declared twice" if name in self.names.declared else "used before it is declared"
+        changes_reading = declared.marks or declared.soft_marks or declared.observed or is_function
+        late = name in self.names.seen and name not in self.names.declared
+        if name in self.names.seen and (not late or changes_reading):
+            word = "used before it is declared" if late else "declared twice"
             raise LanguageError(
                 [Mistake(f"'{name}' is {word}", span, related=(("first here", self.names.seen[name]),))]
             )
@@ -338,25 +350,11 @@ def _refuse_unclosed(cursor: Cursor) -> None:
             )
 
 
+def _goes_on(token: Token, after: Token) -> bool:
+    """Whether a line that begins with this token belongs to the one before."""
+    return token.text in ("=>", "<=>", "^") or (token.text == "v" and after.start > token.end)
+
+
 def _expect_end_of_line(cursor: Cursor) -> None:
     if cursor.here.kind not in (NEWLINE, END):
         raise cursor.expected("the end of the line", likely_sign(cursor.here))
-
-
-def _pairs(shift: Shift, constants: dict[Constant, None], span: Span) -> Iterator[Statement]:
-    """The predicate of numbers of a type and those that stand so much further on."""
-    numbers = {int(text): text for text in (str(c.value) for c in constants) if _is_whole(text)}
-    if not numbers:
-        raise LanguageError(
-            f"arithmetic needs the numbers of type '{shift.type}'",
-            span=span,
-            hint=f"list them in this file: {shift.type} = {{1, ..., 100}}",
-        )
-    rows = [(text, numbers[n + shift.by]) for n, text in numbers.items() if n + shift.by in numbers]
-    yield PredicateDeclaration(shift.predicate, (shift.type, shift.type), role="observed", span=span)
-    if rows:
-        yield FactRows(shift.predicate, tuple(zip(*rows, strict=True)), len(rows), span=span)
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal() and len(text) < 19

@@ -1,0 +1,113 @@
+"""What formulas of ``.mln`` files say of numbers: steps such as ``t + 1``, and order.
+
+Constants of these files are text, so a relation of numbers becomes an observed predicate that lists which of
+the numbers of a type are so related. A type has to list its numbers in the file.
+
+>>> from herbrand.language.syntax import Constant
+>>> Shift("time", 1).predicate, Order("time", ">", "2").predicate, Order("time", ">").predicate
+('time_plus_1', 'time_above_2', 'time_above')
+>>> _, facts = statements_of(Order("time", ">"), [Constant(text) for text in ("1", "2", "10")], None)
+>>> list(zip(*facts.columns))
+[('2', '1'), ('10', '1'), ('10', '2')]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from herbrand.errors import LanguageError, Span
+from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Statement
+
+MOST_PAIRS = 1_000_000
+_NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shift:
+    """``t++`` (by 1), ``t - 2`` (by -2): the whole number so much further on, of the same type."""
+
+    type: str
+    by: int
+
+    @property
+    def predicate(self) -> str:
+        """The predicate of all pairs of a number and the one that it stands for."""
+        return f"{self.type}_{'plus' if self.by >= 0 else 'minus'}_{abs(self.by)}"
+
+    @property
+    def arity(self) -> int:
+        return 2
+
+    def rows(self, numbers: Mapping[str, float]) -> list[Row]:
+        """The pairs; where there is no number so much further on, there is none."""
+        texts = {int(text): text for text in numbers if _is_whole(text)}
+        return [(text, texts[n + self.by]) for n, text in texts.items() if n + self.by in texts]
+
+
+@dataclass(frozen=True)
+class Order:
+    """``s > t``, or against a ``bound``: ``t > 2``, ``t < 2``."""
+
+    type: str
+    sign: Literal["<", ">"]
+    bound: str | None = None
+
+    @property
+    def predicate(self) -> str:
+        """Of the numbers above, or below, the bound; without one of all pairs, the first above the second."""
+        name = f"{self.type}_{'above' if self.sign == '>' else 'below'}"
+        return name if self.bound is None else f"{name}_{self.bound}"
+
+    @property
+    def arity(self) -> int:
+        return 2 if self.bound is None else 1
+
+    def rows(self, numbers: Mapping[str, float]) -> list[Row]:
+        if self.bound is not None:
+            limit = float(self.bound)
+            return [(t,) for t, n in numbers.items() if (n > limit if self.sign == ">" else n < limit)]
+        if len(numbers) ** 2 > MOST_PAIRS:
+            raise LanguageError(f"type '{self.type}' has too many numbers to list the pairs that are ordered")
+        pairs = product(numbers.items(), repeat=2)
+        return [
+            (a, b) for (a, one), (b, other) in pairs if (one > other if self.sign == ">" else one < other)
+        ]
+
+
+def statements_of(
+    relation: Shift | Order, constants: Iterable[Constant], span: Span | None
+) -> Iterator[Statement]:
+    """The relation over the numbers of its type as a predicate and its facts."""
+    texts = [str(constant.value) for constant in constants]
+    numbers = {text: float(text) for text in texts if is_number(text)}
+    words = [text for text in texts if text not in numbers]
+    if isinstance(relation, Order) and numbers and words:
+        raise LanguageError(
+            f"type '{relation.type}' has constants that are no numbers, such as {words[0]}", span=span
+        )
+    if not any(map(_is_whole, numbers)) if isinstance(relation, Shift) else not numbers:
+        what = "arithmetic" if isinstance(relation, Shift) else "an order comparison"
+        raise LanguageError(
+            f"{what} needs the numbers of type '{relation.type}'",
+            span=span,
+            hint=f"list them in this file: {relation.type} = {{1, ..., 100}}",
+        )
+    rows = relation.rows(numbers)
+    types = (relation.type,) * relation.arity
+    yield PredicateDeclaration(relation.predicate, types, role="observed", span=span)
+    if rows:
+        yield FactRows(relation.predicate, tuple(zip(*rows, strict=True)), len(rows), span=span)
+
+
+def is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and len(text) < 19
