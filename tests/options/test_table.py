@@ -46,6 +46,7 @@ RULES = 'likes(x, y) :- knows(x, y) @ ?\nknows("ann", "bob")\nknows("dora", "bob
 LEARNED: dict[str, tuple[str, dict[str, Any]]] = {
     "likelihood": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
     "pseudo-likelihood": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
+    "contrastive-divergence": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
     "layers": (f"{PREDICATES}?: smokes(x) => cancer(x)\n{FACTS}", {}),
     "distillation": (f"{PREDICATES}0.8: smokes(x) => cancer(x)\n{FACTS}", {"latent": "cancer"}),
     "proof": (RULES, {}),

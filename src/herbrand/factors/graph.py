@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.row_keys import row_pointers
 
 Array = NDArray[Any]
@@ -197,6 +198,17 @@ def allowed_values(graph: FactorGraph, edges: Array) -> tuple[Array, list[tuple[
     holds = there & (graph.allowed[np.where(there, graph.message_starts[edges][:, None] + values, 0)] > 0)
     sets, patterns = np.unique(holds, axis=0, return_inverse=True)
     return patterns.reshape(-1), [tuple(np.flatnonzero(one).tolist()) for one in sets]
+
+
+def own_tables(graph: FactorGraph, budget: Budget = UNLIMITED) -> FactorGraph:
+    """The graph with a table for each table factor, where several share one."""
+    factors = np.flatnonzero(graph.table_starts != SOME)
+    counts = graph.entries_of(factors).astype(np.int64)
+    budget.claim(int(counts.sum()) * graph.tables.itemsize, "a table for each factor")
+    starts = graph.table_starts.copy()
+    starts[factors] = np.cumsum(counts) - counts
+    tables = graph.tables[ranges(graph.table_starts[factors], counts)]
+    return graph._replace(table_starts=starts, tables=tables)
 
 
 def _runs(rows: Array) -> Iterator[slice]:

@@ -35,7 +35,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     if not _used_by("likelihood", settings):
         return pseudo_likelihood.learn(theory, worlds, aim, settings)
     try:
-        return likelihood.learn(theory, worlds, aim, settings, CHEAP)
+        return likelihood.exactly(theory, worlds, aim, settings, CHEAP)
     except OutOfTimeError:
         raise
     except BudgetError as error:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
@@ -27,11 +27,11 @@ from herbrand.engines.lifted.engine import TOTAL_ONLY
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
-from herbrand.factors.ground_graph import ground_graph, row_worths
-from herbrand.factors.program_graph import ProgramGraph
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.learning.groundings import Groundings
 from herbrand.learning.parameters import Parameters
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import Ground, ground
+from herbrand.program.ground import ground
 from herbrand.program.program import Program
 
 AT_ONCE = 1e6
@@ -118,7 +118,7 @@ class GroundSide:
     """
 
     elimination: Elimination
-    groundings: _Groundings
+    groundings: Groundings
     engine: str = "exact"
     guarantee: Guarantee = Guarantee.EXACT
 
@@ -127,17 +127,13 @@ class GroundSide:
         cls, program: Program, parameters: Parameters, budget: Budget, most_operations: float
     ) -> GroundSide:
         grounded = ground(program, budget, min(MOST_GROUNDINGS, int(most_operations / A_GROUNDING)))
-        groundings = _Groundings(grounded, parameters)
-        worths = [
-            0.0 if number in groundings.columns_of else worth
-            for number, worth in enumerate(row_worths(grounded))
-        ]
-        built = ground_graph(grounded, budget, by_formula=False, worths=worths)
+        groundings = Groundings(grounded, parameters)
+        built = ground_graph(grounded, budget, by_formula=False, worths=groundings.without_learned())
         elimination = planned_entirely(Core.whole(chained(built.graph), grounded.atoms.count), budget)
         Exact(budget, most_operations).refuse_too_much(elimination)
         if elimination.run().total == -math.inf:
             raise contradiction(program, budget, cls.engine)
-        groundings.gather(built, elimination)
+        groundings.gather(built, elimination.table_places, built.graph.starts)
         return cls(elimination, groundings)
 
     @property
@@ -168,72 +164,6 @@ class GroundSide:
             certain + columns.T @ holds,
             columns.power(2).T @ (holds * (1 - holds)),
         )
-
-
-class _Groundings:
-    """All groundings of learned statements. ``columns_of`` the learned templates: each row's weight."""
-
-    def __init__(self, grounded: Ground, parameters: Parameters) -> None:
-        self.ground, self.parameters = grounded, parameters
-        program = grounded.program
-        self.columns_of = {
-            number: parameters.columns(weight, one.weight_rows, program)
-            for number, one in enumerate(grounded.templates)
-            if (weight := one.template.weight) is not None and program.weights[weight].learned
-            if one.multiplicity
-        }
-        self.places: list[np.ndarray] = []
-        """Where groundings hold, [grounding, place] among the values of an elimination."""
-        self.numbers: list[np.ndarray] = []
-        self.worths: list[np.ndarray] = []
-        self.settled: dict[int, float] = {}
-
-    def gather(self, built: ProgramGraph, elimination: Elimination) -> None:
-        tables, axes = (built.in_tables, elimination.table_places), (built.on_axes, built.graph.starts)
-        for origins, begins in (tables, axes):
-            for origin in origins:
-                if origin.piece is not None and origin.template in self.columns_of:
-                    holds = np.flatnonzero(origin.holds.reshape(-1))
-                    self.places.append(begins[origin.places][:, None] + holds)
-                    self.numbers.append(self.columns_of[origin.template][origin.rows])
-                    self.worths.append(np.full(len(origin.rows), self._worth(origin.template)))
-        for template, rows in built.always:
-            if template in self.columns_of:
-                columns, counts = np.unique(self.columns_of[template][rows], return_counts=True)
-                for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
-                    self.settled[column] = self.settled.get(column, 0.0) + self._worth(template) * count
-
-    def _worth(self, number: int) -> float:
-        """What a grounding of a template counts."""
-        template = self.ground.templates[number]
-        return float(template.template.sign * template.multiplicity)
-
-    def entries(self, size: int) -> csr_array:
-        """Which groundings hold at which values, 1 or 0 [value, grounding]."""
-        found, begun = [], 0
-        for places in self.places:
-            groundings = begun + np.repeat(np.arange(len(places)), places.shape[1])
-            found.append((places.reshape(-1), groundings))
-            begun += len(places)
-        if not found:
-            return csr_array((size, 0))
-        places, groundings = map(np.concatenate, zip(*found, strict=True))
-        return coo_array((np.ones(len(places)), (places, groundings)), shape=(size, begun)).tocsr()
-
-    def columns(self) -> csr_array:
-        """What each grounding counts for each weight [grounding, weight]."""
-        width = len(self.parameters)
-        if not self.places:
-            return csr_array((0, width))
-        worths, numbers = np.concatenate(self.worths), np.concatenate(self.numbers)
-        return csr_array((worths, numbers, np.arange(len(worths) + 1)), shape=(len(worths), width))
-
-    def certain(self) -> np.ndarray:
-        """What groundings count that hold in all worlds [weight]."""
-        found = np.zeros(len(self.parameters))
-        for column, count in self.settled.items():
-            found[column] = count
-        return found
 
 
 # Lifted

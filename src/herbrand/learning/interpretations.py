@@ -53,8 +53,8 @@ from herbrand.language.syntax import (
     Truth,
     Value,
 )
+from herbrand.learning.both_sides import fingerprint
 from herbrand.learning.learned import LearnedWeight, Learning, statement_text
-from herbrand.learning.likelihood import fingerprint
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.program.ground import ground
 from herbrand.program.program import Program

@@ -15,10 +15,8 @@ else the best of several starts is taken. An opinion on a label (``~``) counts a
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,8 +26,11 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
 from herbrand.engines.choice import AFFORDABLE
 from herbrand.engines.exact import operations_in
+from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned
+from herbrand.learning import contrastive_divergence
+from herbrand.learning.both_sides import both_sides
 from herbrand.learning.climbing import Patience, Penalty, Top, climb
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.expected_counts import Side, side_of
@@ -37,8 +38,6 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings
-from herbrand.program.lower import lower
-from herbrand.program.program import Program
 
 METHOD = Method("likelihood", "log-likelihood", 1000, 1e-12, errors=200, effects=200)
 STARTS = 16
@@ -52,12 +51,14 @@ LOOKS = 100.0
 @dataclass(frozen=True, eq=False)
 class Likelihood:
     """The objective over all worlds. ``given``: worlds in which the labels hold, and ``free``: all worlds,
-    each with how often it occurs; ``opinions``: what makes opinions count by their probabilities."""
+    each with how often it occurs; ``opinions``: what makes opinions count by their probabilities; ``hidden``:
+    whether something is summed out while the labels hold."""
 
     parameters: Parameters
     given: Mapping[Side, int]
     free: Mapping[Side, int]
     opinions: float
+    hidden: bool
     atom_count: int
 
     @property
@@ -107,32 +108,15 @@ def likelihood(
 ) -> Likelihood:
     """The objective of these worlds; raises where counting is not affordable or labels cannot hold."""
     parameters = Parameters.of(examples[0].program)
-    made: dict[bytes, Side] = {}
-
-    def prepared(program: Program) -> Side:
-        key = fingerprint(program)
-        if key not in made:
-            made[key] = side_of(program, parameters, budget, most_operations)
-        return made[key]
-
-    programs = [lower(theory, one.known.signature, one.known.facts) for one in examples]
+    found = both_sides(theory, examples, lambda p: side_of(p, parameters, budget, most_operations))
     return Likelihood(
         parameters,
-        Counter(map(prepared, programs)),
-        Counter(prepared(one.program) for one in examples),
+        found.given,
+        found.free,
         sum(map(_opinions, examples)),
-        sum(one.label_count(name) for one in examples for name in one.targets),
+        found.hidden,
+        found.atom_count,
     )
-
-
-def fingerprint(program: Program) -> bytes:
-    """Equal for worlds over the same constants of which the same is known."""
-    found = hashlib.sha256(repr({n: list(d) for n, d in program.facts.domains.items()}).encode())
-    for name, table in program.facts.tables.items():
-        found.update(repr((name, table.world, table.columns, len(table.true), len(table.false))).encode())
-        for rows in (table.true, table.false, table.soft, table.log_odds):
-            found.update(np.ascontiguousarray(rows).tobytes())
-    return found.digest()
 
 
 def _opinions(one: Example) -> float:
@@ -146,17 +130,44 @@ def _opinions(one: Example) -> float:
     return total
 
 
-def learn(
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """The theory with the weights under which the labels are most probable; where exact counts are not
+    affordable, by contrastive divergence, which says so."""
+    try:
+        return exactly(theory, worlds, aim, settings)
+    except OutOfTimeError:
+        raise
+    except BudgetError as error:
+        refused = error
+    try:
+        _refuse_unsampled(settings)
+        found = contrastive_divergence.learn(theory, worlds, aim, settings)
+    except (BudgetError, UnsupportedError) as error:
+        raise BudgetError((*refused.mistakes, *error.mistakes)) from None
+    return replace(found, reason=refused.mistakes[0].message)
+
+
+def _refuse_unsampled(settings: LearningSettings) -> None:
+    """Raise for what only the value of the likelihood tells."""
+    if settings.starts is not None:
+        raise UnsupportedError(
+            "sampled worlds do not tell which of several climbs ends highest", hint="leave --starts out"
+        )
+    if settings.held_out is not None:
+        raise UnsupportedError(
+            "sampled worlds do not tell how probable the labels of held-out worlds are",
+            hint="leave --held-out out, and compare what infer says of them: herbrand score",
+        )
+
+
+def exactly(
     theory: Theory,
     worlds: Sequence[World],
     aim: Aim,
     settings: LearningSettings,
     most_operations: float = AFFORDABLE,
 ) -> Learning:
-    """The theory with the weights under which the labels are most probable.
-
-    Raises ``BudgetError`` where one gradient takes more than ``most_operations``.
-    """
+    """By exact counts; raises ``BudgetError`` where one gradient takes more than ``most_operations``."""
     began = time.perf_counter()
     starts: dict[Key, float] = {}
     if settings.relearn:
@@ -166,7 +177,7 @@ def learn(
     objective = likelihood(theory, examples, settings.budget, most)
     first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
     penalty = penalty_of(settings)
-    top = _highest(objective, first, _hidden(examples), penalty, settings)
+    top = _highest(objective, first, penalty, settings)
     learned = dict(zip(objective.parameters.keys, top.weights.tolist(), strict=True))
     more = _held_out(theory, aim, settings, learned, most) if settings.held_out is not None else {}
     found = report(theory, objective, top, penalty, replace(METHOD, more=more), began)
@@ -183,22 +194,11 @@ def _held_out(
     return {"held_out_log_likelihood": value, "held_out_atoms": there.atom_count}
 
 
-def _hidden(examples: Sequence[Example]) -> bool:
-    """Whether there is something to sum out while the labels hold."""
-    return any(
-        one.evidence.known(name).latent_count()
-        for one in examples
-        for name in one.program.signature.predicates
-    )
-
-
-def _highest(
-    objective: Likelihood, first: np.ndarray, hidden: bool, penalty: Penalty, settings: LearningSettings
-) -> Top:
+def _highest(objective: Likelihood, first: np.ndarray, penalty: Penalty, settings: LearningSettings) -> Top:
     """The highest of the tops reached from several starts; those after the first are drawn."""
     dice, size = np.random.default_rng(settings.seed), len(first)
-    count = settings.starts or (STARTS if hidden else 1)
-    if hidden and not first.any():
+    count = settings.starts or (STARTS if objective.hidden else 1)
+    if objective.hidden and not first.any():
         first = dice.normal(0, 0.1, size)  # at 0 what is hidden is often symmetric, and nothing moves first
     points = [first, *(first + dice.normal(0, 1, (count - 1, size)))]
     patience, slope = METHOD.patience(settings), slope_of(objective, newton=False)

@@ -26,6 +26,7 @@ Method = Callable[[Theory, Sequence[World], Aim, LearningSettings], Learning]
 METHODS = {
     "likelihood": "herbrand.learning.likelihood:learn",
     "pseudo-likelihood": "herbrand.learning.pseudo_likelihood:learn",
+    "contrastive-divergence": "herbrand.learning.contrastive_divergence:learn",
     "layers": "herbrand.learning.layers:learn",
     "distillation": "herbrand.learning.distillation:learn",
     "proof": "herbrand.learning.proof.method:learn",

@@ -189,7 +189,7 @@ def test_what_ties_too_many_atoms_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_refusal_names_the_statement_and_what_to_do(stated: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, however many groundings tie; not the hard statements that tie nothing, nor weighted ones."""
     monkeypatch.setattr(module, "MOST_STATES", 7)
-    monkeypatch.setattr("herbrand.engines.gibbs.engine.MOST_STATES", 7)
+    monkeypatch.setattr("herbrand.engines.gibbs.chains.MOST_STATES", 7)
     with pytest.raises(UnsupportedError) as told:
         hb.Model(hb.parse(f'{T}{stated}\n0.3: p(x)\nhard: q("a") <=> q("b")')).infer(engine="gibbs")
     (mistake,) = told.value.mistakes

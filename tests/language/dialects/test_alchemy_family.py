@@ -234,6 +234,12 @@ def test_numbers_of_a_type_are_compared_by_their_values(formula: str) -> None:
     )
 
 
+def test_numbers_too_long_for_a_float_are_compared_whole() -> None:
+    later, earlier = "9007199254740993", "9007199254740992"
+    theory = read_theory_text(f"time = {{{later}, {earlier}}}\nH(time)\n1 H(s) ^ H(t) ^ s > t", "mln")
+    assert [list(zip(*rows.columns, strict=True)) for rows in theory.facts] == [[(later, earlier)]]
+
+
 @pytest.mark.parametrize(
     "condition", ["u = t + 1", "t + 1 = u", "u - 1 = t", "succ(t) = u", "u = succ(t)", "t = prec(u)"]
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -20,19 +19,16 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.contradiction_error import contradiction, proved_contradiction
 from herbrand.engines.engine import Settings, Support
 from herbrand.engines.explained_atom import Asked
-from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
+from herbrand.engines.gibbs.chains import Chains, begun
 from herbrand.engines.gibbs.convergence import convergence
-from herbrand.engines.gibbs.explanation import Chains, explained
-from herbrand.engines.gibbs.kernels import Network, begin, network, operations, sweeps
+from herbrand.engines.gibbs.explanation import explained
+from herbrand.engines.gibbs.kernels import Network, operations, sweeps
 from herbrand.engines.reading import looked_up
-from herbrand.errors import BudgetError, Mistake, UnsupportedError
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
-from herbrand.factors.possible_values import possible_values
-from herbrand.language.show import show_statement
 from herbrand.loops import chosen
 from herbrand.memory import readable
 from herbrand.program.program import Program
@@ -126,32 +122,18 @@ class Gibbs:
         _refuse_what_no_sample_tells(question)
         memory = self.budget.bytes
         found = compiled(program, self.budget, lift=False)
-        if possible_values(found.graph) is None:
-            raise proved_contradiction(program, self.budget)
-        graph = freed(found.graph)
-        found = replace(found, graph=graph)
-        needed = self.chains * BATCHES * len(graph.unary) * 4
+        needed = self.chains * BATCHES * len(found.graph.unary) * 4
         if needed > memory:
             raise BudgetError(
                 f"the draws of {self.chains} chains over {found.atom_count:,} latent atoms need about "
                 f"{readable(needed)}, and {readable(memory)} are allowed",
                 hint="allow more by --memory",
             )
-        try:
-            blocks = blocks_of(graph, found.atom_count)
-        except TooLargeError as error:
-            raise _cannot_mix(found, error) from None
-        except ImpossibleError:
-            raise contradiction(found.program, self.budget, self.name) from None
-        made = network(graph, blocks)
-        values = np.zeros((self.chains, graph.axis_count), np.int64)
-        holding = np.zeros((self.chains, graph.factor_count), np.int64)
-        start = chosen(begin, self.chains * operations(made))
-        for chain in range(self.chains):
-            uniforms = self._random(chain, 0).random(len(blocks))
-            start(made, values[chain], holding[chain], uniforms)
-        counts = np.zeros((self.chains, BATCHES, len(graph.unary)), np.uint32)
-        return GibbsState(question, found, made, values, holding, counts, -WARM_BATCHES)
+        found, chains = begun(found, self.chains, lambda chain: self._random(chain, 0), self.budget)
+        counts = np.zeros((self.chains, BATCHES, len(found.graph.unary)), np.uint32)
+        return GibbsState(
+            question, found, chains.network, chains.values, chains.holding, counts, -WARM_BATCHES
+        )
 
     def step(self, state: GibbsState) -> GibbsState:
         """One batch of sweeps by every chain, each in a thread of its own."""
@@ -232,34 +214,6 @@ def _of_atoms(found: Compiled, counts: Array) -> Array:
     """The columns of atoms, without those of helpers."""
     graph, atoms = found.graph, found.atom_count
     return counts[:, :, : int(graph.sizes[:atoms].sum())]
-
-
-def _cannot_mix(found: Compiled, error: TooLargeError) -> UnsupportedError:
-    """Names the hard statements that tie too many atoms together."""
-    program = found.program
-    tied: list[int] = []
-    for origins, places in ((found.built.in_tables, error.factors), (found.built.on_axes, error.axes)):
-        for origin in origins:
-            template = program.templates[origin.template]
-            if template.weight is None and np.isin(origin.places, places).any():
-                tied.append(template.statement)
-    return UnsupportedError(_mistakes(program, tuple(dict.fromkeys(tied)), error.atoms))
-
-
-def _mistakes(program: Program, statements: Sequence[int], atoms: int) -> list[Mistake]:
-    found = []
-    for number in statements:
-        statement = program.statements[number]
-        text = "" if statement.span else f": {next(show_statement(statement))}"
-        found.append(
-            Mistake(
-                f"gibbs cannot mix over this hard statement, which ties {atoms:,} atoms together (at most "
-                f"{MOST_STATES:,} joint states are sampled at once){text}",
-                statement.span,
-                "use --engine exact, lifted or bp, or give it a large weight instead",
-            )
-        )
-    return found or [Mistake(f"gibbs cannot mix over hard statements that tie {atoms:,} atoms together")]
 
 
 def _refuse_what_no_sample_tells(question: Question) -> None:

@@ -17,6 +17,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
 from herbrand.engines.explained_atom import Asked
+from herbrand.engines.gibbs.chains import Chains
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps, weights_by_state
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
@@ -27,15 +28,6 @@ WORLDS = 200
 
 ROUNDING = 1e-12
 """A smaller share is what taking statements off the weights of an axis left."""
-
-
-@dataclass(frozen=True, eq=False)
-class Chains:
-    """Where the chains are: ``values`` [chain, axis] and ``holding`` [chain, factor]."""
-
-    network: Network
-    values: Array
-    holding: Array
 
 
 def explained(

@@ -260,6 +260,21 @@ def table_weight(graph: FactorGraph, factor: int, values: Array) -> float:
 
 
 @loop
+def met_entries(graph: FactorGraph, values: Array, met: Array) -> None:
+    """Adds to ``met``, the own weights of axes and then the entries of all tables, how often a state meets
+    each."""
+    for factor in range(len(graph.table_starts)):
+        if graph.table_starts[factor] >= 0:
+            entry = 0
+            for edge in range(graph.factor_edges[factor], graph.factor_edges[factor + 1]):
+                axis = graph.edge_axes[edge]
+                entry = entry * graph.sizes[axis] + values[axis]
+            met[len(graph.unary) + graph.table_starts[factor] + entry] += 1.0
+    for axis in range(len(values)):
+        met[graph.starts[axis] + values[axis]] += 1.0
+
+
+@loop
 def _weight(network: Network, block: int, values: Array) -> float:
     """The log-weight of all that a block may change."""
     graph = network.graph

@@ -70,7 +70,7 @@ class Order:
 
     def rows(self, numbers: Mapping[str, float]) -> list[Row]:
         if self.bound is not None:
-            limit = float(self.bound)
+            limit = _number(self.bound)
             return [(t,) for t, n in numbers.items() if (n > limit if self.sign == ">" else n < limit)]
         if len(numbers) ** 2 > MOST_PAIRS:
             raise LanguageError(f"type '{self.type}' has too many numbers to list the pairs that are ordered")
@@ -85,7 +85,7 @@ def statements_of(
 ) -> Iterator[Statement]:
     """The relation over the numbers of its type as a predicate and its facts."""
     texts = [str(constant.value) for constant in constants]
-    numbers = {text: float(text) for text in texts if is_number(text)}
+    numbers = {text: _number(text) for text in texts if is_number(text)}
     words = [text for text in texts if text not in numbers]
     if isinstance(relation, Order) and numbers and words:
         raise LanguageError(
@@ -107,6 +107,11 @@ def statements_of(
 
 def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
+
+
+def _number(text: str) -> float:
+    """Whole numbers as such: floats of more than 15 digits may be equal."""
+    return int(text) if _is_whole(text) else float(text)
 
 
 def _is_whole(text: str) -> bool:

@@ -1,0 +1,84 @@
+"""Chains of worlds over a ground factor graph: where they begin, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.contradiction_error import contradiction, proved_contradiction
+from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
+from herbrand.engines.gibbs.kernels import Network, begin, network, operations
+from herbrand.errors import Mistake, UnsupportedError
+from herbrand.factors.compiled import Compiled
+from herbrand.factors.graph import Array
+from herbrand.factors.possible_values import possible_values
+from herbrand.language.show import show_statement
+from herbrand.loops import chosen
+from herbrand.program.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Where the chains are: ``values`` [chain, axis] and ``holding`` [chain, factor]."""
+
+    network: Network
+    values: Array
+    holding: Array
+
+
+def begun(
+    found: Compiled, count: int, random: Callable[[int], np.random.Generator], budget: Budget
+) -> tuple[Compiled, Chains]:
+    """The graph that worlds are drawn over, and ``count`` chains at random worlds; ``random`` [chain].
+
+    Raises where no world is possible, and where hard statements tie so many atoms that no chain could get
+    from one world to another.
+    """
+    if possible_values(found.graph) is None:
+        raise proved_contradiction(found.program, budget)
+    graph = freed(found.graph)
+    found = replace(found, graph=graph)
+    try:
+        blocks = blocks_of(graph, found.atom_count)
+    except TooLargeError as error:
+        raise _cannot_mix(found, error) from None
+    except ImpossibleError:
+        raise contradiction(found.program, budget, "gibbs") from None
+    made = network(graph, blocks)
+    values = np.zeros((count, graph.axis_count), np.int64)
+    holding = np.zeros((count, graph.factor_count), np.int64)
+    start = chosen(begin, count * operations(made))
+    for chain in range(count):
+        start(made, values[chain], holding[chain], random(chain).random(len(blocks)))
+    return found, Chains(made, values, holding)
+
+
+def _cannot_mix(found: Compiled, error: TooLargeError) -> UnsupportedError:
+    """Names the hard statements that tie too many atoms together."""
+    program = found.program
+    tied: list[int] = []
+    for origins, places in ((found.built.in_tables, error.factors), (found.built.on_axes, error.axes)):
+        for origin in origins:
+            template = program.templates[origin.template]
+            if template.weight is None and np.isin(origin.places, places).any():
+                tied.append(template.statement)
+    return UnsupportedError(_mistakes(program, tuple(dict.fromkeys(tied)), error.atoms))
+
+
+def _mistakes(program: Program, statements: Sequence[int], atoms: int) -> list[Mistake]:
+    found = []
+    for number in statements:
+        statement = program.statements[number]
+        text = "" if statement.span else f": {next(show_statement(statement))}"
+        found.append(
+            Mistake(
+                f"gibbs cannot mix over this hard statement, which ties {atoms:,} atoms together (at most "
+                f"{MOST_STATES:,} joint states are sampled at once){text}",
+                statement.span,
+                "use --engine exact, lifted or bp, or give it a large weight instead",
+            )
+        )
+    return found or [Mistake(f"gibbs cannot mix over hard statements that tie {atoms:,} atoms together")]

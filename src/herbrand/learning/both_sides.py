@@ -1,0 +1,68 @@
+"""The programs whose worlds a likelihood compares: those in which the labels hold, and all.
+
+Worlds to learn from that are over the same constants, and of which the same is known, are one program each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from herbrand.language.syntax import Theory
+from herbrand.learning.example import Example
+from herbrand.program.lower import lower
+from herbrand.program.program import Program
+
+Side = TypeVar("Side")
+
+
+@dataclass(frozen=True, eq=False)
+class BothSides(Generic[Side]):
+    """``given``: worlds in which the labels hold, and ``free``: all worlds, each with how often it occurs;
+    ``hidden``: whether there is something to sum out while the labels hold."""
+
+    given: Counter[Side]
+    free: Counter[Side]
+    hidden: bool
+    atom_count: int
+
+
+def both_sides(
+    theory: Theory, examples: Sequence[Example], prepare: Callable[[Program], Side]
+) -> BothSides[Side]:
+    """Of these worlds; ``prepare`` is called once for each program that differs."""
+    made: dict[bytes, Side] = {}
+
+    def prepared(program: Program) -> Side:
+        key = fingerprint(program)
+        if key not in made:
+            made[key] = prepare(program)
+        return made[key]
+
+    programs = [lower(theory, one.known.signature, one.known.facts) for one in examples]
+    hidden = any(
+        one.evidence.known(name).latent_count()
+        for one in examples
+        for name in one.program.signature.predicates
+    )
+    return BothSides(
+        Counter(map(prepared, programs)),
+        Counter(prepared(one.program) for one in examples),
+        hidden,
+        sum(one.label_count(name) for one in examples for name in one.targets),
+    )
+
+
+def fingerprint(program: Program) -> bytes:
+    """Equal for worlds over the same constants of which the same is known."""
+    found = hashlib.sha256(repr({n: list(d) for n, d in program.facts.domains.items()}).encode())
+    for name, table in program.facts.tables.items():
+        found.update(repr((name, table.world, table.columns, len(table.true), len(table.false))).encode())
+        for rows in (table.true, table.false, table.soft, table.log_odds):
+            found.update(np.ascontiguousarray(rows).tobytes())
+    return found.digest()

@@ -1,0 +1,285 @@
+"""Rule weights by likelihood where exact counts are out of reach: the counts are those of sampled worlds.
+
+The gradient of the likelihood is how often each statement holds where the labels do, less how often it holds
+at all. Both are averages over a few worlds, drawn by chains that go on from step to step (persistent
+contrastive divergence: Younes 1989, Tieleman 2008). Steps are Newton's, by the covariance of the counts, no
+longer than the chains can follow. They get shorter as often as the slope turns, which it does once it is all
+noise (Kesten 1958); the weights are the mean of the second half of them (Polyak and Juditsky 1992). Nothing
+here is exact, and the likelihood's value is never known.
+
+>>> import herbrand as hb
+>>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
+>>> theory = hb.parse(predicates + '\\n?: smokes(x) => cancer(x)')
+>>> facts = {"smokes": ["anna", "bob", "carl"], "cancer": ["anna", "bob"]}
+>>> found = hb.Model(theory, facts).learn("contrastive-divergence", l2=0)
+>>> abs(found.weights[0].weight - 0.6931) < 0.1, found.guarantee.value  # two of three: log 2
+(True, 'approximation')
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status, out_of_iterations, out_of_time
+from herbrand.language.syntax import Theory
+from herbrand.language.written_weights import relearned, with_weights
+from herbrand.learning.both_sides import both_sides
+from herbrand.learning.climbing import Penalty
+from herbrand.learning.example import Aim, Example, World, example
+from herbrand.learning.learned import Learning, learned_weights
+from herbrand.learning.objective import penalty_of
+from herbrand.learning.parameters import Key, Parameters
+from herbrand.learning.sampled_counts import SampledSide
+from herbrand.learning.settings import LearningSettings, Progress
+from herbrand.program.program import Program
+
+METHOD = "contrastive-divergence"
+STEPS = 2000
+TOLERANCE = 1e-3
+"""Of the log-likelihood, for each weight, that more steps would still gain."""
+CHAINS = 4
+SWEEPS, FIRST_SWEEPS = 5, 50
+"""Of each chain for a step, and before the first one."""
+MOST_FULL = 500
+"""Weights up to which steps know how counts vary together, and not only each by itself."""
+RIDGE = 0.05
+"""Of each count's variance, added to it: few worlds leave some directions without any."""
+MEMORY = 0.05
+"""The share of the newest worlds in the covariance, once there are some."""
+FOLLOWED = 0.02
+"""Squared length of a step for each atom, in units of the standard deviation of the log-weight of worlds."""
+EASE = 25.0
+"""Turns after which settled steps begin to get shorter, as this power of their number."""
+POWER = 0.6
+LEAST_SETTLED, LOOKED_AT = 100, 20
+"""Settled steps before the end may be near, and between two looks at that."""
+MOST_R_HAT = 1.1
+
+
+def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
+    """The theory with the weights under which the labels are about most probable.
+
+    Raises where worlds cannot be drawn.
+    """
+    began = time.perf_counter()
+    starts: dict[Key, float] = {}
+    if settings.relearn:
+        theory, starts = relearned(theory)
+    examples = [example(theory, world, aim, settings.budget, opinions=True) for world in worlds]
+    sampled = Sampled.of(theory, examples, settings)
+    keys, penalty = sampled.parameters.keys, penalty_of(settings)
+    first = np.array([starts.get(key, 0.0) for key in keys])
+    if sampled.hidden and not first.any():
+        first = np.random.default_rng(settings.seed).normal(0, 0.1, len(keys))
+    trail = Trail(sampled, penalty, first)
+    status = _followed(trail, settings)
+    weights = trail.weights.tolist()
+    return Learning(
+        METHOD,
+        with_weights(theory, dict(zip(keys, weights, strict=True))),
+        Status(status.converged, status.iterations, time.perf_counter() - began, status.advice),
+        learned_weights(theory, keys, weights, None, None),
+        {
+            "still_to_gain": trail.still_to_gain,
+            "r_hat": trail.r_hat,
+            "sampled_worlds": trail.sampled_worlds,
+            "atoms": sampled.atom_count,
+            "weights": len(keys),
+        },
+        engine="gibbs",
+        guarantee=Guarantee.APPROXIMATION,
+    )
+
+
+def _followed(trail: Trail, settings: LearningSettings) -> Status:
+    """Steps until they gain no more."""
+    most, tolerance = settings.iterations or STEPS, settings.tolerance or TOLERANCE
+    advice = ""
+    if not len(trail.point):
+        return Status(True, 0)
+    while trail.steps < most:
+        trail.step()
+        if trail.is_to_be_looked_at:
+            if settings.watch is not None:
+                settings.watch(Progress(trail.steps, most, "log-likelihood to gain", trail.still_to_gain))
+            if trail.still_to_gain <= tolerance * len(trail.weights) and trail.r_hat <= MOST_R_HAT:
+                break
+        if settings.budget.ended:
+            advice = out_of_time(settings.budget.elapsed)
+            break
+    else:
+        advice = out_of_iterations(trail.steps)
+        if trail.r_hat > MOST_R_HAT:
+            advice = f"the chains disagree (R-hat {trail.r_hat:.2f}); {advice}"
+    return Status(not advice, trail.steps, advice=advice)
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """``expected`` [weight]: true groundings where the labels hold less those in all worlds; ``spread``: how
+    the counts vary in all worlds, [weight, weight] together or [weight] each by itself; ``by_chain``
+    [chain, sweep, weight]: the counts in all worlds, added up over the worlds learned from."""
+
+    expected: np.ndarray
+    spread: np.ndarray
+    by_chain: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The worlds in which labels hold and all worlds, each with how often it is learned from."""
+
+    parameters: Parameters
+    given: Mapping[SampledSide, int]
+    free: Mapping[SampledSide, int]
+    hidden: bool
+    atom_count: int
+
+    @classmethod
+    def of(cls, theory: Theory, examples: Sequence[Example], settings: LearningSettings) -> Sampled:
+        """Raises where worlds cannot be drawn."""
+        parameters = Parameters.of(examples[0].program)
+        numbers = iter(range(2 * len(examples)))
+
+        def prepare(program: Program) -> SampledSide:
+            seed = [settings.seed, next(numbers)]
+            return SampledSide(program, parameters, CHAINS, settings.budget, seed)
+
+        found = both_sides(theory, examples, prepare)
+        return cls(parameters, found.given, found.free, found.hidden, found.atom_count)
+
+    def look(self, weights: np.ndarray, sweeps: int) -> Look:
+        """At worlds drawn at these weights."""
+        size = len(weights)
+        together = size <= MOST_FULL
+        expected, by_chain = np.zeros(size), np.zeros((CHAINS, sweeps, size))
+        spread = np.zeros((size, size) if together else size)
+        for side, times in self.given.items():
+            expected += times * side.drawn(weights, sweeps).mean(axis=(0, 1))
+        for side, times in self.free.items():
+            counts = side.drawn(weights, sweeps)
+            mean = counts.mean(axis=(0, 1))
+            apart = (counts - mean).reshape(CHAINS * sweeps, size)
+            expected -= times * mean
+            spread += times / len(apart) * (apart.T @ apart if together else (apart**2).sum(axis=0))
+            by_chain += times * counts
+        return Look(expected, spread, by_chain)
+
+
+@dataclass(eq=False)
+class Trail:
+    """Where the steps have been. ``settled``: those since they went as far as chains can follow, again and
+    again."""
+
+    sampled: Sampled
+    penalty: Penalty
+    point: np.ndarray
+    steps: int = 0
+    settled: list[Settled] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        look = self.sampled.look(self.point, FIRST_SWEEPS)
+        self._spread = look.spread
+        self._turns, self._is_far = 0, False
+        self.sampled_worlds = CHAINS * FIRST_SWEEPS
+        self._longest = 1 + math.sqrt(FOLLOWED * self.sampled.atom_count)
+
+    def step(self) -> None:
+        """Look at worlds and go on."""
+        look = self.sampled.look(self.point, SWEEPS)
+        self.steps += 1
+        self.sampled_worlds += CHAINS * SWEEPS
+        self._spread = (1 - MEMORY) * self._spread + MEMORY * look.spread
+        slope = look.expected - self.penalty.l2 * self.point
+        way = self._solved(slope)
+        squared = float(way @ (self._spread @ way if self._spread.ndim == 2 else self._spread * way))
+        length = math.sqrt(max(squared, 0.0))  # rounding may leave less than nothing
+        far, was_far = length > self._longest, self._is_far
+        self._is_far = far
+        if far:
+            way = self._longest / length * way
+        if far and was_far:  # still on the way; a single long step is noise
+            self.settled.clear()
+            self._turns = 0
+        self._turns += bool(self.settled) and float(way @ self.settled[-1].slope) < 0
+        means, variances = look.by_chain.mean(axis=1), look.by_chain.var(axis=1)
+        self.settled.append(Settled(self.point, slope, means, variances))
+        share = (1 + self._turns / EASE) ** -POWER
+        self.point = self._drawn_in(self.point + share * way, share)
+
+    @property
+    def is_to_be_looked_at(self) -> bool:
+        count = len(self.settled)
+        return count >= LEAST_SETTLED and count % LOOKED_AT == 0
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The mean of the second half of the settled steps; 0 for one that l1 holds there in most of them."""
+        kept = self._kept
+        if not kept:
+            return self.point
+        points = np.stack([one.point for one in kept])
+        return np.where((points == 0).mean(axis=0) > 0.5, 0.0, points.mean(axis=0))
+
+    @property
+    def still_to_gain(self) -> float:
+        """Of the penalised log-likelihood, as the mean slope there and the curvature tell; noise counts."""
+        if not self._kept:
+            return math.inf if len(self.point) else 0.0
+        weights = self.weights
+        slope = np.mean([one.slope for one in self._kept], axis=0)
+        corner = np.sign(weights) * self.penalty.l1
+        at_zero = np.sign(slope) * np.minimum(np.abs(slope), self.penalty.l1)
+        slope = slope - np.where(weights == 0, at_zero, corner)
+        return 0.5 * float(slope @ self._solved(slope))
+
+    @property
+    def r_hat(self) -> float:
+        """How far the chains' mean counts are apart, over the same steps; 1 where they agree."""
+        if not self._kept:
+            return math.inf if len(self.point) else 1.0
+        means = np.stack([one.means for one in self._kept])
+        within = np.mean([one.variances for one in self._kept], axis=(0, 1)) + means.var(axis=0).mean(axis=0)
+        between = means.mean(axis=0).var(axis=0, ddof=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(between > 0, between / within, 0.0)
+        return float(np.sqrt(1 + ratio.max(initial=0.0)))
+
+    @property
+    def _kept(self) -> Sequence[Settled]:
+        return self.settled[len(self.settled) // 2 :]
+
+    def _solved(self, slope: np.ndarray) -> np.ndarray:
+        """The step to the top, were the slope exact, nothing hidden, and the curvature everywhere this."""
+        together = self._spread.ndim == 2
+        own = (np.diag(self._spread) if together else self._spread) + self.penalty.l2
+        own = (1 + RIDGE) * np.where(own > 0, own, 1.0)
+        if self.penalty.l1 or not together:
+            return slope / own
+        curvature = self._spread.copy()
+        np.fill_diagonal(curvature, own)
+        return np.linalg.solve(curvature, slope)
+
+    def _drawn_in(self, point: np.ndarray, share: float = 1.0) -> np.ndarray:
+        """Nearer to 0 by what l1 takes off."""
+        if not self.penalty.l1:
+            return point
+        less = share * np.abs(self._solved(np.full(len(point), self.penalty.l1)))
+        return np.sign(point) * np.maximum(np.abs(point) - less, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A step: the weights it began from, the slope there, and the counts' ``means`` and ``variances``
+    [chain, weight] over its sweeps."""
+
+    point: np.ndarray
+    slope: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray

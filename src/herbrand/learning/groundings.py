@@ -1,0 +1,86 @@
+"""The groundings of learned statements in a factor graph: where they hold, and what each counts.
+
+The log-weights of a graph's entries are linear in the weights to be learned: ``entries @ columns @ weights``
+is added to what they are without these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from herbrand.factors.ground_graph import row_worths
+from herbrand.factors.program_graph import ProgramGraph
+from herbrand.learning.parameters import Parameters
+from herbrand.program.ground import Ground
+
+
+class Groundings:
+    """All groundings of learned statements. ``columns_of`` the learned templates: each row's weight."""
+
+    def __init__(self, grounded: Ground, parameters: Parameters) -> None:
+        self.ground, self.parameters = grounded, parameters
+        program = grounded.program
+        self.columns_of = {
+            number: parameters.columns(weight, one.weight_rows, program)
+            for number, one in enumerate(grounded.templates)
+            if (weight := one.template.weight) is not None and program.weights[weight].learned
+            if one.multiplicity
+        }
+        self.places: list[np.ndarray] = []
+        """Where groundings hold, [grounding, place] among a graph's entries."""
+        self.numbers: list[np.ndarray] = []
+        self.worths: list[np.ndarray] = []
+        self.settled: dict[int, float] = {}
+
+    def without_learned(self) -> list[float | None]:
+        """What a row of each template is worth, 0 where that is learned; ``None`` where it never counts."""
+        worths = enumerate(row_worths(self.ground))
+        return [0.0 if number in self.columns_of else worth for number, worth in worths]
+
+    def gather(self, built: ProgramGraph, tables: np.ndarray, axes: np.ndarray) -> None:
+        """Note where they hold; ``tables`` [factor] and ``axes`` [axis]: where entries of each begin."""
+        for origins, begins in ((built.in_tables, tables), (built.on_axes, axes)):
+            for origin in origins:
+                if origin.piece is not None and origin.template in self.columns_of:
+                    holds = np.flatnonzero(origin.holds.reshape(-1))
+                    self.places.append(begins[origin.places][:, None] + holds)
+                    self.numbers.append(self.columns_of[origin.template][origin.rows])
+                    self.worths.append(np.full(len(origin.rows), self._worth(origin.template)))
+        for template, rows in built.always:
+            if template in self.columns_of:
+                columns, counts = np.unique(self.columns_of[template][rows], return_counts=True)
+                for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
+                    self.settled[column] = self.settled.get(column, 0.0) + self._worth(template) * count
+
+    def _worth(self, number: int) -> float:
+        """What a grounding of a template counts."""
+        template = self.ground.templates[number]
+        return float(template.template.sign * template.multiplicity)
+
+    def entries(self, size: int) -> csr_array:
+        """Which groundings hold at which entries, 1 or 0 [entry, grounding]."""
+        found, begun = [], 0
+        for places in self.places:
+            groundings = begun + np.repeat(np.arange(len(places)), places.shape[1])
+            found.append((places.reshape(-1), groundings))
+            begun += len(places)
+        if not found:
+            return csr_array((size, 0))
+        places, groundings = map(np.concatenate, zip(*found, strict=True))
+        return coo_array((np.ones(len(places)), (places, groundings)), shape=(size, begun)).tocsr()
+
+    def columns(self) -> csr_array:
+        """What each grounding counts for each weight [grounding, weight]."""
+        width = len(self.parameters)
+        if not self.places:
+            return csr_array((0, width))
+        worths, numbers = np.concatenate(self.worths), np.concatenate(self.numbers)
+        return csr_array((worths, numbers, np.arange(len(worths) + 1)), shape=(len(worths), width))
+
+    def certain(self) -> np.ndarray:
+        """What groundings count that hold in all worlds [weight]."""
+        found = np.zeros(len(self.parameters))
+        for column, count in self.settled.items():
+            found[column] = count
+        return found
