@@ -384,7 +384,7 @@ def worlds_of(theory: s.Theory, open_predicates: Iterable[str] = ()) -> ChoiceWo
                 {"true": 1.0, "false": 0.0}.get(rows.kind) if rows.kind != "soft" else rows.numbers[index]
             )
             assert chance is not None, "a weight of proofs"
-            if rows.predicate in theory.derived:
+            if rows.predicate in theory.derived or atom in known:
                 evidence.append((atom, value, chance))
             elif chance == 1:
                 known[atom] = value

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
-from herbrand.language.syntax import Rule
+from herbrand.language.syntax import Constant, Rule
 
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -88,6 +89,11 @@ class Never:
 
 Test = Compared | OneOf | Measured | Never
 Literal = Lookup | Absence | Test
+
+
+def constant_name(constant: Constant, type_name: str) -> str:
+    """What a clause calls a constant, among its variables; no variable is called so."""
+    return f"{shown_constant(constant.value)}`{type_name}"
 
 
 @dataclass(frozen=True)

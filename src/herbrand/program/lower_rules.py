@@ -20,7 +20,6 @@ from dataclasses import replace
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
 from herbrand.language.computed import OPPOSITES
-from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -47,6 +46,7 @@ from herbrand.program.clauses import (
     Measured,
     Never,
     OneOf,
+    constant_name,
 )
 
 NO_TYPES: Mapping[str, str] = {}
@@ -165,7 +165,7 @@ class _Lowering:
     def _name(self, term: Term, type_name: str) -> str:
         if isinstance(term, Variable):
             return term.name
-        name = f"{shown_constant(term.value)}`{type_name}"
+        name = constant_name(term, type_name)
         self._types[name] = type_name
         self._constants[name] = self._index(term, type_name)
         return name

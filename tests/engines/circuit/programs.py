@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-CONSTANTS = ("a", "b", "c")
+CONSTANTS = ('"a"', '"b"', '"c"'), ("1", "2", "3")
+"""Texts, and numbers that are not their own places in their type."""
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,16 @@ class _Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.constants = CONSTANTS[: self.random.randint(1, 3)]
-        self.lines = ["type thing = {" + ", ".join(f'"{c}"' for c in self.constants) + "}"]
+        self.constants = CONSTANTS[seed % 2][: self.random.randint(1, 3)]
+        self.named = 0.2 + 0.2 * (seed % 2)
+        self.lines = ["type thing = {" + ", ".join(self.constants) + "}"]
         self.layers: list[list[tuple[str, int]]] = []
         self.valued: list[str] = []
         self.size = 0
 
     def term(self, variables: list[str]) -> str:
-        if self.random.random() < 0.2:
-            return f'"{self.random.choice(self.constants)}"'
+        if self.random.random() < self.named:
+            return self.random.choice(self.constants)
         return self.random.choice(variables)
 
     def atom(self, name: str, arity: int, variables: list[str]) -> str:
@@ -36,7 +38,7 @@ class _Writer:
         return f"{name}({', '.join(self.term(variables) for _ in range(arity))})"
 
     def ground(self, name: str, arity: int) -> str:
-        return self.atom(name, arity, [f'"{c}"' for c in self.constants])
+        return self.atom(name, arity, list(self.constants))
 
     def write(self) -> RandomProgram:
         chance = self.random
@@ -44,7 +46,7 @@ class _Writer:
         for left in self.constants:
             for right in self.constants:
                 if chance.random() < 0.4:
-                    self.lines.append(f'link("{left}", "{right}")')
+                    self.lines.append(f"link({left}, {right})")
         known, uncertain = [("link", 2)], list[tuple[str, int]]()
         if chance.random() < 0.4:
             self.lines.append("predicate free(thing)")
@@ -53,7 +55,7 @@ class _Writer:
             self.lines.append('predicate area(thing) in {"u", "v", "w"}')
             self.valued.append("area")
             if chance.random() < 0.5:
-                self.lines.append(f'area("{chance.choice(self.constants)}") = "u"')
+                self.lines.append(f'area({chance.choice(self.constants)}) = "u"')
         for name in ("r", "s", "t")[: chance.randint(1, 3)]:
             arity = chance.choice((0, 1, 1, 2, 3) if len(self.constants) < 3 else (0, 1, 1, 2))
             uncertain.append((name, arity))
@@ -61,10 +63,14 @@ class _Writer:
             self.choices(name, arity, known)
         if chance.random() < 0.3:
             self.lines.append('predicate tone(thing) in {"u", "v"}')
-            body = "free(x)" if ("free", 1) in uncertain and chance.random() < 0.5 else 'link(x, "a")'
+            body = (
+                "free(x)"
+                if ("free", 1) in uncertain and chance.random() < 0.5
+                else f"link(x, {self.constants[0]})"
+            )
             self.lines.append(f'0.3 :: tone(x) = "u"; 0.{chance.choice("57")} :: tone(x) = "v" :- {body}')
             if chance.random() < 0.5:
-                self.lines.append(f'0.4 :: tone("{chance.choice(self.constants)}") = "u"')
+                self.lines.append(f'0.4 :: tone({chance.choice(self.constants)}) = "u"')
             self.valued.append("tone")
         for layer in range(chance.randint(1, 2)):
             names = [(f"d{layer}{i}", chance.choice((0, 1, 2, 2))) for i in range(chance.randint(1, 2))]
@@ -96,7 +102,7 @@ class _Writer:
         kind = chance.random()
         if kind < 0.4 and arity:
             variables = ["x", "y", "z"][:arity]
-            body = ('link(x, "a")', "link(x, y)", "link(x, y), link(y, z)")[arity - 1]
+            body = (f"link(x, {self.constants[0]})", "link(x, y)", "link(x, y), link(y, z)")[arity - 1]
             self.lines.append(f"0.{chance.randint(1, 9)} :: {name}({', '.join(variables)}) :- {body}")
             return
         if kind > 0.85 and arity == 1:
@@ -137,7 +143,7 @@ class _Writer:
                 )
                 bound.append(v)
         if chance.random() < 0.4:
-            inside = bound or [f'"{self.constants[0]}"']
+            inside = bound or [self.constants[0]]
             body.append("not " + self.atom(*chance.choice(uncertain), inside))
         if len(bound) > 1 and chance.random() < 0.3:
             body.append(f"{bound[0]} != {bound[1]}")

@@ -32,6 +32,21 @@ def test_query_of_a_ground_goal() -> None:
     assert answers.weights.tolist() == pytest.approx([0.625])
 
 
+def test_numbers_in_a_head_and_in_its_body_are_different_constants() -> None:
+    theory = """
+    0.9 :: wet(1)
+    0.4 :: wet(2)
+    0.3 :: wet(3)
+    next(2) :- wet(1)
+    next(3) :- not wet(2)
+    either(3) :- wet(1), not next(3)
+    """
+    found = {row.atom: row.probability for row in hb.Model(hb.parse(theory)).infer().rows()}
+    assert found["next(2)"] == pytest.approx(0.9, abs=1e-12)
+    assert found["next(3)"] == pytest.approx(0.6, abs=1e-12)
+    assert found["either(3)"] == pytest.approx(0.9 * 0.4, abs=1e-12)
+
+
 def test_evidence_of_probability_0_names_the_statements() -> None:
     model = hb.Model(hb.parse("0.5 :: a\n0.5 :: b\nboth :- a, b"))
     with pytest.raises(ContradictionError, match="probability 0: not a and both"):

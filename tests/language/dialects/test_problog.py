@@ -36,7 +36,7 @@ READ = {
         '`It\'s`("x y", "B")\nq("a")\nq("2")\n'
     ),
     "p(X, _) :- a(X). a(1). q :- p(2, _).": (
-        'p(X, _1) :- `constants of p:2`(_1), a(X)\na(1)\nq :- p(2, _)\n`constants of p:2`("_")\n'
+        'p(X, _5_) :- `constants of p:2`(_5_), a(X)\na(1)\nq :- p(2, _)\n`constants of p:2`("_")\n'
     ),
 }
 
@@ -174,6 +174,15 @@ TUTORIAL = [
     ("0.3::e(1, 2). 0.3::e(2, 1). r(X, X) :- n(X). r(X, Y) :- r(X, Z), e(Z, Y). n(1). n(2). query(r(1, 1)).",
      {"r(1,1)": 1.0}),
     ("0.1::a(1). 0.9::a(1). query(a(1)).", {"a(1)": 0.91}),
+    # A choice for each value of all variables of the clause, alternatives that bind the same ones together.
+    ("n(1). n(2). 0.5::a :- (n(X) ; n(X)), n(_). query(a).", {"a": 1 - 0.5**4}),
+    ("n(1). n(2). m(3). 0.5::a :- n(X) ; m(Y) ; m(Y), n(X). query(a).", {"a": 1 - 0.5 ** (2 + 1 + 2)}),
+    ("n(1). n(2). 0.3::a; 0.2::b :- (n(_) ; n(_)). query(a). query(b).", {"a": 1 - 0.7**4, "b": 1 - 0.8**4}),
+    ("n(1, 0.5). n(2, 0.2). P::a(X) :- n(X, P) ; n(_, P), n(X, 0.5). query(a(1)).",
+     {"a(1)": 1 - 0.5 * 0.5 * 0.8}),
+    ("n(3). n(1). 0.5::p(_, _1) :- n(_1). query(p(1, 3)). query(p(3, 1)).", {"p(1,3)": 0.5, "p(3,1)": 0.5}),
+    ("0.9::f(1). 0.4::f(2). d(2) :- f(1). d(3) :- \\+f(2). query(d(2)). query(d(3)).",
+     {"d(2)": 0.9, "d(3)": 0.6}),
 ]  # fmt: skip
 
 
@@ -289,6 +298,12 @@ def test_a_plain_infer_answers_the_queries_under_the_names_of_the_file() -> None
         "p(1, 2)": 1.0,
         "\\+p(1)": 1.0,
     }
+
+
+def test_a_query_may_name_a_constant_that_nothing_else_names() -> None:
+    theory = read_theory_text("0.5::p(1, 2). query(p(7, X)). query(p(1, X)).", "pl")
+    found = {_plain(row.atom): row.probability for row in hb.Model(theory).infer().rows()}
+    assert found == {"p(7,2)": 0.0, "p(1,2)": 0.5}
 
 
 @pytest.mark.parametrize("text", [*READ, *(program for program, _ in PROGRAMS), SMOKERS])

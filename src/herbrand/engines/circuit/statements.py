@@ -43,6 +43,7 @@ from herbrand.program.clauses import (
     Measured,
     Never,
     OneOf,
+    constant_name,
 )
 from herbrand.program.lower_rules import goal_clause
 
@@ -245,7 +246,7 @@ class _Slots:
             return self.of_variable(term)
         index = self._facts.domains[type_name].index_of(term.value)
         assert index is not None, "constants of statements are in their domains"
-        return self._number(f"{index}`{type_name}", index)
+        return self._number(constant_name(term, type_name), index)
 
     def _number(self, name: str, constant: int) -> int:
         if name not in self.numbers:

@@ -97,7 +97,6 @@ class Goals:
     def __init__(self, names: PredicateNames) -> None:
         self._names = names
         self._numbers = count(1)
-        self._anonymous = count(1)
         self._tests: set[Span] = set()
         self.made: list[Clause] = []
 
@@ -121,8 +120,8 @@ class Goals:
 
     def term(self, term: PrologTerm, open_ended: bool = False) -> Term:
         if term.kind == "variable":
-            name = f"_{next(self._anonymous)}" if open_ended and term.name == "_" else term.name
-            return Variable(name, term.span)
+            variable = Variable(term.name, term.span)
+            return _named(variable) if open_ended else variable
         number = constant_value(term) if term.kind == "number" else None
         if number is not None:
             return Constant(number, term.span)
@@ -138,6 +137,20 @@ class Goals:
         head = Atom(self._names.of(f"part {next(self._numbers)}", len(arguments)), arguments, like.span)
         self.made += [Clause((head,), body, span=like.span) for body in bodies]
         return head
+
+    def instances(self, bodies: list[Body], like: PrologTerm) -> list[Body]:
+        """The same alternatives so that each instance of a choice, by the values of all its variables, is an
+        instance of one body: alternatives that bind the same variables are one."""
+        if len(bodies) == 1:
+            return bodies
+        groups: dict[tuple[str, ...], list[Body]] = {}
+        for body in map(_without_anonymous, bodies):
+            bound = sorted({variable.name for literal in body for variable in _bound_by(literal)})
+            groups.setdefault(tuple(bound), []).append(body)
+        return [
+            own[0] if len(own) == 1 else (self.auxiliary(own, list(bound), like),)
+            for bound, own in groups.items()
+        ]
 
     def _alternatives(self, goal: PrologTerm, whole: Counter[str]) -> list[Body]:
         if goal.is_operator(","):
@@ -273,6 +286,21 @@ def _bound_by(literal: BodyLiteral) -> list[Variable]:
         return [side for side in sides if isinstance(side, Variable)]
     binds = isinstance(literal, Atom) or (isinstance(literal, Comparison) and literal.operator == "=")
     return [term for term in leaf_terms(literal) if isinstance(term, Variable)] if binds else []
+
+
+def _without_anonymous(body: Body) -> Body:
+    """The body with a name for each ``_`` outside negation, the same in all alternatives that have it."""
+    return tuple(
+        replace(part, arguments=tuple(map(_named, part.arguments))) if isinstance(part, Atom) else part
+        for part in body
+    )
+
+
+def _named(term: Term) -> Term:
+    """``_`` by its place in the file, as nobody calls a variable."""
+    if isinstance(term, Variable) and term.anonymous and term.span is not None:
+        return Variable(f"_{term.span.start}_", term.span)
+    return term
 
 
 def _variables(term: PrologTerm) -> Iterator[str]:

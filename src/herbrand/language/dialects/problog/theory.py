@@ -47,7 +47,6 @@ from herbrand.language.syntax import (
     Constant,
     FactKind,
     FactRows,
-    Formula,
     Learned,
     Not,
     Query,
@@ -146,12 +145,9 @@ class _Reader:
         computed: list[Computed] = []
         chances = tuple(self._chance(part, computed) for part in parts)
         bodies = [(*body, *computed) for body in bodies]
-        if len(bodies) != 1:
-            variables = [*heads, *(chance for chance in chances if isinstance(chance, Variable))]
-            shared = dict.fromkeys(name for part in variables for name in _names_of(part))
-            bodies = [(self._goals.auxiliary(bodies, list(shared), whole),)]
-        body, chances = _with_constants(bodies[0], chances)
-        self._clauses.append(Clause(heads, body, chances, whole.span))
+        for body in self._goals.instances(bodies, whole):
+            fixed, numbers = _with_constants(body, chances)
+            self._clauses.append(Clause(heads, fixed, numbers, whole.span))
 
     def _chance(self, part: PrologTerm, computed: list[Computed]) -> Chance:
         """What stands before ``::``; the equations of probabilities that are computed are added."""
@@ -283,7 +279,7 @@ class _Reader:
                 isinstance(term, Constant) and term.value not in known[atom.predicate, i]
                 for i, term in enumerate(atom.arguments)
             )
-            if new and not any(isinstance(term, Variable) for term in atom.arguments):
+            if new:
                 self._clauses.append(Clause((atom,), (Truth(False),), span=atom.span))
 
     def _give_one_kind(self) -> None:
@@ -363,11 +359,6 @@ def _parts(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
 
 def _head(part: PrologTerm) -> PrologTerm:
     return part.arguments[1] if part.is_operator("::") else part
-
-
-def _names_of(part: Formula | Variable) -> Iterator[str]:
-    """The variables of an atom, a literal or a probability."""
-    return (name for name, variable in variables_of(part).items() if not variable.anonymous)
 
 
 def _with_constants(body: Body, chances: tuple[Chance, ...]) -> tuple[Body, tuple[Chance, ...]]:
