@@ -16,6 +16,7 @@ import numpy as np
 
 import herbrand as hb
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
+from herbrand.engines.engine import first_state
 from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.program.question import AtomPattern, Question
 
@@ -61,7 +62,7 @@ def _round_of(state: BeliefState, engine: BeliefPropagation, rounds: int) -> flo
 def _by_size() -> str:
     """Preparation and a round of messages, from 10 constants to 10,000."""
     engine = BeliefPropagation()
-    engine.step(engine.start(model(3).program, SMOKERS))
+    engine.step(first_state(engine, model(3).program, SMOKERS))
     lines = [
         "Lifted messages on smokers with transitive friends, by the number of people (processor time):",
         "",
@@ -72,7 +73,7 @@ def _by_size() -> str:
         program = model(people).program
         box: list[BeliefState] = []
         prepared = median(
-            seconds(lambda p=program, b=box: b.append(engine.start(p, SMOKERS))) for _ in range(3)
+            seconds(lambda p=program, b=box: b.append(first_state(engine, p, SMOKERS))) for _ in range(3)
         )
         state = box[-1]
         found = state.compiled
@@ -96,9 +97,9 @@ def _beside_ground() -> str:
     for people in (10, 30, 60):
         program = model(people).program
         lifted, ground = BeliefPropagation(), BeliefPropagation(lift=False)
-        states = [engine.start(program, SMOKERS) for engine in (lifted, ground)]
+        states = [first_state(engine, program, SMOKERS) for engine in (lifted, ground)]
         preparations = [
-            median(seconds(lambda e=engine, p=program: e.start(p, SMOKERS)) for _ in range(3))
+            median(seconds(lambda e=engine, p=program: first_state(e, p, SMOKERS)) for _ in range(3))
             for engine in (lifted, ground)
         ]
         rounds = [_round_of(state, engine, 3) for state, engine in zip(states, (lifted, ground), strict=True)]
@@ -123,8 +124,8 @@ def _large_ground() -> str:
     )
     program = hb.Model(hb.parse(text), facts).program
     engine = BeliefPropagation()
-    state = engine.start(program, SMOKERS)
-    prepared = seconds(lambda: engine.start(program, SMOKERS))
+    state = first_state(engine, program, SMOKERS)
+    prepared = seconds(lambda: first_state(engine, program, SMOKERS))
     graph = state.compiled.graph
     each = _round_of(state, engine, 1)
     return (
@@ -137,7 +138,7 @@ def _large_ground() -> str:
 def _sampled() -> str:
     program = model(20).program
     engine = Gibbs(samples=200)
-    state = engine.start(program, SMOKERS)
+    state = first_state(engine, program, SMOKERS)
     engine.step(state)
     each = seconds(lambda: engine.step(state)) / (engine.batch_size * engine.chains)
     atoms = state.compiled.atom_count

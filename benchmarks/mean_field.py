@@ -23,6 +23,7 @@ from benchmarks import fixed_weights
 from benchmarks.labelled_worlds import own, published
 from benchmarks.measurement import Measurement, race, table
 from benchmarks.published_data import DATA
+from herbrand.engines.engine import first_state
 from herbrand.engines.mean_field.engine import MeanField, MeanFieldState
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.facts.domain import Domain
@@ -90,7 +91,7 @@ def program_of(text: str, count: int, rows: np.ndarray | None = None) -> Program
 def stepper(program: Program) -> Callable[[], MeanFieldState]:
     """One more step each time it is called."""
     engine = MeanField()
-    state = engine.start(program, Question())
+    state = first_state(engine, program, Question())
 
     def step() -> MeanFieldState:
         nonlocal state

@@ -23,9 +23,9 @@ from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.choice import CHOICES, choose, readable_by, with_alternatives
+from herbrand.engines.choice import CHOICES, AnyEngine, choose, with_alternatives
 from herbrand.engines.described import budget_of
-from herbrand.engines.engine import Engine, Settings, settings_from
+from herbrand.engines.engine import Settings, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.registry import engine_named, query_engine, refuse_unused
@@ -83,7 +83,7 @@ Texts = str | Iterable[str]
 class _Settled:
     """An engine at rest: its last state, and how it came there."""
 
-    engine: Engine[Any]
+    engine: AnyEngine
     state: Any
     status: Status
 
@@ -600,16 +600,14 @@ class Model:
         chosen = choose(name, settings, program, question)
         if note is not None and name == "auto":
             note(str(chosen))
-        engine = chosen.engine
         limits = Limits.of(chosen.settings)
         try:
-            readable = readable_by(engine, program)
-            found = settle(engine, readable, question, limits, self._watch(limits), chosen.support.state)
+            found = settle(chosen.engine, chosen.begin, limits, self._watch(limits))
         except OutOfTimeError:
             raise
         except BudgetError as error:
-            raise with_alternatives(error, engine, settings, program, question) from None
-        return _Settled(engine, *found)
+            raise with_alternatives(error, chosen.name, settings, program, question) from None
+        return _Settled(chosen.engine, *found)
 
     def _known_by_rules(self, question: Question) -> Iterator[str]:
         """Why a predicate that is asked for by its name has no latent atom."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,10 +11,20 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.engine import BeliefPropagation
-from herbrand.engines.choice import AFFORDABLE, AT_ONCE, Choice, best, choices, choose, with_alternatives
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.choice import (
+    AFFORDABLE,
+    AT_ONCE,
+    Choice,
+    Offer,
+    Refused,
+    best,
+    choices,
+    choose,
+    with_alternatives,
+)
+from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.mean_field.engine import MeanField
-from herbrand.errors import BudgetError
+from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.program.question import Question
 
 EXACT, APPROXIMATION = Guarantee.EXACT, Guarantee.APPROXIMATION
@@ -26,15 +34,13 @@ LINKED = "0.3: f(x, y) and f(y, z) => f(x, z)\n0.1: f(x, y)"
 """Three variables: counting cannot take it, and regions leave it to bp."""
 
 
-@dataclass(frozen=True)
-class Named:
-    name: str
-
-
-def said(name: str, operations: float | None, guarantee: Guarantee = EXACT, reason: str = "") -> Choice:
+def said(
+    name: str, operations: float | None, guarantee: Guarantee = EXACT, handed: str = ""
+) -> Offer | Refused:
     """An engine that would take so many operations; ``None``: it cannot run."""
-    engine: Any = Named(name)
-    return Choice(engine, Support(operations is not None, reason, operations, guarantee=guarantee))
+    if operations is None:
+        return Refused(name, Refusal(UnsupportedError(f"{name} is ill")))
+    return Offer(name, Cost(operations, guarantee=guarantee, handed=handed))
 
 
 def program_of(text: str, count: int) -> Any:
@@ -71,10 +77,10 @@ def program_of(text: str, count: int) -> Any:
         ([said("a", None), said("b", 2 * DEAR)], "b", "as nothing cheaper can run"),
     ],
 )
-def test_the_surest_that_is_affordable(engines: list[Choice], taken: str, why: str) -> None:
+def test_the_surest_that_is_affordable(engines: list[Offer | Refused], taken: str, why: str) -> None:
     found = best(engines)
-    assert (found.engine.name, found.why) == (taken, why)
-    assert str(found) == f"engine {taken}, {why}: about {found.cost:.1e} operations"
+    assert (found.name, found.why) == (taken, why)
+    assert str(found) == f"engine {taken}, {why}: about {found.operations:.1e} operations"
 
 
 @given(
@@ -91,7 +97,7 @@ def test_no_answer_that_is_sure_and_affordable_is_passed_over(
     told: list[tuple[float | None, Guarantee]],
 ) -> None:
     engines = [said(str(place), *one) for place, one in enumerate(told)]
-    able = [choice for choice in engines if choice.support.possible]
+    able = [offer for offer in engines if isinstance(offer, Offer)]
     if not able:
         with pytest.raises(BudgetError) as refused:
             best(engines)
@@ -99,26 +105,19 @@ def test_no_answer_that_is_sure_and_affordable_is_passed_over(
         return
     found = best(engines)
     assert found in able
-    first = next(
-        (place for place, choice in enumerate(engines) if choice in able and not choice.exact), math.inf
-    )
-    affordable = [
-        c
-        for place, c in enumerate(engines)
-        if c in able and c.exact and c.cost <= AFFORDABLE and place < first
-    ]
+    first = next((place for place, offer in enumerate(able) if not offer.exact), len(able))
+    affordable = [offer.operations for offer in able[:first] if offer.operations <= AFFORDABLE]
     if affordable:
-        assert found.exact and (found.cost <= AT_ONCE or found.cost == min(c.cost for c in affordable))
-    elif first < math.inf:
-        assert found is engines[int(first)]
+        assert found.exact and (found.operations <= AT_ONCE or found.operations == min(affordable))
+    elif first < len(able):
+        assert found is able[first]
     else:
-        assert found.cost == min(choice.cost for choice in able)
+        assert found.operations == min(offer.operations for offer in able)
 
 
 def test_where_none_can_run_each_says_why() -> None:
-    refusals = [Choice(said(name, None).engine, Support(False, f"{name} is ill")) for name in ("a", "b")]
     with pytest.raises(BudgetError) as refused:
-        best(refusals)
+        best([said(name, None) for name in ("a", "b")])
     assert str(refused.value) == "a cannot run it: a is ill\nb cannot run it: b is ill"
 
 
@@ -128,59 +127,59 @@ def test_engines_are_asked_only_until_one_answers_at_once() -> None:
 
     def noted() -> Any:
         for choice in choices(Settings(), program, Question()):
-            asked.append(choice.engine.name)
+            asked.append(choice.name)
             yield choice
 
-    assert best(noted()).engine.name == "exact"
+    assert best(noted()).name == "exact"
     assert asked == ["exact"]
 
 
 def test_what_regions_leave_to_bp_is_begun_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = []
-    start = BeliefPropagation.start
-    monkeypatch.setattr(BeliefPropagation, "start", lambda *told: begun.append(told) or start(*told))
-    found = {c.engine.name: c for c in choices(Settings(damping=0.3), program_of(LINKED, 3), Question())}
-    assert len(begun) == 1
-    bp, regions = found["bp"].support, found["regions"].support
-    assert regions.reason.startswith("messages are those of bp, since ") and not bp.reason
-    assert (bp.operations, bp.bytes) == (regions.operations, regions.bytes)
-    assert found["bp"].engine == begun[0][0] == BeliefPropagation(damping=0.3)
-    assert bp.state is regions.state.ground
+    asked = []
+    prepare = BeliefPropagation.prepare
+    monkeypatch.setattr(BeliefPropagation, "prepare", lambda *told: asked.append(told) or prepare(*told))
+    every = choices(Settings(damping=0.3), program_of(LINKED, 3), Question())
+    found = {offer.name: offer for offer in every if isinstance(offer, Choice)}
+    assert len(asked) == 1
+    bp, regions = found["bp"], found["regions"]
+    assert regions.cost.handed.startswith("messages are those of bp, since ") and not bp.cost.handed
+    assert (bp.operations, bp.cost.bytes) == (regions.operations, regions.cost.bytes)
+    assert bp.engine == asked[0][0] == BeliefPropagation(damping=0.3)
+    assert bp.begin() is regions.begin().state
 
 
 def test_the_state_that_the_estimate_made_is_gone_on_with() -> None:
     program = program_of("0.5: f(x, x)", 2)
     chosen = choose("auto", Settings(), program, Question())
-    assert chosen.engine.name == "exact" and chosen.support.state is not None
+    assert chosen.name == "exact" and chosen.begin() is chosen.begin()
     named = choose("bp", Settings(), program, Question())
-    assert named.support == Support(True), "who is named is not asked"
+    assert named.cost == Cost() and named.begin() is not named.begin(), "who is named is not asked"
 
 
 def test_a_refusal_names_the_engines_that_could_run_it() -> None:
     program, question = program_of(LINKED, 12), Question()
-    refused = choose("exact", Settings(), program, question).engine
-    told = with_alternatives(BudgetError("too large"), refused, Settings(), program, question)
+    told = with_alternatives(BudgetError("too large"), "exact", Settings(), program, question)
     lines = str(told).splitlines()
     assert lines[0] == "too large"
     assert lines[1].startswith("engines that can run it: ")
     assert {"bp", "mean-field"} <= set(lines[1].partition(": ")[2].split(", "))
     clipped = Settings(clip=2.0)
     error = BudgetError("too large")
-    assert with_alternatives(error, refused, clipped, program, question) is error, "no other has that model"
+    assert with_alternatives(error, "exact", clipped, program, question) is error, "no other has that model"
 
 
 def test_what_only_approximates_is_not_asked_beside_an_affordable_exact_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = []
-    supports = MeanField.supports
-    monkeypatch.setattr(MeanField, "supports", lambda *told: asked.append(told) or supports(*told))
+    prepare = MeanField.prepare
+    monkeypatch.setattr(MeanField, "prepare", lambda *told: asked.append(told) or prepare(*told))
     matching = hb.parse(
         "hard: m(x, y) and m(x, z) => y = z\nhard: m(x, y) and m(z, y) => x = z\n1.0: m(x, y)\n"
         "predicate m(left, right)\ntype left = 1..60\ntype right = 1..60"
     )
     program, question = hb.Model(matching).program, Question(most_probable=True)
     chosen = choose("auto", Settings(), program, question)
-    assert chosen.engine.name == "integer" and chosen.cost > 0 and not asked
-    assert "mean-field" in [choice.engine.name for choice in choices(Settings(), program, question)]
+    assert chosen.name == "integer" and chosen.operations > 0 and not asked
+    assert "mean-field" in [offer.name for offer in choices(Settings(), program, question)]
     assert asked, "a listing of all engines asks it"

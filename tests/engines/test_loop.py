@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from herbrand.answers.status import out_of_iterations
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines import registry
+from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.loop import Limits, run
 from tests.conftest import Outcome
 
@@ -23,8 +24,10 @@ class Halving:
 
     name: str = "halving"
 
-    def start(self, program: Any, question: Any) -> float:
-        return 1.0
+    budget: Budget = UNLIMITED
+
+    def prepare(self, program: Any, question: Any, within: Budget) -> Prepared[float]:
+        return Prepared.ready(1.0, Cost())
 
     def step(self, state: float) -> float:
         return state / 2
@@ -71,7 +74,7 @@ def test_the_command_line_says_so_and_exits_with_3(
     monkeypatch.setitem(registry.INFERENCE, "restless", "tests.engines.restless:Restless")
     theory = tmp_path / "t.hb"
     theory.write_text("1.0: a => b\n")
-    outcome = herbrand("infer", theory, "--engine", "restless", "--time-limit", "0.01", "--format", "json")
+    outcome = herbrand("infer", theory, "--engine", "restless", "--iterations", "3", "--format", "json")
     assert outcome.status == 3
     assert json.loads(outcome.out)["converged"] is False
     assert outcome.err.startswith("not converged: stopped after ")

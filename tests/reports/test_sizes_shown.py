@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.engines.engine import Support
-from herbrand.reports.sizes import PredicateSize, SizeReport, _alike, _cost, _predicate_row
+from herbrand.engines.engine import Cost, Refusal
+from herbrand.errors import UnsupportedError
+from herbrand.reports.sizes import PredicateSize, SizeReport, _alike, _predicate_row, _said
 
 THEORY = """
 predicate friends(person, person): observed
@@ -80,20 +81,21 @@ class TestRows:
 
 class TestCosts:
     @pytest.mark.parametrize(
-        ("support", "shown"),
+        ("cost", "shown"),
         [
-            (Support(False, "runs in memory only"), "runs in memory only"),
-            (Support(True, "", 1234.0, 2048.0), "about 1.2e+03 operations, 2.0 kB"),
-            (Support(True, "", None, None), "no estimate"),
+            (Cost(1234.0, 2048.0), "about 1.2e+03 operations, 2.0 kB"),
+            (Cost(), "no estimate"),
             (
-                Support(True, "slowly", 10.0, 0.0, detail="by a join"),
+                Cost(10.0, 0.0, detail="by a join", handed="slowly"),
                 "about 1.0e+01 operations, 0 B; slowly; by a join",
             ),
         ],
     )
-    def test_of_an_engine(self, support: Support, shown: str) -> None:
-        told = _cost(support)
-        assert told == (f"{support.guarantee.value}, {shown}" if support.possible else shown)
+    def test_of_an_engine(self, cost: Cost, shown: str) -> None:
+        assert _said(cost) == ("yes", f"{cost.guarantee.value}, {shown}")
+
+    def test_of_a_refusal(self) -> None:
+        assert _said(Refusal(UnsupportedError("runs in memory only"))) == ("no", "runs in memory only")
 
 
 def sizes(*atoms: int, world: Any = "open", known: int = 0) -> list[PredicateSize]:

@@ -2,24 +2,28 @@
 
 ``auto`` takes the first engine that answers exactly at once; else the cheapest that answers exactly within
 :data:`AFFORDABLE` operations; else the first approximation, in the order of the registry, that can run; else
-whatever exact engine can. The estimate often had to prepare what a run needs; a choice hands it on.
+whatever exact engine can. The estimate often had to prepare what a run needs; a choice goes on from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
-from herbrand.engines.engine import Engine, Settings, Support
+from herbrand.engines.engine import Cost, Engine, Prepared, Refusal, Settings, first_state
+from herbrand.engines.fallback import HandedOver
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake
 from herbrand.program.choices import only_count, unusable_by
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+
+AnyEngine = Engine[Any, Any, Any, Any, Any]
 
 AT_ONCE = 1e7
 """Operations: nobody waits for them, so that no other engine need be asked."""
@@ -38,40 +42,60 @@ PLANNING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """An engine and whether, and at what cost, it can run; ``settings`` are those that it uses."""
+class Offer:
+    """An engine that can run, and what it would cost."""
 
-    engine: Engine[Any]
-    support: Support
-    settings: Settings = field(default_factory=Settings)
+    name: str
+    cost: Cost
 
     @property
-    def cost(self) -> float:
-        return self.support.operations or 0.0
+    def operations(self) -> float:
+        return self.cost.operations or 0.0
 
     @property
     def exact(self) -> bool:
-        return self.support.guarantee is Guarantee.EXACT
+        return self.cost.guarantee is Guarantee.EXACT
 
     @property
     def why(self) -> str:
         """Why ``auto`` takes it, if it does."""
-        if self.support.operations is None and self.engine.name == BEST_WORLD:
+        if self.cost.operations is None and self.name == BEST_WORLD:
             return "the one that finds the best world under counts and sums"
-        if self.support.operations is None:
+        if self.cost.operations is None:
             return "the one that draws choices and counts what is uncertain"
         if not self.exact:
-            return f"the first {self.support.guarantee.value}, as no exact answer is affordable"
-        if self.cost <= AT_ONCE:
+            return f"the first {self.cost.guarantee.value}, as no exact answer is affordable"
+        if self.operations <= AT_ONCE:
             return "exact at once"
-        if self.cost <= AFFORDABLE:
+        if self.operations <= AFFORDABLE:
             return "the cheapest exact answer"
         return "as nothing cheaper can run"
 
     def __str__(self) -> str:
-        if self.support.operations is None:
-            return f"engine {self.engine.name}, {self.why}"
-        return f"engine {self.engine.name}, {self.why}: about {self.cost:.1e} operations"
+        if self.cost.operations is None:
+            return f"engine {self.name}, {self.why}"
+        return f"engine {self.name}, {self.why}: about {self.operations:.1e} operations"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Offer):
+    """An offer that can be taken up: ``begin`` gives the first state, ``settings`` are those that the engine
+    uses."""
+
+    engine: AnyEngine
+    begin: Callable[[], Any]
+    settings: Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Refused:
+    """An engine that cannot run, or should not unless it is named."""
+
+    name: str
+    refusal: Refusal
+
+
+AnyOffer = TypeVar("AnyOffer", bound=Offer)
 
 
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
@@ -79,7 +103,9 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
     if program.uncertain:
         name = _for_choices(name, program, question)
     if name != "auto":
-        return Choice(engine_named(name, settings), Support(True), settings)
+        engine = engine_named(name, settings)
+        begin = partial(first_state, engine, readable_by(engine, program), question)
+        return Choice(engine.name, Cost(), engine, begin, settings)
     return best(choices(settings, program, question, past_exact=False))
 
 
@@ -94,59 +120,70 @@ def _for_choices(name: str, program: Program, question: Question) -> str:
     return CHOICES
 
 
-def readable_by(engine: Engine[Any], program: Program) -> Program:
+def readable_by(engine: AnyEngine, program: Program) -> Program:
     """The program, tables of networks as templates for an engine that does not read ``whole_tables``."""
     return program if getattr(engine, "whole_tables", False) else in_cells(program)
 
 
-def best(choices: Iterable[Choice]) -> Choice:
+def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
     """What ``auto`` takes of these, in the order of the registry; a ``BudgetError`` if none can run."""
     refusals: list[Mistake] = []
-    dear: list[Choice] = []
-    exact: list[Choice] = []
-    for choice in choices:
-        if not choice.support.possible:
-            refusals.append(Mistake(f"{choice.engine.name} cannot run it: {choice.support.reason}"))
-        elif not choice.exact and choice.support.reason:
-            continue  # it would only hand over to an engine that is asked as well
-        elif not choice.exact:
-            return min(exact, key=lambda other: other.cost) if exact else choice
-        elif choice.cost <= AT_ONCE:
-            return choice
-        elif choice.cost <= AFFORDABLE:
-            exact.append(choice)
+    dear: list[AnyOffer] = []
+    exact: list[AnyOffer] = []
+    for offer in offers:
+        if isinstance(offer, Refused):
+            refusals.append(Mistake(f"{offer.name} cannot run it: {offer.refusal.why}"))
+        elif not offer.exact and offer.cost.handed:
+            continue  # the engine that does the work is asked as well
+        elif not offer.exact:
+            return min(exact, key=lambda other: other.operations) if exact else offer
+        elif offer.operations <= AT_ONCE:
+            return offer
+        elif offer.operations <= AFFORDABLE:
+            exact.append(offer)
         else:
-            dear.append(choice)
+            dear.append(offer)
     if not exact and not dear:
         raise BudgetError(refusals)
-    return min(exact or dear, key=lambda choice: choice.cost)
+    return min(exact or dear, key=lambda offer: offer.operations)
 
 
 def choices(
     settings: Settings, program: Program, question: Question, past_exact: bool = True
-) -> Iterator[Choice]:
+) -> Iterator[Choice | Refused]:
     """All engines, asked one after another, as an estimate may cost something; and none twice.
 
     Behind an exact engine that can read the whole tables of a network none is asked. Without ``past_exact``
     engines that only approximate are not asked once an exact answer is affordable: they ground everything
     to say what they cost, a matching pair by pair.
     """
-    told: dict[str, Support] = {}
+    handed: list[HandedOver] = []
     is_affordable = False
     for name in (*WORLDS, *INFERENCE) if question.most_probable else INFERENCE:
         settings.budget.check()
         if is_affordable and not past_exact and name in APPROXIMATE:
             return
         own = used_settings("infer", name, settings)
-        asked = installed(name, replace(own, budget=_for_planning(own.budget)))
-        support = told.get(asked.name) or asked.supports(readable_by(asked, program), question)
-        if support.instead:
-            told.update([support.instead])
-        choice = Choice(installed(name, own), support, own)
-        yield choice
-        is_affordable |= choice.exact and support.possible and choice.cost <= AFFORDABLE
+        engine = installed(name, own)
+        prepared = next((one.prepared for one in handed if one.engine == engine), None) or engine.prepare(
+            readable_by(engine, program), question, _for_planning(own.budget)
+        )
+        if isinstance(prepared, HandedOver):
+            handed.append(prepared)
+        offer = _offer(engine, prepared, own)
+        yield offer
+        is_affordable |= isinstance(offer, Choice) and offer.exact and offer.operations <= AFFORDABLE
         if program.tables and is_affordable:
             return  # all others would read the tables cell by cell
+
+
+def _offer(engine: AnyEngine, prepared: Prepared[Any] | Refusal, settings: Settings) -> Choice | Refused:
+    if isinstance(prepared, Refusal):
+        return Refused(engine.name, prepared)
+    told = prepared.cost()
+    if isinstance(told, Refusal):
+        return Refused(engine.name, told)
+    return Choice(engine.name, told, engine, prepared.begin, settings)
 
 
 def _for_planning(budget: Budget) -> Budget:
@@ -155,15 +192,15 @@ def _for_planning(budget: Budget) -> Budget:
 
 
 def with_alternatives(
-    error: BudgetError, refused: Engine[Any], settings: Settings, program: Program, question: Question
+    error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
     """The refusal, and which engines could run it instead."""
     if settings.clip is not None:
         return error  # no other engine has that model
     others = [
-        choice.engine.name
-        for choice in choices(settings, program, question)
-        if choice.engine.name != refused.name and choice.support.possible
+        offer.name
+        for offer in choices(settings, program, question)
+        if isinstance(offer, Choice) and offer.name != refused
     ]
     hint = f"engines that can run it: {', '.join(others)}" if others else ""
     return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)

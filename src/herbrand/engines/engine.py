@@ -1,46 +1,129 @@
-"""What an engine is: frozen settings that start, step and read, and never print.
+"""What an engine is: the one contract of everything that answers.
 
-``supports`` says, before any work, whether a program can be run and at what estimated cost; ``start``
-gives the first state, ``step`` the next one, ``read`` the answer that a state holds. The loop in
-:mod:`herbrand.engines.loop` does the rest.
+An engine is a frozen value whose fields are its settings. It keeps nothing between calls, prints nothing and
+has no loop:
+
+- ``prepare`` looks at a program and a question. It gives a :class:`Prepared` run, or a :class:`Refusal`.
+- ``Prepared.cost`` tells what the run would take, ``Prepared.begin`` gives its first state.
+- ``step`` gives the next state, ``residual`` how far the last one moved.
+- ``read`` gives the answer that a state holds, ``explain`` why it is so.
+
+:mod:`herbrand.engines.loop` steps until nothing moves, :mod:`herbrand.engines.choice` compares costs,
+:mod:`herbrand.engines.fallback` makes one engine of two.
+
+>>> from herbrand.engines.exact import Exact
+>>> import herbrand as hb
+>>> from herbrand.program.question import Question
+>>> prepared = Exact().prepare(hb.Model(hb.parse("0.5: p => q")).program, Question(), UNLIMITED)
+>>> prepared.cost()
+Cost(operations=..., bytes=..., guarantee=<Guarantee.EXACT: 'exact'>, detail='', handed='')
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.described import check_settings, described
-from herbrand.program.program import Program
-from herbrand.program.question import Question
+from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 
 State = TypeVar("State")
+Program = TypeVar("Program", contravariant=True)
+Question = TypeVar("Question", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
+Why = TypeVar("Why", covariant=True)
+
+REFUSALS = (BudgetError, UnsupportedError)
+"""The errors by which an engine refuses; others are mistakes in what is asked, and raised."""
 
 
 @dataclass(frozen=True)
-class Support:
-    """Whether an engine can run a program; ``operations`` and ``bytes`` estimate the cost.
+class Cost:
+    """What a run would take, and how sure its answer would be. ``operations``: ``None`` where nothing tells.
 
-    ``reason``: why not; where it is possible, why another engine's method would do the work. ``state``
-    is what the estimate had to prepare anyway; a run can go on from there. ``guarantee`` is what its answer
-    would have, ``detail`` what else the estimate found out. Where all the work is that of another engine with
-    the same settings, ``instead`` is its name and what it says, so that nobody need ask it again.
+    ``detail``: what else the estimate found out. ``handed``: why all the work is another engine's, if it is.
     """
 
-    possible: bool
-    reason: str = ""
     operations: float | None = None
     bytes: float | None = None
-    state: Any = None
     guarantee: Guarantee = Guarantee.APPROXIMATION
     detail: str = ""
-    instead: tuple[str, Support] | None = None
+    handed: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Refusal:
+    """Why an engine does not run, with what to do instead as the error's hint."""
+
+    error: HerbrandError
+
+    def __post_init__(self) -> None:
+        self.error.with_traceback(None)  # its frames would keep all that was made for the estimate
+        self.error.__context__ = None
+
+    @property
+    def why(self) -> str:
+        return self.error.mistakes[0].message
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared(Generic[State]):
+    """A run that can begin. ``begin`` gives its first state, the one that the estimate had to make if it did.
+
+    ``cost`` is asked only where engines are compared: it may take a while. A refusal there says why nobody
+    should take the engine who has not named it.
+    """
+
+    begin: Callable[[], State]
+    cost: Callable[[], Cost | Refusal]
+
+    @classmethod
+    def ready(cls, state: State, cost: Cost) -> Prepared[State]:
+        """A run of which the first state and the cost are known."""
+        return cls(lambda: state, lambda: cost)
+
+
+class Engine(Protocol[Program, Question, State, Answer, Why]):
+    """One way to answer. ``budget`` is what its whole run may take.
+
+    A class also has ``with_settings(settings)``, which makes the engine that is chosen by name.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+    def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[State] | Refusal:
+        """A run; all that is made for it now is made ``within`` a part of the budget."""
+        ...
+
+    def step(self, state: State) -> State: ...
+
+    def residual(self, state: State) -> float:
+        """How far the last step moved; 0 where there is nothing left to do."""
+        ...
+
+    def read(self, state: State, status: Status) -> Answer: ...
+
+    def explain(self, state: State, status: Status) -> Why:
+        """Why the one thing that was asked for has its answer."""
+        ...
+
+
+def first_state(
+    engine: Engine[Program, Question, State, Any, Any], program: Program, question: Question
+) -> State:
+    """The first state of a run; raises what the engine refuses."""
+    prepared = engine.prepare(program, question, engine.budget)
+    if isinstance(prepared, Refusal):
+        raise prepared.error
+    return prepared.begin()
 
 
 @dataclass(frozen=True)
@@ -72,27 +155,3 @@ class Settings:
 def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> Settings:
     """The settings that keywords of ``infer`` describe."""
     return described(Settings, "infer", given, budget)
-
-
-class Engine(Protocol[State]):
-    """One inference method. Implementations are frozen dataclasses; their fields are their settings."""
-
-    name: str
-
-    def supports(self, program: Program, question: Question) -> Support: ...
-
-    def start(self, program: Program, question: Question) -> State: ...
-
-    def step(self, state: State) -> State:
-        """The next state."""
-        ...
-
-    def residual(self, state: State) -> float:
-        """How far the last step moved; 0 where there is nothing left to do."""
-        ...
-
-    def read(self, state: State, status: Status) -> Marginals: ...
-
-    def explain(self, state: State, status: Status) -> Explanation:
-        """Why the one atom that was asked for has its probability: its log-odds as a sum of reasons."""
-        ...

@@ -24,11 +24,11 @@ from herbrand.engines.components import Core
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.contradiction_error import no_weight
 from herbrand.engines.elimination import Elimination, Found, planned
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.explained_atom import Asked, forced
 from herbrand.engines.reading import atom_tables, by_number
 from herbrand.engines.truth_in_world import ChosenWorld
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError
 from herbrand.factors.graph import Assembly, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, show_statement
@@ -77,25 +77,22 @@ class Exact:
     def with_settings(cls, settings: Settings) -> Exact:
         return cls(settings.budget, operations_in(settings.budget.seconds, cls.most_operations))
 
-    def supports(self, program: Program, question: Question) -> Support:
+    def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[ExactState] | Refusal:
         try:
-            state = self.start(program, question)
+            state = self._planned(program, question, within)
             self.refuse_too_much(state.elimination)
-        except (BudgetError, UnsupportedError) as error:
-            return Support(False, error.mistakes[0].message)
+        except REFUSALS as error:
+            return Refusal(error)
         elimination = state.elimination
-        return Support(True, "", elimination.operations, elimination.bytes, state, Guarantee.EXACT)
+        return Prepared.ready(state, Cost(elimination.operations, elimination.bytes, Guarantee.EXACT))
 
-    def start(self, program: Program, question: Question) -> ExactState:
-        grounded = ground(program, self.budget, MOST_GROUNDINGS)
+    def _planned(self, program: Program, question: Question, within: Budget) -> ExactState:
+        grounded = ground(program, within, MOST_GROUNDINGS)
         algebra = "maximum" if question.most_probable else "log"
-        graph = ground_graph(grounded, self.budget, by_formula=False).graph
-        return ExactState(
-            grounded, question, planned(graph, grounded.atoms.count, algebra, budget=self.budget)
-        )
+        graph = ground_graph(grounded, within, by_formula=False).graph
+        return ExactState(grounded, question, planned(graph, grounded.atoms.count, algebra, budget=within))
 
     def step(self, state: ExactState) -> ExactState:
-        self.refuse_too_much(state.elimination)
         found = state.elimination.run()
         if found.total == -math.inf:
             celled = state.ground

@@ -1,14 +1,10 @@
 """The one fixed-point loop: it steps an engine until
 nothing moves, a limit is met, or the user has had enough.
 
->>> from dataclasses import dataclass
->>> @dataclass(frozen=True)
-... class Halving:
-...     def start(self, program, question): return 1.0
+>>> class Halving:
 ...     def step(self, state): return state / 2
 ...     def residual(self, state): return state
-...     def read(self, state, status): return state, status
->>> state, status = run(Halving(), None, None, Limits(tolerance=0.1))
+>>> state, status = settle(Halving(), lambda: 1.0, Limits(tolerance=0.1))
 >>> state, status.converged, status.iterations
 (0.0625, True, 4)
 """
@@ -18,13 +14,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from herbrand.answers.status import Status, out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.engine import Engine, Settings
-from herbrand.program.program import Program
-from herbrand.program.question import Question
+from herbrand.engines.engine import Engine, Settings, first_state
+
+State = TypeVar("State")
+Asked = TypeVar("Asked")
+Program = TypeVar("Program")
+Answer = TypeVar("Answer")
+
+
+class Steps(Protocol[State]):
+    """What the loop needs of an engine."""
+
+    def step(self, state: State) -> State: ...
+
+    def residual(self, state: State) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -46,31 +54,27 @@ class Limits:
 
 
 def run(
-    engine: Engine[Any],
+    engine: Engine[Program, Asked, Any, Answer, Any],
     program: Program,
-    question: Question,
+    question: Asked,
     limits: Limits | None = None,
     watch: Callable[[int, float], None] | None = None,
-    state: Any = None,
-) -> Any:
-    """The engine's answer. ``watch`` is called with each step's number and residual;
-    ``state`` is where to go on."""
-    return engine.read(*settle(engine, program, question, limits, watch, state))
+) -> Answer:
+    """The engine's answer. ``watch`` is called with each step's number and residual."""
+    return engine.read(*settle(engine, partial(first_state, engine, program, question), limits, watch))
 
 
 def settle(
-    engine: Engine[Any],
-    program: Program,
-    question: Question,
+    engine: Steps[State],
+    begin: Callable[[], State],
     limits: Limits | None = None,
     watch: Callable[[int, float], None] | None = None,
-    state: Any = None,
-) -> tuple[Any, Status]:
+) -> tuple[State, Status]:
     """The state in which the engine came to rest, or was stopped, and how it went. Who interrupts an engine
     whose state is ``certified``, bounds that hold already, gets the last ones."""
     limits = limits or Limits()
-    began = time.perf_counter()
-    state = engine.start(program, question) if state is None else state
+    started = time.perf_counter()
+    state = begin()
     trace: list[float] = []
     advice = ""
     while True:
@@ -89,7 +93,7 @@ def settle(
         advice = _limit_met(limits, len(trace))
         if advice:
             break
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     return state, Status(not advice, len(trace), seconds, advice, tuple(trace))
 
 

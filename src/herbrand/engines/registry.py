@@ -7,13 +7,14 @@ when it is asked for by name; ``auto`` does not choose what a user never named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
+from herbrand.budget import Budget
 from herbrand.engines.described import options_in, without
-from herbrand.engines.engine import Engine, Settings, Support
+from herbrand.engines.engine import Engine, Refusal, Settings
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import MissingPackageError
 from herbrand.extras import imported as imported_module
@@ -62,7 +63,7 @@ def register(name: str, engine: str | type) -> None:
     INFERENCE[name] = engine
 
 
-def engine_named(name: str, settings: Settings) -> Engine[Any]:
+def engine_named(name: str, settings: Settings) -> Engine[Any, Any, Any, Any, Any]:
     """An engine of ``infer`` with these settings."""
     return _inference_engine(name).with_settings(settings)
 
@@ -93,10 +94,6 @@ def _loaded(point: EntryPoint) -> Any:
             hint="docs/extending/engine.md lists what an engine has",
         )
     return engine
-
-
-def all_engines(settings: Settings) -> Iterator[Engine[Any]]:
-    return (installed(name, settings) for name in INFERENCE)
 
 
 def takes(command: str, name: str, option: str) -> bool:
@@ -166,8 +163,8 @@ class NotInstalled:
     name: str
     reason: str
 
-    def supports(self, program: Any, question: Any) -> Support:
-        return Support(False, self.reason)
+    def prepare(self, program: Any, question: Any, within: Budget) -> Refusal:
+        return Refusal(UnsupportedError(self.reason))
 
 
 def installed(name: str, settings: Settings) -> Any:

@@ -4,8 +4,8 @@
 >>> from herbrand.engines.credal.engine import BoundSettings
 >>> model = hb.Model(hb.parse("P(a) <= 0.3\\nP(b | a) >= 0.6\\nP(b | not a) <= 0.2"))
 >>> size = network_size(model.program, BoundSettings())
->>> size.sentences, size.factors, size.widest, size.cyclic, size.engines["exact"].possible
-(3, 2, 2, 0, True)
+>>> size.sentences, size.factors, size.widest, size.cyclic, size.engines["exact"].guarantee
+(3, 2, 2, 0, <Guarantee.EXACT: 'exact'>)
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import cyclic_atoms
-from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
-from herbrand.engines.engine import Support
+from herbrand.engines.engine import Cost, Refusal
 from herbrand.engines.registry import BOUND, bound_engine_named
 from herbrand.errors import HerbrandError
 from herbrand.program.program import Program
@@ -39,7 +38,7 @@ class NetworkSize:
     factors: int
     widest: int
     cyclic: int
-    engines: dict[str, Support]
+    engines: dict[str, Cost | Refusal]
     refused: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,8 +70,8 @@ def network_size(program: Program, settings: BoundSettings) -> NetworkSize:
     try:
         network = credal_network(program, settings.budget)
     except HerbrandError as error:
-        refusal = Support(False, error.mistakes[0].message)
-        return NetworkSize(0, 0, 0, 0, 0, dict.fromkeys(BOUND, refusal), refusal.reason)
+        refusal = Refusal(error)
+        return NetworkSize(0, 0, 0, 0, 0, dict.fromkeys(BOUND, refusal), refusal.why)
     scopes = scopes_of(network)
     return NetworkSize(
         len(network.atoms),
@@ -80,9 +79,5 @@ def network_size(program: Program, settings: BoundSettings) -> NetworkSize:
         sum(map(len, scopes)),
         max((scope.arity for scope in scopes), default=0),
         int(cyclic_atoms(network).sum()),
-        {name: _support(name, settings, network) for name in BOUND},
+        {name: bound_engine_named(name, settings).supports(network, BoundQuestion()) for name in BOUND},
     )
-
-
-def _support(name: str, settings: BoundSettings, network: Network) -> Support:
-    return bound_engine_named(name, settings).supports(network, BoundQuestion())

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget
-from herbrand.engines.choice import CHOICES, Choice, best, choices
+from herbrand.engines.choice import CHOICES, Choice, Offer, Refused, best, choices
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.described import budget_of
-from herbrand.engines.engine import Settings, Support
-from herbrand.engines.registry import all_engines
+from herbrand.engines.engine import Cost, Refusal, Settings
+from herbrand.engines.registry import INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.names import is_made
 from herbrand.language.show import show, show_statement
@@ -60,8 +61,8 @@ class SizeReport(Sheet):
     constants: dict[str, int]
     predicates: tuple[PredicateSize, ...]
     formulas: tuple[tuple[str, int], ...]
-    engines: dict[str, Support]
-    auto: Choice | None = None
+    engines: dict[str, Cost | Refusal]
+    auto: Offer | None = None
     network: NetworkSize | None = None
     where: str | None = None
 
@@ -82,7 +83,7 @@ class SizeReport(Sheet):
             ],
             "formulas": [{"statement": text, "groundings": count} for text, count in self.formulas],
             "engines": _engine_rows(self.engines),
-            "auto": None if self.auto is None else self.auto.engine.name,
+            "auto": None if self.auto is None else self.auto.name,
             "where": self.where,
             "network": None if self.network is None else self.network.to_dict(),
             "bound_engines": [] if self.network is None else _engine_rows(self.network.engines),
@@ -108,16 +109,16 @@ class SizeReport(Sheet):
             yield _predicate_row(alike)
         for text, count in self.formulas:
             yield text, f"{count:,}", "groundings"
-        for name, support in self.engines.items():
-            yield f"engine {name}", "yes" if support.possible else "no", _cost(support)
+        for name, told in self.engines.items():
+            yield f"engine {name}", *_said(told)
         if self.where is not None:
             yield "facts", "on a database", self.where
         if self.auto is not None:
-            yield "engine auto", self.auto.engine.name, self.auto.why
+            yield "engine auto", self.auto.name, self.auto.why
         if self.network is not None:
             yield from self.network.rows()
-            for name, support in self.network.engines.items():
-                yield f"bound engine {name}", "yes" if support.possible else "no", _cost(support)
+            for name, told in self.network.engines.items():
+                yield f"bound engine {name}", *_said(told)
 
     def to_arrow(self) -> pa.Table:
         columns = list(zip(*self.cells(), strict=True)) or [(), (), ()]
@@ -190,7 +191,7 @@ def size_report(
             for s in model.theory.formulas
         ),
         engines,
-        _preferred(preferred(engines) if on_database else engines, Settings(budget)),
+        _preferred(preferred(engines) if on_database else engines),
         network_size(program, BoundSettings(budget)) if _states_bounds(program) and not too_large else None,
         f"a scratch database: {too_large.why}" if too_large else model.on,
     )
@@ -210,27 +211,29 @@ def _with_worlds(program: Program) -> Signature:
     return replace(program.signature, predicates=predicates)
 
 
-def _inference(program: Program, settings: Settings) -> dict[str, Support]:
+def _inference(program: Program, settings: Settings) -> dict[str, Cost | Refusal]:
     """What every engine of ``infer`` says of the program."""
     if _states_bounds(program):
-        refusal = Support(False, "infer cannot use probability bounds: leave them out by --ignore bounds")
-        return {engine.name: refusal for engine in all_engines(settings)}
+        why = "infer cannot use probability bounds: leave them out by --ignore bounds"
+        return dict.fromkeys(INFERENCE, Refusal(UnsupportedError(why)))
     if program.uncertain:
-        # How large a circuit becomes only compiling shows: no cost is better than the one of nothing.
-        return {
-            engine.name: replace(engine.supports(program, Question()), operations=None, bytes=None)
-            if engine.name == CHOICES
-            else Support(False, unusable_by(engine.name, program.uncertain[0]).mistakes[0].message)
-            for engine in all_engines(settings)
-        }
-    return {choice.engine.name: choice.support for choice in choices(settings, program, Question())}
+        refused = {name: Refusal(unusable_by(name, program.uncertain[0])) for name in INFERENCE}
+        drawing = Cost(guarantee=Guarantee.EXACT)  # how large a circuit becomes only compiling shows
+        return {**refused, CHOICES: drawing}
+    return {
+        offer.name: offer.cost if isinstance(offer, Choice) else offer.refusal
+        for offer in choices(settings, program, Question())
+    }
 
 
-def _preferred(engines: dict[str, Support], settings: Settings) -> Choice | None:
+def _preferred(engines: Mapping[str, Cost | Refusal]) -> Offer | None:
     """What ``auto`` would take; ``None`` where nothing can run."""
-    known = [engine for engine in all_engines(settings) if engine.name in engines]
+    offers = (
+        Refused(name, told) if isinstance(told, Refusal) else Offer(name, told)
+        for name, told in engines.items()
+    )
     try:
-        return best(Choice(engine, engines[engine.name]) for engine in known)
+        return best(offers)
     except BudgetError:
         return None
 
@@ -239,18 +242,18 @@ def _states_bounds(program: Program) -> bool:
     return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)
 
 
-def _engine_rows(engines: dict[str, Support]) -> list[dict[str, Any]]:
+def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
     return [
         {
             "engine": name,
-            "possible": support.possible,
-            "reason": support.reason,
-            "guarantee": support.guarantee.value if support.possible else None,
-            "detail": support.detail,
-            "operations": support.operations,
-            "bytes": support.bytes,
+            "possible": isinstance(told, Cost),
+            "reason": told.handed if isinstance(told, Cost) else told.why,
+            "guarantee": told.guarantee.value if isinstance(told, Cost) else None,
+            "detail": told.detail if isinstance(told, Cost) else "",
+            "operations": told.operations if isinstance(told, Cost) else None,
+            "bytes": told.bytes if isinstance(told, Cost) else None,
         }
-        for name, support in engines.items()
+        for name, told in engines.items()
     ]
 
 
@@ -262,11 +265,11 @@ def _measured_program(model: Model, budget: Budget) -> Program:
         return model.measured_program(budget, derived=False)
 
 
-def _cost(support: Support) -> str:
-    if not support.possible:
-        return support.reason
+def _said(told: Cost | Refusal) -> tuple[str, str]:
+    """Whether an engine can run, and at what cost or why not."""
+    if isinstance(told, Refusal):
+        return "no", told.why
     cost = "no estimate"
-    if support.operations is not None:
-        cost = f"about {support.operations:.1e} operations, {readable(support.bytes or 0)}"
-    summary = f"{support.guarantee.value}, {cost}"
-    return "; ".join(filter(None, (summary, support.reason, support.detail)))
+    if told.operations is not None:
+        cost = f"about {told.operations:.1e} operations, {readable(told.bytes or 0)}"
+    return "yes", "; ".join(filter(None, (f"{told.guarantee.value}, {cost}", told.handed, told.detail)))

@@ -110,8 +110,7 @@ def settled(
         if progress is not None:
             progress(f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0))
 
-    program, left_over = state.evidence.program, replace(limits, iterations=left)
-    found, status = settle(engine, program, state.question, left_over, watch, state)
+    found, status = settle(engine, lambda: state, replace(limits, iterations=left), watch)
     advice = status.advice
     if advice == out_of_iterations(status.iterations):  # those of an earlier call count
         advice = out_of_iterations(found.step)

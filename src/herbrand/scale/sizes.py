@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from herbrand.engines.engine import Support
+from herbrand.engines.engine import Cost, Refusal
 from herbrand.engines.registry import INFERENCE
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.memory import allowed_bytes, readable
 from herbrand.program.program import Program
 from herbrand.scale.database_memory import is_enough
@@ -30,7 +30,7 @@ class Measured:
 
     program: Program
     evidence: StoredEvidence
-    engines: dict[str, Support]
+    engines: dict[str, Cost | Refusal]
 
 
 def measured_on_scratch(stored_at: StoredAt, reason: TooLarge, memory: int | None) -> Measured:
@@ -40,27 +40,27 @@ def measured_on_scratch(stored_at: StoredAt, reason: TooLarge, memory: int | Non
 
 
 def measured_instead(
-    stored_at: StoredAt, engines: dict[str, Support], memory: int | None
-) -> tuple[dict[str, Support], bool]:
+    stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None
+) -> tuple[dict[str, Cost | Refusal], bool]:
     """Where no engine can run in memory: those that a database would run, the others as they are; and
     whether there are such."""
-    if any(support.possible for support in engines.values()) or not is_enough(allowed_bytes(memory)):
+    if any(isinstance(told, Cost) for told in engines.values()) or not is_enough(allowed_bytes(memory)):
         return engines, False
     try:
         there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory).engines
     except HerbrandError:
         return engines, False
     able = {
-        name: support
-        for name, support in there.items()
-        if support.possible and (support.operations or 0) <= MOST_ROWS_A_STEP
+        name: told
+        for name, told in there.items()
+        if isinstance(told, Cost) and (told.operations or 0) <= MOST_ROWS_A_STEP
     }
     return {**engines, **able}, bool(able)
 
 
-def preferred(engines: Mapping[str, Support]) -> dict[str, Support]:
+def preferred(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal]:
     """What ``auto`` takes on a database, alone."""
-    able = [name for name in ENGINES if engines[name].possible]
+    able = [name for name in ENGINES if isinstance(engines[name], Cost)]
     return {name: engines[name] for name in able[:1]}
 
 
@@ -74,11 +74,11 @@ def measured(model: StoredModel, memory: int | None = None) -> Measured:
         return Measured(evidence.program, evidence, engines)
 
 
-def _support(name: str, evidence: StoredEvidence, where: str) -> Support:
+def _support(name: str, evidence: StoredEvidence, where: str) -> Cost | Refusal:
     if name not in ENGINES:
-        return Support(False, "runs in memory only")
+        return Refusal(UnsupportedError("runs in memory only"))
     try:
         rows, disk = ENGINES[name].estimate(evidence)
     except HerbrandError as error:
-        return Support(False, error.mistakes[0].message)
-    return Support(True, "", rows, 0.0, detail=f"on {where}, {readable(disk)} of its disk")
+        return Refusal(error)
+    return Cost(rows, 0.0, detail=f"on {where}, {readable(disk)} of its disk")

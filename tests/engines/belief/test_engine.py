@@ -8,6 +8,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.belief.engine import BeliefPropagation
+from herbrand.engines.engine import first_state
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.program.question import AtomPattern, Question
 from herbrand.reports.sizes import size_report
@@ -27,7 +28,7 @@ def named(count: int) -> str:
 
 def test_a_hundred_million_atoms_without_grounding() -> None:
     model = hb.Model(hb.parse(named(10_000) + SMOKERS + 'smokes("p3")\nnot smokes("p5")'))
-    state = BeliefPropagation().start(model.program, Question((AtomPattern("smokes", ("x",)),)))
+    state = first_state(BeliefPropagation(), model.program, Question((AtomPattern("smokes", ("x",)),)))
     assert state.compiled.built.ground is None, "made of classes"
     assert state.compiled.atom_count == 10_000**2 + 9_998
     answer = model.infer("smokes", engine="bp")
@@ -40,7 +41,7 @@ def test_no_symmetry_left_is_ground_propagation() -> None:
     opinions = "\n".join(f'smokes("p{i}") ~ {0.3 + 0.05 * i}' for i in range(6))
     model = hb.Model(hb.parse(named(6) + SMOKERS + opinions))
     lifted, ground = BeliefPropagation(), BeliefPropagation(lift=False)
-    states = [engine.start(model.program, Question()) for engine in (lifted, ground)]
+    states = [first_state(engine, model.program, Question()) for engine in (lifted, ground)]
     assert states[0].compiled.graph.factor_count == states[1].compiled.graph.factor_count
     for _ in range(5):
         states = [e.step(s) for e, s in zip((lifted, ground), states, strict=True)]
@@ -69,7 +70,7 @@ def test_damping_grows_where_rounds_swing() -> None:
     undamped = hb.Model(hb.parse(differ)).infer(engine="bp", damping=0.0, iterations=100)
     assert not undamped.status.converged
     assert hb.Model(hb.parse(differ)).infer(engine="bp", iterations=400).status.converged
-    assert BeliefPropagation().start(program, Question()).pace.damping == 0.0
+    assert first_state(BeliefPropagation(), program, Question()).pace.damping == 0.0
 
 
 @pytest.mark.parametrize(("option", "value"), [("schedule", "random"), ("damping", 1.0), ("damping", -0.1)])

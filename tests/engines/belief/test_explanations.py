@@ -13,6 +13,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.belief.origins import reason_of
+from herbrand.engines.engine import first_state
 from herbrand.errors import HerbrandError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
@@ -28,7 +29,7 @@ def explained(model: hb.Model, atom: str, lift: bool = True, rounds: int = 5) ->
     program = model.program
     question = read_explained(atom, program.signature, program.facts)
     engine = BeliefPropagation(lift=lift)
-    state = engine.start(program, question)
+    state = first_state(engine, program, question)
     for _ in range(1 if state.order is not None else rounds):
         state = engine.step(state)
     return engine.explain(state, RUNNING)
@@ -239,7 +240,7 @@ def test_explaining_does_not_need_the_ground() -> None:
     program = hb.Model(hb.parse(text)).program
     question = read_explained('p("c77")', program.signature, program.facts)
     engine = BeliefPropagation()
-    state = engine.step(engine.start(program, question))
+    state = engine.step(first_state(engine, program, question))
     assert state.compiled.built.ground is None, "made of classes"
     why = engine.explain(state, RUNNING)
     told = {reason.statement: reason for reason in why.reasons}

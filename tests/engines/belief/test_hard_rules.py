@@ -17,6 +17,7 @@ from herbrand.engines import contradiction
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.contradiction_error import contradiction as claimed
+from herbrand.engines.engine import first_state
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.program.ground import ground
 from herbrand.program.question import Question
@@ -118,7 +119,7 @@ def test_what_no_schedule_calms_is_not_converged() -> None:
 def test_each_gentler_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GENTLER", (0.5,))
     engine = BeliefPropagation()
-    state = engine.start(hb.Model(hb.parse(exactly_one(4))).program, Question())
+    state = first_state(engine, hb.Model(hb.parse(exactly_one(4))).program, Question())
     seen = {(state.pace.restarts, state.pace.damping)}
     while state.pace.moved > 1e-9:
         state = engine.step(state)

@@ -12,6 +12,7 @@ import pytest
 import herbrand as hb
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation
+from herbrand.engines.engine import first_state
 from herbrand.engines.loop import Limits, run
 from herbrand.errors import BudgetError
 from herbrand.factors import pieces
@@ -132,4 +133,4 @@ def test_tables_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     program = hb.Model(hb.parse(declared() + statements(tables(3)))).program
     for lift in (True, False):
         with pytest.raises(BudgetError, match="tables of"):
-            BeliefPropagation(budget=Budget(500 * 2**20), lift=lift).start(program, Question())
+            first_state(BeliefPropagation(budget=Budget(500 * 2**20), lift=lift), program, Question())

@@ -14,7 +14,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
 from herbrand.engines.belief.pace import PATIENCE
-from herbrand.engines.engine import Settings
+from herbrand.engines.engine import Cost, Prepared, Settings, first_state
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.factors import compiled as roads
 from herbrand.factors.class_graph import class_graph, patterns
@@ -24,6 +24,7 @@ from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question
 from tests.engines.belief.energies import latent_atoms
+from tests.engines.estimates import refusal_of
 from tests.engines.unseen import theory
 
 LOOPY = """\
@@ -58,12 +59,12 @@ def stepped(engine: BeliefPropagation, state: BeliefState, steps: int) -> Belief
 @pytest.mark.parametrize("schedule", ["parallel", "sequential"])
 def test_a_run_is_its_steps_and_goes_on_from_any_of_them(schedule: str) -> None:
     engine = BeliefPropagation(schedule=schedule, damping=0.2)
-    begun = engine.start(program_of(LOOPY), Question())
-    kept = stepped(engine, begun, 4)
+    first = first_state(engine, program_of(LOOPY), Question())
+    kept = stepped(engine, first, 4)
     before = kept.messages.copy()
-    one, other = stepped(engine, kept, 5), stepped(engine, begun, 9)
+    one, other = stepped(engine, kept, 5), stepped(engine, first, 9)
     assert (one.messages == other.messages).all() and one.pace.moved == other.pace.moved
-    assert (kept.messages == before).all() and not begun.messages.any()
+    assert (kept.messages == before).all() and not first.messages.any()
     read = engine.read(one, Status(False, 9))
     at_once = hb.Model(hb.parse(LOOPY)).infer(
         engine="bp", schedule=schedule, damping=0.2, iterations=9, tolerance=1e-300
@@ -73,7 +74,7 @@ def test_a_run_is_its_steps_and_goes_on_from_any_of_them(schedule: str) -> None:
 
 def test_what_a_round_moved_is_what_is_left_to_do() -> None:
     engine = BeliefPropagation()
-    state = engine.start(program_of(LOOPY), Question())
+    state = first_state(engine, program_of(LOOPY), Question())
     assert engine.residual(state) == math.inf
     left = []
     for _ in range(40):
@@ -89,14 +90,14 @@ def test_damping_that_is_given_stays() -> None:
     """And is raised by itself only where it is not, and where rounds do not help."""
     given = stepped(
         BeliefPropagation(damping=0.3),
-        BeliefPropagation(damping=0.3).start(program_of(LOOPY), Question()),
+        first_state(BeliefPropagation(damping=0.3), program_of(LOOPY), Question()),
         25,
     )
     assert given.pace.damping == 0.3
     text = "type t = {" + ", ".join(f'"c{i}"' for i in range(40)) + "}\npredicate p(t)\n"
     swinging = program_of(text + "-0.5: p(x) and p(y) where x != y\n3: p(x)")
     engine = BeliefPropagation()
-    state = stepped(engine, engine.start(swinging, Question()), PATIENCE.rounds)
+    state = stepped(engine, first_state(engine, swinging, Question()), PATIENCE.rounds)
     assert state.pace.damping == 0.0 and state.pace.mark == state.pace.moved, (
         "the first ten rounds are only looked at"
     )
@@ -136,7 +137,7 @@ def test_types_without_constants(stated: str, expected: float, lift: bool) -> No
     """Nothing is said of nobody; that all of them do is true, that some does is false."""
     text = f'type t\ntype u = {{"a", "b"}}\npredicate p(t)\npredicate q(u)\n{stated}'
     engine = BeliefPropagation(lift=lift)
-    state = engine.step(engine.start(program_of(text), Question()))
+    state = engine.step(first_state(engine, program_of(text), Question()))
     answer = engine.read(state, Status(True, 1))
     assert answer.log_partition == pytest.approx(2 * math.log(2) + expected)
     assert len(answer) == 2
@@ -195,13 +196,13 @@ def test_every_road_gives_the_same_beliefs(road: str, monkeypatch: pytest.Monkey
         try:
             expected = stepped(
                 BeliefPropagation(lift=False),
-                BeliefPropagation(lift=False).start(program_of(text), Question()),
+                first_state(BeliefPropagation(lift=False), program_of(text), Question()),
                 3,
             )
         except HerbrandError:
             continue
         engine = BeliefPropagation(lift=road != "ground")
-        found = stepped(engine, engine.start(program_of(text), Question()), 3)
+        found = stepped(engine, first_state(engine, program_of(text), Question()), 3)
         one, other = (engine.read(state, Status(False, 3)) for state in (found, expected))
         assert probabilities(one) == pytest.approx(probabilities(other), abs=1e-9)
         assert one.log_partition == pytest.approx(other.log_partition, abs=1e-8)
@@ -255,10 +256,9 @@ def test_groundings_beyond_the_budget_are_refused() -> None:
         + "0.4: p(x) and f(x, y) => p(y)\n0.3: f(x, y) or f(y, x)"
     )
     engine = BeliefPropagation(budget=Budget(1_000_000))
-    told = engine.supports(program_of(text), Question((AtomPattern("p", ("x",)),)))
-    assert not told.possible and told.reason
+    assert refusal_of(engine, program_of(text), Question((AtomPattern("p", ("x",)),)))
     with pytest.raises(BudgetError):
-        engine.start(program_of(text), Question((AtomPattern("p", ("x",)),)))
+        first_state(engine, program_of(text), Question((AtomPattern("p", ("x",)),)))
 
 
 def test_settings_of_the_command_line() -> None:
@@ -272,14 +272,15 @@ def test_settings_of_the_command_line() -> None:
 def test_what_a_run_would_cost() -> None:
     """Rounds over the graph's tables and messages; what cannot be answered says why."""
     engine = BeliefPropagation()
-    found = engine.supports(program_of(LOOPY), Question())
-    state = found.state
-    assert found.possible and isinstance(state, BeliefState)
+    prepared = engine.prepare(program_of(LOOPY), Question(), engine.budget)
+    assert isinstance(prepared, Prepared)
+    found, state = prepared.cost(), prepared.begin()
+    assert isinstance(found, Cost)
     assert found.operations == state.compiled.graph.operations * module.ROUNDS_EXPECTED
     assert found.bytes == state.compiled.graph.bytes
     assert found.detail == f"{state.compiled.class_count} classes of 19 latent atoms"
-    told = engine.supports(program_of(LOOPY), Question(most_probable=True))
-    assert (told.possible, told.reason) == (False, "bp gives marginals, no most probable world")
+    told = refusal_of(engine, program_of(LOOPY), Question(most_probable=True))
+    assert told == "bp gives marginals, no most probable world"
 
 
 @pytest.mark.parametrize(

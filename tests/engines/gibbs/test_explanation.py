@@ -12,6 +12,7 @@ import pytest
 import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.status import Status
+from herbrand.engines.engine import first_state
 from herbrand.engines.gibbs import explanation
 from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.engines.gibbs.explanation import ROUNDING, _finite, _slope
@@ -150,7 +151,7 @@ def test_explaining_leaves_the_chains_where_they_are(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(explanation, "WORLDS", 5)
     program = hb.Model(hb.parse("0.4: p <=> q\n0.2: p\n0.7: q or r")).program
     engine = Gibbs(samples=40)
-    state = engine.start(program, Question())
+    state = first_state(engine, program, Question())
     for _ in range(14):
         state = engine.step(state)
     before = state.values.copy(), state.holding.copy()

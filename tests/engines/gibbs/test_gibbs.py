@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.engines.engine import first_state
 from herbrand.engines.gibbs.convergence import convergence, effective_samples, split_r_hat
 from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.engines.gibbs.kernels import Network, sweeps
@@ -187,7 +188,7 @@ def test_every_draw_has_the_law_of_worlds(model: tuple[Theory, Universe], seed: 
     block only."""
     theory, universe = model
     try:
-        state = Gibbs(seed=seed).start(hb.Model(theory).program, Question())
+        state = first_state(Gibbs(seed=seed), hb.Model(theory).program, Question())
     except (ContradictionError, UnsupportedError):
         return
     network, found = state.network, state.compiled

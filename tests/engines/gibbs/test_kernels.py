@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.engines.engine import first_state
 from herbrand.engines.gibbs import kernels
 from herbrand.engines.gibbs.engine import Gibbs, GibbsState
 from herbrand.engines.gibbs.kernels import Network, begin, sweeps, table_weight, weights_by_state
@@ -25,7 +26,7 @@ SEEDS = range(300, 314)
 
 def started(text: str, **options: int) -> GibbsState | None:
     try:
-        return Gibbs(**options).start(hb.Model(hb.parse(text)).program, Question())
+        return first_state(Gibbs(**options), hb.Model(hb.parse(text)).program, Question())
     except HerbrandError:
         return None
 

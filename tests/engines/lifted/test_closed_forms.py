@@ -10,9 +10,10 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.explanation import Explanation
+from herbrand.engines.engine import Cost
 from herbrand.engines.lifted import problem
-from herbrand.engines.lifted.engine import Lifted
-from herbrand.program.question import Question
+from herbrand.engines.lifted.engine import lifted
+from tests.engines.estimates import cost_of, refusal_of, told_by
 from tests.oracles.attribution import SOFT, attributions
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 
@@ -173,16 +174,14 @@ def test_a_formula_is_asked_of_worlds_with_it() -> None:
 
 
 def test_what_it_would_cost_and_why_not() -> None:
-    one, other = (Lifted().supports(model(n, "0.1: p(x) and p(y)").program, Question()) for n in (50, 100))
-    assert one.possible and one.reason == "" and (one.operations or 0) < (other.operations or 0)
+    one, other = (cost_of(lifted(), model(n, "0.1: p(x) and p(y)").program) for n in (50, 100))
+    assert one.handed == "" and (one.operations or 0) < (other.operations or 0)
     cyclic = model(3, "0.1: f(x, y) and f(y, z) and f(z, x)").program
-    told = Lifted().supports(cyclic, Question())
-    assert told.possible
-    assert told.reason.startswith(
+    assert cost_of(lifted(), cyclic).handed.startswith(
         "answered by ground elimination, since a formula links more than two variables"
     )
-    contradicted = Lifted().supports(model(2, 'hard: p("c0")\nnot p("c0")').program, Question())
-    assert contradicted.possible, "the run says which statements contradict each other"
+    contradicted = told_by(lifted(), model(2, 'hard: p("c0")\nnot p("c0")').program)
+    assert isinstance(contradicted, Cost), "the run says which statements contradict each other"
 
 
 def test_a_formula_that_cannot_be_counted_is_asked_of_the_ground() -> None:
@@ -201,9 +200,8 @@ def test_a_formula_that_cannot_be_counted_is_asked_of_the_ground() -> None:
 
 def test_operations_beyond_the_limit_are_told_with_both_numbers() -> None:
     program = model(8, "0.1: p(x) and f(x, y) => p(y)\n0.1: q(x) and f(x, y) => q(y)").program
-    told = Lifted(most_operations=1e3).supports(program, Question())
-    assert not told.possible
-    assert "counting would take about" in told.reason and "at most 1e+03 are allowed" in told.reason
+    told = refusal_of(lifted(most_operations=1e3), program)
+    assert "counting would take about" in told and "at most 1e+03 are allowed" in told
 
 
 def test_branches_without_worlds_weigh_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
-from herbrand.engines.lifted.engine import Lifted
+from herbrand.engines.lifted.engine import Lifted, lifted
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.program.question import Question
+from tests.engines.estimates import cost_of, refusal_of
 
 SMOKERS = """\
 type person = {{{people}}}
@@ -40,7 +40,7 @@ def test_hundreds_of_people_are_counted_and_agree_with_each_other() -> None:
 def test_another_opinion_on_each_keeps_it_polynomial() -> None:
     def operations(count: int) -> float:
         opinions = "".join(f'smokes("p{i}") ~ {0.2 + i / 200}\n' for i in range(count))
-        return Lifted().supports(smokers(count, opinions).program, Question()).operations or 0.0
+        return cost_of(lifted(), smokers(count, opinions).program).operations or 0.0
 
     assert operations(60) < 2**3 * operations(30)
 
@@ -78,8 +78,11 @@ def test_what_can_be_neither_lifted_nor_grounded_gives_both_reasons() -> None:
 
 
 def test_limits_are_kept() -> None:
-    assert not Lifted(budget=Budget(1000)).supports(smokers(300).program, Question()).possible
-    assert Lifted.with_settings(Settings(budget=Budget(seconds=2.0))).most_operations == 2e8
+    assert refusal_of(lifted(Budget(1000)), smokers(300).program).startswith(
+        "lifted inference does not apply"
+    )
+    limited = Budget(seconds=2.0)
+    assert Lifted.with_settings(Settings(budget=limited)) == lifted(limited, 2e8)
 
 
 def test_many_atoms_are_not_listed_beyond_the_budget() -> None:

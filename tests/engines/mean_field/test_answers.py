@@ -7,6 +7,8 @@ import json
 import math
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import herbrand as hb
+from herbrand.engines.engine import first_state
 from herbrand.engines.loop import settle
 from herbrand.engines.mean_field.engine import MeanField
 from herbrand.engines.mean_field.problem import prepared
@@ -44,13 +47,14 @@ SMOKERS = (
 )
 def test_formulas_are_answered_under_the_product_distribution(text: str) -> None:
     theory = hb.parse(people(2) + "0.9: s(x) and f(x, y) => s(y)\n0.4: s(x) => c(x)")
-    state, status = settle(MeanField(), (model := hb.Model(theory)).program, Question())
+    engine, model = MeanField(), hb.Model(theory)
+    state, status = settle(engine, partial(first_state, engine, model.program, Question()))
     universe = universe_of(theory)
-    asked = MeanField().read(
+    asked = engine.read(
         type(state)(state.problem, read_question([text], model.signature, model.program.facts), state.runs),
         status,
     )
-    atoms = {row.atom: row.probability for row in MeanField().read(state, status).rows()}
+    atoms = {row.atom: row.probability for row in engine.read(state, status).rows()}
     slow = oracle.MeanField(universe, ())
     for row in asked.rows():
         formula = hb.parse(f"0: {row.atom}").formulas[0].formula
@@ -70,7 +74,7 @@ def chance(atoms: dict[str, float], atom: tuple[str, tuple[object, ...]], value:
 def explanation(model: hb.Model, atom: str) -> Any:
     question = read_explained(atom, model.signature, model.program.facts)
     engine = MeanField()
-    state, status = settle(engine, model.program, question)
+    state, status = settle(engine, partial(first_state, engine, model.program, question))
     return engine.explain(state, status), engine.read(state, status)
 
 
@@ -142,7 +146,7 @@ def test_only_one_ground_atom_is_explained(text: str) -> None:
         model = hb.Model(smokers(2, 1.0))
         question = read_question([text], model.signature, model.program.facts)
         engine = MeanField()
-        engine.explain(*settle(engine, model.program, question))
+        engine.explain(*settle(engine, partial(first_state, engine, model.program, question)))
 
 
 BUYERS = """type person
@@ -166,9 +170,9 @@ def test_a_predicate_is_kept_by_its_exceptions_where_that_is_exact() -> None:
     answers = []
     for problem in (listed, whole):
         engine = MeanField()
-        state = engine.start(program, Question())
-        state = type(state)(problem, Question(), tuple(_started(problem) for _ in state.runs))
-        state, status = settle(engine, program, Question(), state=state)
+        state = first_state(engine, program, Question())
+        begun = type(state)(problem, Question(), tuple(_started(problem) for _ in state.runs))
+        state, status = settle(engine, partial(replace, begun))
         answers.append(engine.read(state, status))
     one, other = answers
     assert one.log_partition == pytest.approx(other.log_partition, abs=1e-6)
@@ -187,9 +191,8 @@ def test_a_predicate_too_large_for_a_table_is_inferred_by_its_exceptions() -> No
     rows = [(f"x{i}", f"i{i}") for i in range(count)]
     model = hb.Model(hb.parse(BUYERS), {"likes": rows})
     answer = model.infer('buys("x1", "i1")', engine="mean-field")
-    state, _ = settle(
-        MeanField(), model.program, read_question(['rich("x1")'], model.signature, model.program.facts)
-    )
+    engine, question = MeanField(), read_question(['rich("x1")'], model.signature, model.program.facts)
+    state, _ = settle(engine, partial(first_state, engine, model.program, question))
     default = float(state.best.marginals["buys"][-1])
     assert default == pytest.approx(1 / (1 + math.exp(0.6)))
     assert answer['buys("x1", "i1")'] > default

@@ -19,7 +19,7 @@ from herbrand.engines.mean_field.engine import MeanField, bound
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.run import in_parallel, in_turn
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.program.question import Question
+from tests.engines.estimates import cost_of, refusal_of
 from tests.engines.mean_field.beliefs import beliefs
 from tests.engines.mean_field.hard_theories import theories
 from tests.engines.mean_field.test_schedules import random_run
@@ -273,10 +273,7 @@ def test_over_no_one_and_over_few(count: int) -> None:
 
 
 def test_support_says_what_a_run_would_be_refused_for() -> None:
-    refused = MeanField().supports(hb.Model(hb.parse(NAMES + REFUSED[0])).program, Question())
-    assert not refused.possible
-    assert refused.reason == f"mean field cannot keep this hard statement: {REFUSED[0]}"
-    kept = MeanField().supports(
-        hb.Model(hb.parse(NAMES + "0.5: s(x)\nhard: forall x: c(x)")).program, Question()
-    )
-    assert kept.possible and kept.reason == "" and kept.operations and kept.bytes
+    refused = refusal_of(MeanField(), hb.Model(hb.parse(NAMES + REFUSED[0])).program)
+    assert refused == f"mean field cannot keep this hard statement: {REFUSED[0]}"
+    kept = cost_of(MeanField(), hb.Model(hb.parse(NAMES + "0.5: s(x)\nhard: forall x: c(x)")).program)
+    assert kept.operations and kept.bytes

@@ -14,11 +14,12 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.budget import Budget
-from herbrand.engines.engine import Settings
+from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.mean_field.engine import MeanField
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.program.question import Question
+from tests.engines.estimates import cost_of, refusal_of
 
 TYPES = 'type t = {"a", "b"}\n'
 DECLARED = 'predicate s(t)\npredicate f(t, t)\npredicate m(t) in {"u", "v", "w"}\npredicate rain\n'
@@ -161,10 +162,10 @@ def test_weights_of_every_size(weight: str) -> None:
 
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been() -> None:
     engine, program = MeanField(damping=0.3), hb.Model(hb.parse(TEXT)).program
-    whole = engine.start(program, Question())
+    whole = first_state(engine, program, Question())
     for _ in range(9):
         whole = engine.step(whole)
-    again = engine.start(program, Question())
+    again = first_state(engine, program, Question())
     for _ in range(4):
         again = engine.step(again)
     for _ in range(5):
@@ -176,7 +177,9 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been() -> None:
 
 def test_starts_are_drawn_by_their_seed() -> None:
     program = hb.Model(hb.parse(TEXT)).program
-    one, same, other = (MeanField(starts=3, seed=seed).start(program, Question()).runs for seed in (5, 5, 6))
+    one, same, other = (
+        first_state(MeanField(starts=3, seed=seed), program, Question()).runs for seed in (5, 5, 6)
+    )
     for runs in zip(one, same, strict=True):
         assert all(torch.equal(runs[0].logits[n], runs[1].logits[n]) for n in runs[0].logits)
     assert all(torch.equal(one[0].logits[n], other[0].logits[n]) for n in one[0].logits), (
@@ -237,10 +240,9 @@ def test_memory_is_refused_before_it_is_used() -> None:
         "kB are allowed"
     )
     assert mistake.hint.startswith("declare f as observed if what is not listed is false")
-    support = MeanField.with_settings(Settings(budget=Budget(500 * 1024))).supports(model.program, Question())
-    assert not support.possible and support.reason == mistake.message
-    enough = MeanField.with_settings(Settings(budget=Budget(2**24))).supports(model.program, Question())
-    assert enough.possible and enough.bytes is not None and enough.bytes < 2**24
+    small, large = (MeanField.with_settings(Settings(budget=Budget(n))) for n in (500 * 1024, 2**24))
+    assert refusal_of(small, model.program) == mistake.message
+    assert (cost_of(large, model.program).bytes or math.inf) < 2**24
 
 
 def test_the_memory_allowed_changes_no_answer() -> None:

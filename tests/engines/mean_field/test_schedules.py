@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
+from herbrand.engines.engine import first_state
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.engine import MeanField, MeanFieldState, bound
@@ -125,7 +127,7 @@ def test_recursive_rules_come_to_rest_at_a_fixed_point(weight: float, schedule: 
 
 
 def settled(theory: Theory, engine: MeanField, limits: Limits | None = None) -> tuple[MeanFieldState, Status]:
-    return settle(engine, hb.Model(theory).program, Question(), limits)
+    return settle(engine, partial(first_state, engine, hb.Model(theory).program, Question()), limits)
 
 
 def test_undamped_updates_that_oscillate_are_told() -> None:

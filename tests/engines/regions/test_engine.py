@@ -19,10 +19,11 @@ from herbrand.answers.marginals import Marginals
 from herbrand.cli.app import program
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, run
-from herbrand.engines.regions.engine import Regions
+from herbrand.engines.regions.engine import Regions, with_messages
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+from tests.engines.estimates import cost_of
 from tests.engines.lifted.symmetric_theories import theories
 
 LOOP = """\
@@ -135,8 +136,8 @@ def test_a_cost_below_every_formula_leaves_the_messages_of_bp() -> None:
         "messages are those of bp, since a formula's table over counts would have 4 entries, and 3 are "
         "allowed (--cost)"
     )
-    support = Regions(cost=3).supports(model.program, Question())
-    assert support.possible and support.reason == answer.status.advice and "classes" in support.detail
+    told = cost_of(with_messages(Regions(cost=3)), model.program)
+    assert told.handed == answer.status.advice and "classes" in told.detail
 
 
 def test_auto_asks_bp_itself_where_regions_would_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,8 +281,7 @@ def test_partial_regions_reach_where_no_count_does() -> None:
     partial = model.infer(engine="regions", structure="partial", query="s")
     assert "not compared with bp" in partial.status.advice and partial.status.converged
     assert 0 < partial['s("p7")'] < 1
-    support = Regions(partial=True).supports(model.program, Question())
-    assert "some constants at a time" in support.detail
+    assert "some constants at a time" in cost_of(Regions(partial=True), model.program).detail
 
 
 def test_a_star_of_single_constants_is_exact() -> None:

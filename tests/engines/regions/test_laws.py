@@ -13,11 +13,15 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.regions.engine import STRUCTURES, Regions
+from herbrand.engines.engine import first_state
+from herbrand.engines.fallback import SecondState
+from herbrand.engines.lifted.problem import problem_of
+from herbrand.engines.regions.engine import STRUCTURES, Regions, with_messages
 from herbrand.engines.regions.parts import Construction, TooLargeError, size_of
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
 from herbrand.program.evidence import Evidence
 from herbrand.program.question import AtomPattern, Question
+from tests.engines.estimates import cost_of
 from tests.engines.mean_field.hard_theories import theories
 from tests.engines.regions.test_engine import largest_difference, loop
 from tests.laws import tries
@@ -129,7 +133,7 @@ def test_a_larger_cost_makes_no_more_regions_and_no_smaller_ones() -> None:
     told = []
     for cost in (16.0, 64.0, 1000.0):
         made = Construction(UNLIMITED, cost, True, True, False)
-        _, (part,) = made.parted(program, Evidence(program))
+        _, (part,) = made.parted(problem_of(program, Evidence(program)))
         told.append((len(part.propagation.graph.regions), size_of(part).entries))
     counts, entries = zip(*told, strict=True)
     assert list(counts) == sorted(counts, reverse=True) and list(entries) == sorted(entries)
@@ -145,13 +149,12 @@ def test_what_is_too_much_is_told_and_left_to_messages() -> None:
         (Regions(cost=3.0, merge=False), too_large),
         (Regions(budget=Budget(100_000)), ""),
     ):
-        found = engine.start(program, Question())
-        assert (found.ground is not None) == bool(told) and found.reason == told
-        support = engine.supports(program, Question())
-        assert support.possible
-        assert support.reason == (f"messages are those of bp, since {told}" if told else "")
+        found = first_state(with_messages(engine), program, Question())
+        assert (found.why if isinstance(found, SecondState) else "") == told
+        handed = f"messages are those of bp, since {told}" if told else ""
+        assert cost_of(with_messages(engine), program).handed == handed
     with pytest.raises(TooLargeError, match=r"counting needs .* and may use 10 B"):
-        Construction(Budget(10), None, True, True, False).parted(program, Evidence(program))
+        Construction(Budget(10), None, True, True, False).parted(problem_of(program, Evidence(program)))
 
 
 def test_an_answer_too_long_for_memory_is_refused() -> None:
@@ -159,11 +162,11 @@ def test_an_answer_too_long_for_memory_is_refused() -> None:
     program = hb.Model(hb.parse(text)).program
     engine = Regions(budget=Budget(200_000))
     with pytest.raises(BudgetError) as error:
-        engine.start(program, Question())
+        first_state(engine, program, Question())
     (mistake,) = error.value.mistakes
     assert mistake.message == "the answer would list 4,000 atoms: about 250.0 kB, and 195.3 kB are allowed"
     assert mistake.hint == "ask for the predicates or atoms that matter by --query"
-    assert engine.start(program, Question((AtomPattern("r", (3,)),))).problem is not None
+    assert first_state(engine, program, Question((AtomPattern("r", (3,)),))).parts
 
 
 WRONG: list[tuple[dict, type[HerbrandError], str]] = [

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.damping import Patience
+from herbrand.engines.engine import first_state
 from herbrand.engines.loop import Limits, run, settle
 from herbrand.engines.regions.engine import ROUNDS_A_START, Regions, RegionState
 from herbrand.engines.regions.graph import choices
@@ -62,7 +63,7 @@ def scripted(of: Propagation, numbers: Sequence[float]) -> Scripted:
 
 
 def part_of(model: hb.Model, engine: Regions) -> RegionPart:
-    (part,) = engine.start(model.program, Question()).parts
+    (part,) = first_state(engine, model.program, Question()).parts
     return part
 
 
@@ -210,7 +211,7 @@ def restless(
     engine: Regions, model: hb.Model, numbers: Sequence[float], gentler: Sequence[Any]
 ) -> RegionState:
     """A state whose first regions only tell these numbers, with gentler ones to go on with."""
-    state = engine.start(model.program, Question())
+    state = first_state(engine, model.program, Question())
     (part,) = state.parts
     fake = replace(part, propagation=scripted(part.propagation, numbers), gentler=tuple(gentler))
     return replace(state, parts=(fake,), runs=(engine._begun(fake),), loopy=None)
@@ -220,7 +221,7 @@ def test_gentler_regions_are_tried_where_the_first_do_not_rest() -> None:
     model, engine = loop(3), Regions(cost=16)
     real = part_of(model, engine).propagation
     state = restless(engine, model, [0.5], [scripted(real, [0.4]), real])
-    found, status = settle(engine, model.program, Question(), Limits(1e-8, 5000), state=state)
+    found, status = settle(engine, lambda: state, Limits(1e-8, 5000))
     assert status.converged
     ((first, second, third, fourth),) = found.runs
     assert [one.rounds for one in (first, second, third)] == [ROUNDS_A_START] * 3
@@ -238,7 +239,7 @@ def test_where_nothing_rests_the_nearest_to_rest_goes_on_and_is_believed() -> No
     real = part_of(model, engine).propagation
     state = restless(engine, model, [0.5], [scripted(real, [0.3]), scripted(real, [0.4])])
     most = 4 * ROUNDS_A_START + 7
-    found, status = settle(engine, model.program, Question(), Limits(1e-8, most), state=state)
+    found, status = settle(engine, lambda: state, Limits(1e-8, most))
     assert not status.converged and "--iterations" in status.advice
     assert [one.rounds for one in found.runs[0]] == [300, 300, 307, 300]
     assert status.trace[-1] == 0.3 and math.isinf(status.trace[0])
@@ -248,10 +249,11 @@ def test_where_nothing_rests_the_nearest_to_rest_goes_on_and_is_believed() -> No
 def test_a_run_that_rests_ends_its_turn_and_no_gentler_one_is_begun() -> None:
     model, engine = loop(2), Regions(cost=16, starts=3)
     real = part_of(model, engine).propagation
-    found, status = settle(engine, model.program, Question(), Limits(1e-8), state=None)
+    first = first_state(engine, model.program, Question())
+    found, status = settle(engine, lambda: first, Limits(1e-8))
     assert status.converged and len(found.runs[0]) == 3
     state = restless(engine, model, [0.5, 0.5, 1e-9], [real])
-    found, status = settle(engine, model.program, Question(), Limits(1e-8), state=state)
+    found, status = settle(engine, lambda: state, Limits(1e-8))
     assert [one.rounds for one in found.runs[0]] == [3, 1, 1] and status.iterations == 5
 
 
@@ -274,7 +276,7 @@ def test_of_runs_at_rest_the_largest_free_energy_is_believed() -> None:
 def test_steps_leave_earlier_states_as_they_were() -> None:
     """Going on from a kept state is the same as never having stopped."""
     model, engine = ring(2), Regions(cost=27, starts=2, seed=4)
-    state = engine.start(model.program, Question())
+    state = first_state(engine, model.program, Question())
     kept, energies = [state], []
     for _ in range(12):
         state = engine.step(state)
@@ -294,7 +296,7 @@ def test_equal_seeds_are_equal_and_others_differ() -> None:
     model = ring(2)
     found = []
     for seed in (1, 1, 2):
-        state = Regions(cost=27, starts=3, seed=seed).start(model.program, Question())
+        state = first_state(Regions(cost=27, starts=3, seed=seed), model.program, Question())
         found.append([m for one in state.runs[0] for m in one.messages])
     assert all((a == b).all() for a, b in zip(found[0], found[1], strict=True))
     assert any((a != b).any() for a, b in zip(found[0], found[2], strict=True))

@@ -21,7 +21,7 @@ from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.pace import BEGUN, Pace
 from herbrand.engines.contradiction_error import proved_contradiction
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.reading import looked_up
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
@@ -71,24 +71,21 @@ class BeliefPropagation:
     def with_settings(cls, settings: Settings) -> BeliefPropagation:
         return cls(settings.budget, settings.schedule, settings.damping)
 
-    def supports(self, program: Program, question: Question) -> Support:
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[BeliefState] | Refusal:
         try:
-            state = self.start(program, question)
-        except (BudgetError, UnsupportedError) as error:
-            return Support(False, error.mistakes[0].message)
-        return self.support_of(state)
-
-    def support_of(self, state: BeliefState) -> Support:
-        """What running on from a first state would cost."""
+            state = self._compiled(program, question, within)
+        except REFUSALS as error:
+            return Refusal(error)
         graph = state.compiled.graph
         detail = f"{state.compiled.class_count:,} classes of {state.compiled.atom_count:,} latent atoms"
-        operations = graph.operations * ROUNDS_EXPECTED
-        return Support(True, "", operations, graph.bytes, state, detail=detail)
+        return Prepared.ready(state, Cost(graph.operations * ROUNDS_EXPECTED, graph.bytes, detail=detail))
 
-    def start(self, program: Program, question: Question) -> BeliefState:
+    def _compiled(self, program: Program, question: Question, within: Budget) -> BeliefState:
         refuse_what_is_no_marginal(question, self.name)
-        memory = self.budget.bytes
-        found = compiled(program, self.budget, self.lift)
+        memory = within.bytes
+        found = compiled(program, within, self.lift)
         if question.everything and found.atom_count * BYTES_AN_ATOM > memory:
             raise BudgetError(
                 f"the probabilities of all {found.atom_count:,} latent atoms need about "
@@ -96,7 +93,7 @@ class BeliefPropagation:
                 hint="ask for some of them by --query, or allow more by --memory",
             )
         if possible_values(found.graph) is None:
-            raise proved_contradiction(found.program, self.budget)
+            raise proved_contradiction(found.program, within)
         return BeliefState(
             question, found, forest_order(found.graph), no_messages(found.graph), Pace(self.damping or 0.0)
         )

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.sampling import drawn
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.explained_atom import Asked
 from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
@@ -82,14 +83,9 @@ class CircuitEngine:
     def with_settings(cls, settings: Settings) -> CircuitEngine:
         return cls(settings.budget)
 
-    def supports(self, program: Program, question: Question) -> Support:
-        if program.uncertain:
-            return Support(True, "", 0.0, guarantee=Guarantee.EXACT)
-        reason = "only compiling shows how large its circuit becomes; --engine circuit tries it"
-        return Support(False, reason)
-
-    def start(self, program: Program, question: Question) -> CircuitState:
-        return self._started(program, question, question.most_probable and not question.summed_out)
+    def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[CircuitState]:
+        whole = question.most_probable and not question.summed_out
+        return Prepared(partial(self._started, program, question, whole), partial(_cost, program))
 
     def _started(self, program: Program, question: Question, whole: bool) -> CircuitState:
         """``whole``: single worlds are wanted, not sums over them."""
@@ -226,6 +222,14 @@ class CircuitEngine:
         found = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
         numbers = found.reasons, found.base, found.remainder
         return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
+
+
+def _cost(program: Program) -> Cost | Refusal:
+    """Of choices this is the engine, whatever the cost, which nothing tells beforehand."""
+    if program.uncertain:
+        return Cost(guarantee=Guarantee.EXACT)
+    why = "only compiling shows how large its circuit becomes; --engine circuit tries it"
+    return Refusal(UnsupportedError(why))
 
 
 def _reach_of(reach: np.ndarray, literal: int) -> float:

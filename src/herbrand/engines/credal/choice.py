@@ -11,6 +11,7 @@ from dataclasses import replace
 from herbrand.engines.credal.engine import BoundEngine, BoundSettings
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.engine import Refusal
 from herbrand.engines.registry import BOUND, bound_engine_named
 
 AFFORDABLE = 1.2e10
@@ -30,16 +31,18 @@ def chosen(
     if name != "auto":
         return bound_engine_named(name, settings)
     *preferred, last = BOUND
-    why = ""
     for candidate in preferred:
         engine = bound_engine_named(candidate, settings)
         # an estimate that takes longer than this is a refusal: the last engine is to have time to run
         asked = replace(settings, budget=settings.budget.share(PLANNING_SHARE))
-        support = bound_engine_named(candidate, asked).supports(network, question)
-        if support.possible and (support.operations or 0.0) <= AFFORDABLE:
-            _tell(note, f"engine {candidate}: about {support.operations or 0.0:.1e} operations")
+        told = bound_engine_named(candidate, asked).supports(network, question)
+        if isinstance(told, Refusal):
+            why = told.why
+        elif (told.operations or 0.0) <= AFFORDABLE:
+            _tell(note, f"engine {candidate}: about {told.operations or 0.0:.1e} operations")
             return engine
-        why = support.reason or f"it may take {support.operations or 0.0:.1e} operations"
+        else:
+            why = f"it may take {told.operations or 0.0:.1e} operations"
         _tell(note, f"engine {last}, as {candidate} is too dear or cannot: {why}")
     return bound_engine_named(last, settings)
 

@@ -17,7 +17,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
 from herbrand.engines.described import check_settings
-from herbrand.engines.engine import Support
+from herbrand.engines.engine import Cost, Refusal
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of all that is done, from 0 to 1."""
@@ -51,7 +51,7 @@ class BoundEngine(Protocol):
 
     name: str
 
-    def supports(self, network: Network, question: BoundQuestion) -> Support: ...
+    def supports(self, network: Network, question: BoundQuestion) -> Cost | Refusal: ...
 
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
         """An interval for each query, or for each atom; raises ``ContradictionError`` where there is none."""

@@ -48,8 +48,8 @@ from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch
-from herbrand.engines.engine import Support
-from herbrand.errors import BudgetError
+from herbrand.engines.engine import Cost, Refusal
+from herbrand.errors import BudgetError, UnsupportedError
 
 SECONDS_AN_END = 30.0
 """How long one end may be searched for where no time limit is given."""
@@ -82,12 +82,12 @@ class Exact:
         tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
         return cls(settings.budget, tolerance, settings.independence == "markov")
 
-    def supports(self, network: Network, question: BoundQuestion) -> Support:
+    def supports(self, network: Network, question: BoundQuestion) -> Cost | Refusal:
         """Whether every query's program is small enough, and can be solved with what is installed."""
         asked = Asked(network, question, self.markov)
         hopeless = self._hopeless(asked) if question.everything else None
         if hopeless is not None:
-            return Support(False, hopeless)
+            return Refusal(UnsupportedError(hopeless))
         seconds, largest, width = 0.0, 0, 0
         try:
             for query in _all_of(asked):
@@ -105,11 +105,10 @@ class Exact:
                 seconds += size.seconds
                 largest, width = max(largest, size.entries), max(width, size.width)
                 if seconds > MOST_SECONDS:
-                    return Support(False, TOO_LONG)
+                    return Refusal(UnsupportedError(TOO_LONG))
         except BudgetError as error:
-            return Support(False, error.mistakes[0].message)
-        return Support(
-            True,
+            return Refusal(error)
+        return Cost(
             operations=seconds * OPERATIONS_A_SECOND,
             bytes=largest * BYTES_AN_ENTRY,
             guarantee=Guarantee.EXACT,

@@ -19,7 +19,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.explained_atom import Asked
 from herbrand.engines.gibbs.chains import Chains, begun
 from herbrand.engines.gibbs.convergence import convergence
@@ -109,19 +109,19 @@ class Gibbs:
         """Sweeps of all chains, with those before the first that counts."""
         return self.chains * self.batch_size * (BATCHES + WARM_BATCHES)
 
-    def supports(self, program: Program, question: Question) -> Support:
+    def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[GibbsState] | Refusal:
         try:
-            state = self.start(program, question)
-        except (BudgetError, UnsupportedError) as error:
-            return Support(False, error.mistakes[0].message)
+            state = self._first_worlds(program, question, within)
+        except REFUSALS as error:
+            return Refusal(error)
         graph = state.compiled.graph
         bytes_ = graph.bytes + state.counts.nbytes
-        return Support(True, "", 2.0 * graph.edge_count * self.draws, bytes_, state)
+        return Prepared.ready(state, Cost(2.0 * graph.edge_count * self.draws, bytes_))
 
-    def start(self, program: Program, question: Question) -> GibbsState:
+    def _first_worlds(self, program: Program, question: Question, within: Budget) -> GibbsState:
         _refuse_what_no_sample_tells(question)
-        memory = self.budget.bytes
-        found = compiled(program, self.budget, lift=False)
+        memory = within.bytes
+        found = compiled(program, within, lift=False)
         needed = self.chains * BATCHES * len(found.graph.unary) * 4
         if needed > memory:
             raise BudgetError(
@@ -129,7 +129,7 @@ class Gibbs:
                 f"{readable(needed)}, and {readable(memory)} are allowed",
                 hint="allow more by --memory",
             )
-        found, chains = begun(found, self.chains, lambda chain: self._random(chain, 0), self.budget)
+        found, chains = begun(found, self.chains, lambda chain: self._random(chain, 0), within)
         counts = np.zeros((self.chains, BATCHES, len(found.graph.unary)), np.uint32)
         return GibbsState(
             question, found, chains.network, chains.values, chains.holding, counts, -WARM_BATCHES

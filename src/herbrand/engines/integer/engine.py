@@ -19,7 +19,7 @@ from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.engine import CircuitEngine
 from herbrand.engines.contradiction_error import no_weight
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings, first_state
 from herbrand.engines.exact import Exact
 from herbrand.engines.highs import Optimum, optimum
 from herbrand.engines.integer.derived import Derived
@@ -78,35 +78,35 @@ class Integer:
     def with_settings(cls, settings: Settings) -> Integer:
         return cls(settings.budget)
 
-    def supports(self, program: Program, question: Question) -> Support:
-        if reason := _unserved(question):
-            return Support(False, reason)
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[IntegerState] | Refusal:
         try:
-            state = self.start(program, question)
-        except (BudgetError, UnsupportedError) as error:
-            return Support(False, error.mistakes[0].message)
+            state = self._posed(program, question, within)
+        except REFUSALS as error:
+            return Refusal(error)
         entries = state.linear.entry_count + state.linear.variable_count
         is_packing = state.linear.variable_count == state.linear.atom_variables and not state.ground.templates
         operations = entries if is_packing else LEAST_OPERATIONS + OPERATIONS_AN_ENTRY * entries
-        return Support(True, "", operations, float(BYTES_AN_ENTRY * entries), state, Guarantee.EXACT)
+        return Prepared.ready(state, Cost(operations, float(BYTES_AN_ENTRY * entries), Guarantee.EXACT))
 
-    def start(self, program: Program, question: Question) -> IntegerState:
+    def _posed(self, program: Program, question: Question, within: Budget) -> IntegerState:
         if reason := _unserved(question):
             raise UnsupportedError(reason)
         evidence = Evidence(program)
-        atoms = LatentAtoms(evidence, self.budget)
-        most = self.budget.bytes / BYTES_AN_ENTRY
+        atoms = LatentAtoms(evidence, within)
+        most = within.bytes / BYTES_AN_ENTRY
         linear = Linear(atoms.value_counts)
         grounded: list[GroundTemplate] = []
         groups = []
         for template in program.templates:
-            self.budget.check()
+            within.check()
             place = exclusive_place(template)
             if place is not None:
                 groups.append(_groups(template, place, evidence, atoms))
                 linear.at_most_one(*groups[-1])
                 continue
-            grounded.append(ground_template(template, evidence, atoms, self.budget, most))
+            grounded.append(ground_template(template, evidence, atoms, within, most))
             linear.conjunction(grounded[-1].conjunction, grounded[-1].worth(program))
             if linear.entry_count > most:
                 needed = readable(BYTES_AN_ENTRY * linear.entry_count)
@@ -115,9 +115,9 @@ class Integer:
                 )
         grounding = Ground(program, evidence, atoms, tuple(grounded))
         own = own_weights(grounding)
-        for atom, value, worth in self.budget.each(own.items()):
+        for atom, value, worth in within.each(own.items()):
             linear.value(atom, value, worth)
-        derived = Derived(grounding, linear, self.budget) if program.uncertain else None
+        derived = Derived(grounding, linear, within) if program.uncertain else None
         return IntegerState(grounding, question, linear, tuple(groups), own, derived=derived)
 
     def step(self, state: IntegerState) -> IntegerState:
@@ -182,11 +182,12 @@ class Integer:
         """Raise for statements that contradict each other, named where another exact engine can name them."""
         if state.derived is not None:
             circuit = CircuitEngine(self.budget)
-            circuit.step(circuit.start(state.ground.program, state.question))
+            circuit.step(first_state(circuit, state.ground.program, state.question))
             raise no_weight()
         elimination = Exact(self.budget)
-        if elimination.supports(state.ground.program, state.question).possible:
-            elimination.step(elimination.start(state.ground.program, state.question))
+        prepared = elimination.prepare(state.ground.program, state.question, self.budget)
+        if isinstance(prepared, Prepared):
+            elimination.step(prepared.begin())
         raise no_weight()
 
 

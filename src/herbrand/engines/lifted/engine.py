@@ -1,8 +1,8 @@
 """Exact inference by counting: the cost grows with a power of the number of constants, not exponentially.
 
 Guarantee: ``exact``, up to rounding. What counting cannot take (links between three variables, atoms of three
-arguments, quantifiers over pairs, evidence that leaves no symmetry) is left to ground elimination where that
-is affordable; the answer says so.
+arguments, quantifiers over pairs, evidence that leaves no symmetry) it hands over: :func:`lifted` leaves it
+to ground elimination where that is affordable, and the answer says so.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.contradiction_error import contradiction, no_weight, proved_contradiction
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings, first_state
 from herbrand.engines.exact import Exact, operations_in
-from herbrand.engines.exact import ExactState as GroundState
 from herbrand.engines.explained_atom import Asked, forced
+from herbrand.engines.fallback import Fallback
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
 from herbrand.engines.truth_in_world import ChosenWorld
-from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
 from herbrand.memory import readable
@@ -43,12 +43,10 @@ TOTAL_ONLY = Question(atoms=(), formulas=(Truth(True),))
 
 @dataclass(frozen=True, eq=False)
 class LiftedState:
-    """A problem to be solved by counting, or, where ``ground`` is set, why not and the ground elimination."""
+    """A problem to be solved by counting, and after the one step its solution."""
 
     question: Question
-    problem: Problem | None = None
-    ground: GroundState | None = None
-    reason: str = ""
+    problem: Problem
     solution: Solution | None = None
     formulas: tuple[Row, ...] = ()
 
@@ -62,58 +60,39 @@ class Lifted:
     name: str = field(default="lifted", init=False)
 
     @classmethod
-    def with_settings(cls, settings: Settings) -> Lifted:
-        return cls(settings.budget, operations_in(settings.budget.seconds, cls.most_operations))
+    def with_settings(cls, settings: Settings) -> Fallback:
+        return lifted(settings.budget, operations_in(settings.budget.seconds, cls.most_operations))
 
     @property
-    def _exact(self) -> Exact:
-        """What takes over where counting cannot go on."""
+    def exact(self) -> Exact:
+        """Ground elimination within the same limits."""
         return Exact(self.budget, self.most_operations)
 
-    def supports(self, program: Program, question: Question) -> Support:
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[LiftedState] | Refusal:
         try:
-            state = self.start(program, question)
-        except (BudgetError, UnsupportedError) as error:
-            return Support(False, error.mistakes[0].message)
-        except ContradictionError:
-            return Support(True, guarantee=Guarantee.EXACT)
-        if state.problem is not None:
-            cost = state.problem.cost(question)
-            return Support(True, "", cost.operations, cost.bytes, state, Guarantee.EXACT)
-        assert state.ground is not None
-        elimination = state.ground.elimination
-        return Support(
-            True, _fell_back(state.reason), elimination.operations, elimination.bytes, state, Guarantee.EXACT
-        )
+            state = self._posed(program, question)
+        except REFUSALS as error:
+            return Refusal(error)
+        except ContradictionError:  # an answer, too: raised where the run begins
+            return Prepared(partial(self._posed, program, question), lambda: Cost(guarantee=Guarantee.EXACT))
+        return Prepared(lambda: state, lambda: _cost(state))
 
-    def start(self, program: Program, question: Question) -> LiftedState:
-        try:
-            problem = problem_of(program, Evidence(program), (), question.most_probable)
-            return LiftedState(question, self._affordable(problem, question))
-        except NotLiftableError as reason:
-            return self._grounded(program, question, str(reason))
+    def _posed(self, program: Program, question: Question) -> LiftedState:
+        problem = problem_of(program, Evidence(program), (), question.most_probable)
+        return LiftedState(question, self._affordable(problem, question))
 
     def step(self, state: LiftedState) -> LiftedState:
-        if state.problem is None:
-            assert state.ground is not None
-            return replace(state, ground=self._exact.step(state.ground))
-        try:
-            solution = solved(state.problem)
-            if solution.total == -math.inf:
-                raise self._contradiction(state.problem)
-            return replace(state, solution=solution, formulas=self._formula_rows(state, solution))
-        except NotLiftableError as reason:
-            program = state.problem.evidence.program
-            return self.step(self._grounded(program, state.question, str(reason)))
+        solution = solved(state.problem)
+        if solution.total == -math.inf:
+            raise self._contradiction(state.problem)
+        return replace(state, solution=solution, formulas=self._formula_rows(state, solution))
 
     def residual(self, state: LiftedState) -> float:
         return 0.0
 
     def read(self, state: LiftedState, status: Status) -> Marginals:
-        if state.problem is None:
-            assert state.ground is not None
-            advised = replace(status, advice=_fell_back(state.reason))
-            return replace(self._exact.read(state.ground, advised), engine=self.name)
         assert state.solution is not None
         solution, likeliest = state.solution, state.question.most_probable
         self._refuse_too_many_atoms(state)
@@ -131,16 +110,7 @@ class Lifted:
 
     def explain(self, state: LiftedState, status: Status) -> Explanation:
         """The log-odds shared out among the statements, each with all its groundings."""
-        if state.problem is not None:
-            try:
-                return self._explained(state.problem, state.question, status)
-            except NotLiftableError as reason:
-                state = self._grounded(state.problem.evidence.program, state.question, str(reason))
-        assert state.ground is not None
-        found = self._exact.explain(state.ground, status)
-        return replace(found, engine=self.name, note=_fell_back(state.reason))
-
-    def _explained(self, problem: Problem, question: Question, status: Status) -> Explanation:
+        problem, question = state.problem, state.question
         asked = Asked.of(question, problem.evidence)
         found = attributed(problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY))
         if math.isfinite(found.value):
@@ -156,10 +126,9 @@ class Lifted:
     ) -> tuple[Reason, ...]:
         """Which statements force an answer, found on the ground where that is small."""
         try:
-            ground = self._exact.start(problem.evidence.program, question)
-            self._exact.refuse_too_much(ground.elimination)
-            return self._exact.explain(ground, status).reasons
-        except (BudgetError, UnsupportedError):
+            ground = first_state(self.exact, problem.evidence.program, question)
+            return self.exact.explain(ground, status).reasons
+        except REFUSALS:
             return (forced(log_odds),)
 
     def _affordable(self, problem: Problem, question: Question) -> Problem:
@@ -175,17 +144,6 @@ class Lifted:
             )
         return problem
 
-    def _grounded(self, program: Program, question: Question, reason: str) -> LiftedState:
-        """Ground elimination instead, or a refusal that gives both reasons."""
-        try:
-            ground = self._exact.start(program, question)
-            self._exact.refuse_too_much(ground.elimination)
-        except (BudgetError, UnsupportedError) as error:
-            raise type(error)(
-                (Mistake(f"lifted inference does not apply: {reason}"), *error.mistakes)
-            ) from None
-        return LiftedState(question, None, ground, reason)
-
     def _contradiction(self, problem: Problem) -> HerbrandError:
         """The error for a total of minus infinity: a contradiction only where hard statements alone, counted
         without weights, leave no world; a smallest set is found on the ground where that is small."""
@@ -197,7 +155,6 @@ class Lifted:
         return no_weight() if satisfiable else proved_contradiction(program, allowed)
 
     def _refuse_too_many_atoms(self, state: LiftedState) -> None:
-        assert state.problem is not None
         if not state.question.everything:
             return
         evidence, allowed = state.problem.evidence, self.budget.bytes
@@ -212,7 +169,6 @@ class Lifted:
 
     def _formula_rows(self, state: LiftedState, solution: Solution) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""
-        assert state.problem is not None
         evidence = state.problem.evidence
         world = ChosenWorld(evidence, solution.of, self.budget)
         probability = partial(self._in_world, world) if state.problem.most else self._probability
@@ -241,5 +197,13 @@ class Lifted:
         return self._affordable(supposing, TOTAL_ONLY).total
 
 
-def _fell_back(reason: str) -> str:
-    return f"answered by ground elimination, since {reason}"
+def _cost(state: LiftedState) -> Cost:
+    cost = state.problem.cost(state.question)
+    return Cost(cost.operations, cost.bytes, Guarantee.EXACT)
+
+
+def lifted(budget: Budget = UNLIMITED, most_operations: float = Lifted.most_operations) -> Fallback:
+    """Counting, and what it cannot take by ground elimination."""
+    counting = Lifted(budget, most_operations)
+    says, refusal = "answered by ground elimination", "lifted inference does not apply"
+    return Fallback(counting, counting.exact, says, refusal)

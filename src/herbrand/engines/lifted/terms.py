@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from herbrand.engines.fallback import HandOverError
 from herbrand.program.program import Program
 from herbrand.program.shatter import shattered, split
 from herbrand.program.template import Argument, Block, Conjunction, Literal, Pair, Template, different
@@ -24,8 +25,8 @@ PROPOSITIONS = ""
 """The type whose one element has all propositions as its own atoms."""
 
 
-class NotLiftableError(Exception):
-    """Why a program cannot be answered by counting; a reason for the user, not an error by itself."""
+class NotLiftableError(HandOverError):
+    """Why a program cannot be answered by counting."""
 
 
 @dataclass(frozen=True, order=True)

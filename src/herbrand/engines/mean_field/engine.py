@@ -16,7 +16,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
 from herbrand.engines.mean_field.formulas import formula_rows
@@ -90,23 +90,25 @@ class MeanField:
             settings.clip,
         )
 
-    def supports(self, program: Program, question: Question) -> Support:
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[MeanFieldState] | Refusal:
         try:
-            state = self.start(program, question)
-        except HerbrandError as error:
-            return Support(False, error.mistakes[0].message)
-        return Support(True, "", state.problem.operations, state.problem.bytes, state)
+            state = self._started(program, question, within)
+        except HerbrandError as error:  # a contradiction among hard statements, too
+            return Refusal(error)
+        return Prepared.ready(state, Cost(state.problem.operations, state.problem.bytes))
 
-    def start(self, program: Program, question: Question) -> MeanFieldState:
+    def _started(self, program: Program, question: Question, within: Budget) -> MeanFieldState:
         if self.clip is not None and question.most_probable:
             raise UnsupportedError(
                 "with clipped messages worlds have no weights to compare", hint="leave out --clip"
             )
-        problem = prepared(program, self.budget, clip=self.clip)
+        problem = prepared(program, within, clip=self.clip)
         _ = problem.operations  # a contraction that does not fit is refused here
         seeds = [None, *(self.seed + number for number in range(1, self.starts))]
         stride = 1.0 if self.damping is None else 1 - self.damping
-        classes = colouring(problem, self.budget) if self.schedule == "sequential" else None
+        classes = colouring(problem, within) if self.schedule == "sequential" else None
         return MeanFieldState(
             problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes
         )

@@ -2,13 +2,15 @@
 
 Guarantee: ``exact`` where the regions form a tree, one region included; else ``approximation``, for marginals
 and log-partition alike. What cannot be counted, or has no formula whose table over counts is within the cost,
-gets the messages of belief propagation, at its cost; the answer says so.
+it hands over: :func:`with_messages` leaves it to the messages of belief propagation, at their cost, and the
+answer says so.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,13 +20,13 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.belief.engine import BeliefPropagation, refuse_what_is_no_marginal
-from herbrand.engines.belief.engine import BeliefState as GroundState
+from herbrand.engines.belief.engine import BeliefPropagation, BeliefState, refuse_what_is_no_marginal
 from herbrand.engines.contradiction_error import contradiction
-from herbrand.engines.engine import Settings, Support
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.explained_atom import Asked
+from herbrand.engines.fallback import Fallback, HandOverError, SecondState
+from herbrand.engines.lifted import costs
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
-from herbrand.engines.lifted.costs import clamps
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import looked_up
@@ -34,7 +36,7 @@ from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.message_run import Run, begun, drawn_leanings, stepped
 from herbrand.engines.regions.parts import Construction, RegionPart, size_of
 from herbrand.engines.schedule import Schedule
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import BYTES_AN_ATOM
@@ -72,14 +74,12 @@ AS_ASKED = "each region is one ground formula (--structure ground)"
 
 @dataclass(frozen=True, eq=False)
 class RegionState:
-    """``runs``: for each part its starts. Where ``ground`` is set, why not and the messages instead."""
+    """``runs``: for each part its starts; ``loopy``: what messages between ground atoms came to."""
 
     question: Question
-    problem: Problem | None = None
-    parts: tuple[RegionPart, ...] = ()
-    runs: tuple[tuple[Run, ...], ...] = ()
-    ground: GroundState | None = None
-    reason: str = ""
+    problem: Problem
+    parts: tuple[RegionPart, ...]
+    runs: tuple[tuple[Run, ...], ...]
     loopy: Loopy | None = None
 
 
@@ -106,8 +106,8 @@ class Regions:
     name: str = field(default="regions", init=False)
 
     @classmethod
-    def with_settings(cls, settings: Settings) -> Regions:
-        return cls(
+    def with_settings(cls, settings: Settings) -> Fallback:
+        found = cls(
             settings.budget,
             settings.cost,
             settings.schedule,
@@ -117,10 +117,11 @@ class Regions:
             cls.tolerance if settings.tolerance is None else settings.tolerance,
             **STRUCTURES["merged" if settings.structure is None else settings.structure],
         )
+        return with_messages(found)
 
     @property
-    def _ground(self) -> BeliefPropagation:
-        """What takes over where nothing can be counted."""
+    def messages(self) -> BeliefPropagation:
+        """Messages between ground atoms, with the same settings."""
         return BeliefPropagation.with_settings(
             Settings(budget=self.budget, schedule=self.schedule, damping=self.damping)
         )
@@ -130,18 +131,31 @@ class Regions:
         """What makes the regions."""
         return Construction(self.budget, self.cost, self.joint, self.merge, self.partial)
 
-    def supports(self, program: Program, question: Question) -> Support:
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[RegionState] | Refusal:
         try:
-            dear = self._dear(program, question)
-            if dear is not None:
-                return dear
-            state = self.start(program, question)
-        except (BudgetError, UnsupportedError) as error:
-            return Support(False, error.mistakes[0].message)
-        if state.ground is not None:
-            found = self._ground.support_of(state.ground)
-            instead = (self._ground.name, found)
-            return replace(found, state=state, reason=_fell_back(state.reason), instead=instead)
+            refuse_what_is_no_marginal(question, self.name)
+            if not self.lift:
+                raise HandOverError(AS_ASKED)
+            problem = problem_of(program, Evidence(program))
+            counting = self._counting(problem)
+            if counting.operations > MOST_ESTIMATED:
+                cost = Cost(counting.operations, counting.bytes, detail="regions are made when it runs")
+                return Prepared(partial(self._made, problem, question, self.budget), lambda: cost)
+            state = self._made(problem, question, within)
+        except REFUSALS as error:
+            return Refusal(error)
+        return Prepared(lambda: state, lambda: self._cost(state))
+
+    def _counting(self, problem: Problem) -> costs.Cost:
+        """What counting alone costs, which may be too much to be done for an estimate."""
+        try:
+            return self._construction.counting(problem)
+        except NotLiftableError:  # some constants at a time, if they may
+            return costs.Cost(0.0, 0.0)
+
+    def _cost(self, state: RegionState) -> Cost:
         sizes = [size_of(part) for part in state.parts]
         regions = sum(len(part.propagation.graph.regions) for part in state.parts)
         classes = sum(len(part.summation.bunches.all) for part in state.parts)
@@ -153,48 +167,24 @@ class Regions:
             detail += "; formulas too large for that take some constants at a time"
         operations = sum(
             size.making * (1 + read) + EXPECTED_ROUNDS * self._starts(part) * size.operations
-            for part, size, read in zip(state.parts, sizes, _clamps(state, question), strict=True)
+            for part, size, read in zip(state.parts, sizes, _clamps(state), strict=True)
         )
-        memory = sum(size.bytes for size in sizes)
-        return Support(True, "", operations, memory, state, self._guarantee(state), detail)
+        return Cost(operations, sum(size.bytes for size in sizes), self._guarantee(state), detail)
 
-    def _dear(self, program: Program, question: Question) -> Support | None:
-        """What counting costs, where that alone is too much to be done for an estimate."""
-        refuse_what_is_no_marginal(question, self.name)
-        if not self.lift:
-            return None
-        try:
-            cost = self._construction.counting(problem_of(program, Evidence(program)))
-        except NotLiftableError:
-            return None
-        if cost.operations <= MOST_ESTIMATED:
-            return None
-        return Support(True, "", cost.operations, cost.bytes, detail="regions are made when it runs")
-
-    def start(self, program: Program, question: Question) -> RegionState:
-        refuse_what_is_no_marginal(question, self.name)
-        if not self.lift:
-            return RegionState(question, ground=self._ground.start(program, question), reason=AS_ASKED)
-        evidence = Evidence(program)
-        try:
-            problem, parts = self._construction.parted(program, evidence)
-        except NotLiftableError as reason:
-            return RegionState(question, ground=self._ground.start(program, question), reason=str(reason))
+    def _made(self, problem: Problem, question: Question, within: Budget) -> RegionState:
+        problem, parts = self._construction.parted(problem)
+        evidence = problem.evidence
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:
-            raise contradiction(program, self.budget, self.name)
+            raise contradiction(evidence.program, within, self.name)
         self._refuse_too_many_atoms(evidence, question)
         loopy = None
         if self.starts > 1 and not all(part.propagation.graph.acyclic for part in parts):
-            loopy = Loopy.of(program, question, self._ground)
-        runs = tuple(self._begun(part, loopy) for part in parts)
-        return RegionState(question, problem, parts, runs, loopy=loopy)
+            loopy = Loopy.of(evidence.program, question, self.messages, within)
+        return RegionState(question, problem, parts, tuple(self._begun(part, loopy) for part in parts), loopy)
 
-    def step(self, state: RegionState) -> RegionState:
+    def step(self, state: RegionState) -> RegionState | SecondState[BeliefState]:
         """A round of the first start that is not done yet; when all are, of the best that is not at rest."""
-        if state.problem is None:
-            assert state.ground is not None
-            return replace(state, ground=self._ground.step(state.ground))
         part, number = self._next(state)
         runs = state.runs[part]
         if number == len(runs):
@@ -208,9 +198,6 @@ class Regions:
 
     def residual(self, state: RegionState) -> float:
         """How far the best runs are from rest; infinity while there are starts left to try."""
-        if state.problem is None:
-            assert state.ground is not None
-            return self._ground.residual(state.ground)
         pairs = zip(state.parts, state.runs, strict=True)
         if any(self._waiting(part, runs) is not None for part, runs in pairs):
             return math.inf
@@ -218,10 +205,6 @@ class Regions:
         return 0.0 if all(map(self._at_rest, best)) else max(run.moved for run in best)
 
     def read(self, state: RegionState, status: Status) -> Marginals:
-        if state.problem is None:
-            assert state.ground is not None
-            advice = status.advice or _fell_back(state.reason)
-            return replace(self._ground.read(state.ground, replace(status, advice=advice)), engine=self.name)
         solution = self._solution(state)
         exact = self._guarantee(state) is Guarantee.EXACT and status.converged
         notes = filter(None, (status.advice, self._not_compared(state)))
@@ -237,10 +220,6 @@ class Regions:
 
     def explain(self, state: RegionState, status: Status) -> Explanation:
         """The log-odds shared out among the statements of the atom's region and what others send it."""
-        if state.problem is None:
-            assert state.ground is not None
-            found = self._ground.explain(state.ground, status)
-            return replace(found, engine=self.name, note=_fell_back(state.reason))
         asked = Asked.of(state.question, state.problem.evidence)
         solution = self._solution(state)
         best = [self._best(runs) for runs in state.runs]
@@ -260,8 +239,8 @@ class Regions:
     def _starts(self, part: RegionPart) -> int:
         return 1 if part.propagation.graph.acyclic else self.starts
 
-    def _outdone(self, state: RegionState) -> RegionState:
-        """With the messages of belief propagation instead, where these are known to be in a better mode than
+    def _outdone(self, state: RegionState) -> RegionState | SecondState[BeliefState]:
+        """The messages of belief propagation instead, where these are known to be in a better mode than
         all that regions have come to rest in."""
         pairs = list(zip(state.parts, state.runs, strict=True))
         if state.loopy is None or len(pairs) > 1 or self._waiting(*pairs[0]) is not None:
@@ -269,7 +248,7 @@ class Regions:
         ((part, runs),) = pairs
         if state.loopy.bound(part) <= self._best(runs).bound + SAME_MODE:
             return state
-        return RegionState(state.question, ground=state.loopy.state, reason=OUTDONE)
+        return SecondState(state.loopy.state, OUTDONE)
 
     def _not_compared(self, state: RegionState) -> str:
         """Why no lower bound decided between regions and ``bp``; empty where one did, or none is needed."""
@@ -329,7 +308,6 @@ class Regions:
 
     def _without(self, state: RegionState, part: int) -> RegionState:
         """Without a part that messages have found impossible."""
-        assert state.problem is not None
         if len(state.parts) == 1:
             raise contradiction(state.problem.evidence.program, self.budget, self.name)
         parts = (*state.parts[:part], *state.parts[part + 1 :])
@@ -337,7 +315,6 @@ class Regions:
 
     def _solution(self, state: RegionState) -> Solution:
         """What the best runs make of all parts together."""
-        assert state.problem is not None
         totals, found = [], []
         for part, runs in zip(state.parts, state.runs, strict=True):
             best = self._best(runs)
@@ -362,13 +339,13 @@ class Regions:
             )
 
 
-def _clamps(state: RegionState, question: Question) -> list[int]:
+def _clamps(state: RegionState) -> list[int]:
     """For each part how many times counts are listed again to read what is asked."""
-    assert state.problem is not None
-    signature = state.problem.evidence.program.signature
+    signature, question = state.problem.evidence.program.signature, state.question
     asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
-    return [clamps(part.summation, asked) for part in state.parts]
+    return [costs.clamps(part.summation, asked) for part in state.parts]
 
 
-def _fell_back(reason: str) -> str:
-    return f"messages are those of bp, since {reason}"
+def with_messages(regions: Regions) -> Fallback:
+    """Regions, and where these cannot be, or are outdone, the messages of belief propagation."""
+    return Fallback(regions, regions.messages, "messages are those of bp")

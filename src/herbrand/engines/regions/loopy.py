@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.budget import Budget
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState
 from herbrand.engines.belief.messages import log_beliefs
+from herbrand.engines.engine import Refusal
 from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.regions.lower_bound import lower_bound
 from herbrand.engines.regions.parts import RegionPart
 from herbrand.engines.regions.tables import normalised, times
-from herbrand.errors import BudgetError
 from herbrand.program.evidence import LATENT
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -37,12 +38,14 @@ class Loopy:
     probabilities: np.ndarray
 
     @classmethod
-    def of(cls, program: Program, question: Question, engine: BeliefPropagation) -> Loopy | None:
+    def of(
+        cls, program: Program, question: Question, engine: BeliefPropagation, within: Budget
+    ) -> Loopy | None:
         """``None`` where it cannot run, or has not come to rest."""
-        try:
-            state = engine.start(program, question)
-        except BudgetError:
+        prepared = engine.prepare(program, question, within)
+        if isinstance(prepared, Refusal):
             return None
+        state = prepared.begin()
         for _ in range(ROUNDS):
             state = engine.step(state)
             if engine.residual(state) <= AT_REST:

@@ -23,8 +23,6 @@ from herbrand.engines.regions.grounded import MOST_CLASSES, grounded_graph
 from herbrand.engines.regions.message_run import Run
 from herbrand.engines.regions.messages import Propagation
 from herbrand.memory import readable
-from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
 
 COST = 1e5
 """Clusters are merged up to so many entries unless set otherwise."""
@@ -67,10 +65,9 @@ class Construction:
     merge: bool
     partial: bool
 
-    def parted(self, program: Program, evidence: Evidence) -> tuple[Problem, list[RegionPart]]:
+    def parted(self, problem: Problem) -> tuple[Problem, list[RegionPart]]:
         """The regions of each summation; where some table over all counts would be too large, and if they
         may, with ones that take some constants at a time."""
-        problem = problem_of(program, evidence)
         try:
             return problem, [self._counted(s) for s in problem.summations if not s.impossible]
         except TooLargeError as reason:
@@ -79,7 +76,7 @@ class Construction:
                 or sum(len(e.first) for s in problem.summations for e in s.scene.elements) > MOST_CLASSES
             ):
                 raise
-            problem = problem_of(program, evidence, by_class=True)
+            problem = problem_of(problem.evidence.program, problem.evidence, by_class=True)
             possible = [s for s in problem.summations if not s.impossible]
             try:
                 return problem, [self._grounded(summation) for summation in possible]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -104,11 +103,8 @@ def _settled(
         done = state.step + number
         asked.report(f"sweep {done:,}: intervals move by {residual:.1e}", 0.4 + 0.6 * min(done / most, 1.0))
 
-    nothing: Any = None
-    steps: Any = engine
-    found, status = settle(
-        steps, nothing, nothing, Limits(tolerance, most - state.step, settings.budget), watch, state
-    )
+    limits = Limits(tolerance, most - state.step, settings.budget)
+    found, status = settle(engine, lambda: state, limits, watch)
     return found, replace(status, iterations=found.step)
 
 

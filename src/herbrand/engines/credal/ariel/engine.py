@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ from herbrand.engines.credal.question import (
     refused,
 )
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
-from herbrand.engines.engine import Support
+from herbrand.engines.engine import Cost, Refusal
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, ContradictionError, Mistake, OutOfTimeError
 from herbrand.memory import readable
@@ -83,13 +83,13 @@ class Ariel:
             settings.independence == "markov",
         )
 
-    def supports(self, network: Network, question: BoundQuestion) -> Support:
+    def supports(self, network: Network, question: BoundQuestion) -> Cost | Refusal:
         """Possible wherever the network itself fits."""
         size = self._bytes(network)
         if size > self.budget.bytes:
-            return Support(False, f"it needs about {readable(size)}")
+            return Refusal(BudgetError(f"it needs about {readable(size)}"))
         operations = len(network) * OPERATIONS_A_SENTENCE
-        return Support(True, operations=operations, bytes=size, guarantee=self._guarantee)
+        return Cost(operations, size, self._guarantee)
 
     def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
         began = time.perf_counter()
@@ -190,15 +190,13 @@ class Run:
             if progress is not None:
                 progress(f"pass {number}: intervals move by {residual:.1e}", number / most)
 
-        messages: Any
         if engine.sound:
-            messages = Messages(budget=self.budget)
-            state = messages.start(scopes, self.links, count)
+            messages: Any = Messages(budget=self.budget)
+            begin = partial(messages.start, scopes, self.links, count)
         else:
             messages = PublishedMessages()
-            state = messages.start(scopes, count)
-        nothing: Any = None
-        state, status = settle(messages, nothing, nothing, limits, watch, state)
+            begin = partial(messages.start, scopes, count)
+        state, status = settle(messages, begin, limits, watch)
         return (*state.intervals, status)
 
     def outer_intervals(self) -> tuple[np.ndarray, np.ndarray] | None:

@@ -1,0 +1,154 @@
+"""One engine of two: the first, and where that cannot go on the second.
+
+The first hands over by raising :class:`HandOverError` from ``prepare``, ``begin``, ``step`` or ``explain``,
+or by giving as its next state one of the second, :class:`SecondState`. The answer bears the first one's name
+and says why the second gave it.
+
+>>> from herbrand.engines.exact import Exact
+>>> from herbrand.engines.lifted.engine import Lifted
+>>> Fallback(Lifted(), Exact(), "answered by ground elimination").name
+'lifted'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.marginals import Marginals
+from herbrand.answers.status import Status
+from herbrand.budget import Budget
+from herbrand.engines.engine import Cost, Engine, Prepared, Refusal
+from herbrand.errors import HerbrandError, Mistake
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+
+State = TypeVar("State")
+
+
+class HandOverError(Exception):
+    """Why the first engine cannot go on: a reason for the user, not an error by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstState(Generic[State]):
+    """A state of the first engine, and what was asked: the second begins with it."""
+
+    state: State
+    program: Program
+    question: Question
+
+
+@dataclass(frozen=True, eq=False)
+class SecondState(Generic[State]):
+    """A state of the second engine, and why the first handed over."""
+
+    state: State
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class HandedOver(Prepared[Any]):
+    """A run that is the second engine's from the start: ``engine``, and its own ``prepared`` run."""
+
+    engine: Engine[Any, Any, Any, Any, Any]
+    prepared: Prepared[Any]
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """``says``: what an answer of the second is; the reason follows. ``refusal``: where both refuse, what is
+    said of the first before the second's reason; empty for the second's alone."""
+
+    first: Engine[Program, Question, Any, Marginals, Explanation]
+    second: Engine[Program, Question, Any, Marginals, Explanation]
+    says: str
+    refusal: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.first.name
+
+    @property
+    def budget(self) -> Budget:
+        return self.first.budget
+
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[FirstState[Any] | SecondState[Any]] | Refusal:
+        try:
+            prepared = self.first.prepare(program, question, within)
+        except HandOverError as reason:
+            return self._instead(program, question, within, str(reason))
+        if isinstance(prepared, Refusal):
+            return prepared
+        return Prepared(partial(self._begun, prepared.begin, program, question), prepared.cost)
+
+    def step(self, state: FirstState[Any] | SecondState[Any]) -> FirstState[Any] | SecondState[Any]:
+        if isinstance(state, SecondState):
+            return replace(state, state=self.second.step(state.state))
+        try:
+            after = self.first.step(state.state)
+        except HandOverError as reason:
+            return self.step(self._handed(state.program, state.question, str(reason)))
+        return after if isinstance(after, SecondState) else replace(state, state=after)
+
+    def residual(self, state: FirstState[Any] | SecondState[Any]) -> float:
+        engine = self.second if isinstance(state, SecondState) else self.first
+        return engine.residual(state.state)
+
+    def read(self, state: FirstState[Any] | SecondState[Any], status: Status) -> Marginals:
+        if isinstance(state, FirstState):
+            return self.first.read(state.state, status)
+        advised = replace(status, advice=status.advice or self._since(state.why))
+        return replace(self.second.read(state.state, advised), engine=self.name)
+
+    def explain(self, state: FirstState[Any] | SecondState[Any], status: Status) -> Explanation:
+        if isinstance(state, FirstState):
+            try:
+                return self.first.explain(state.state, status)
+            except HandOverError as reason:
+                state = self._handed(state.program, state.question, str(reason))
+        found = self.second.explain(state.state, status)
+        return replace(found, engine=self.name, note=self._since(state.why))
+
+    def _begun(
+        self, begin: Callable[[], Any], program: Program, question: Question
+    ) -> FirstState[Any] | SecondState[Any]:
+        try:
+            return FirstState(begin(), program, question)
+        except HandOverError as reason:
+            return self._handed(program, question, str(reason))
+
+    def _handed(self, program: Program, question: Question, why: str) -> SecondState[Any]:
+        """The second engine's first state; raises what it refuses."""
+        prepared = self._instead(program, question, self.budget, why)
+        if isinstance(prepared, Refusal):
+            raise prepared.error
+        return prepared.begin()
+
+    def _instead(
+        self, program: Program, question: Question, within: Budget, why: str
+    ) -> HandedOver | Refusal:
+        prepared = self.second.prepare(program, question, within)
+        if isinstance(prepared, Refusal):
+            return Refusal(self._both(why, prepared.error))
+        return HandedOver(
+            lambda: SecondState(prepared.begin(), why),
+            partial(self._cost, prepared.cost, why),
+            self.second,
+            prepared,
+        )
+
+    def _cost(self, cost: Callable[[], Cost | Refusal], why: str) -> Cost | Refusal:
+        found = cost()
+        return found if isinstance(found, Refusal) else replace(found, handed=self._since(why))
+
+    def _both(self, why: str, error: HerbrandError) -> HerbrandError:
+        return type(error)((Mistake(f"{self.refusal}: {why}"), *error.mistakes)) if self.refusal else error
+
+    def _since(self, why: str) -> str:
+        return f"{self.says}, since {why}"
