@@ -199,7 +199,9 @@ def _of_model(family: str, number: int, size: int, deviation: float) -> dict[str
     program = hb.Model(hb.parse(written(number, size, deviation))).program
     try:
         exact = run(
-            engine_named("lifted", Settings(budget=Budget(seconds=EXACT_SECONDS))), program, Question()
+            engine_named("infer", "lifted", Settings(budget=Budget(seconds=EXACT_SECONDS))),
+            program,
+            Question(),
         )
     except BudgetError:
         return {}
@@ -312,7 +314,7 @@ def _large_row(size: int, base: int) -> str:
         program = hb.Model(hb.parse(hubs(number, size, base))).program
         began = time.process_time()
         settings = Settings()
-        exact = run(engine_named("lifted", settings), program, Question())
+        exact = run(engine_named("infer", "lifted", settings), program, Question())
         took.append(time.process_time() - began)
         engines: tuple[Any, ...] = (BeliefPropagation(), Regions())
         loopy, regions = (measured(program, exact, engine) for engine in engines)

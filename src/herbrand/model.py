@@ -23,11 +23,12 @@ from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.choice import CHOICES, AnyEngine, choose, with_alternatives
+from herbrand.engines.choice import CHOICES, choose, with_alternatives
 from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Settings, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, settle
+from herbrand.engines.offers import AnyEngine
 from herbrand.engines.registry import engine_named, query_engine, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported
@@ -316,7 +317,7 @@ class Model:
         refuse_resting(program, "bound")
         resting = self._knowledge.resting_on_weights(texts(given), named)
         refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
-        return asking.bounded(program, queries, engine, chosen, note, progress)
+        return asking.bounded(program, queries, engine, replace(chosen, progress=progress), note)
 
     def explain(
         self,
@@ -391,7 +392,8 @@ class Model:
         refuse_unused("bound", engine, chosen)
         program = self._program(given, asking.queried_predicates((query,), self.signature), budget)
         refuse_resting(program, "bound")
-        ends = asking.explained_bounds(program, query, engine, chosen, note, self._progress)
+        watched = replace(chosen, progress=self._progress)
+        ends = asking.explained_bounds(program, query, engine, watched, note)
         return IntervalExplanation(*ends)
 
     @overload
@@ -497,7 +499,7 @@ class Model:
         self._refuse_on()
         chosen = settings_from(options, within)
         program, question = self._asked((), texts(given), False, chosen.budget)
-        engine = cast("CircuitEngine", engine_named("circuit", chosen))
+        engine = cast("CircuitEngine", engine_named("infer", "circuit", chosen))
         return engine.sample(program, question, worlds, chosen.seed)
 
     def _rules(self, engine: Any, given: tuple[str, ...], budget: Budget, apart: bool = False) -> Any:

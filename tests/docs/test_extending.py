@@ -75,7 +75,7 @@ def worlds() -> None:
 @pytest.mark.usefixtures("worlds")
 def test_the_engine_agrees_with_the_exact_one(drawn: tuple[Theory, Universe]) -> None:
     model = hb.Model(drawn[0])
-    assume(isinstance(told_by(engine_named("worlds", Settings()), model.program), Cost))
+    assume(isinstance(told_by(engine_named("infer", "worlds", Settings()), model.program), Cost))
     try:
         right = model.infer(engine="exact")
     except ContradictionError:

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import herbrand as hb
+from herbrand.engines.engine import Cost, Refusal
 from herbrand.errors import BudgetError, HerbrandError, Mistake
 from herbrand.scale import too_large
 
@@ -112,9 +113,9 @@ def test_worlds_are_measured_together(folder: Path) -> None:
 
 def test_check_tells_where_it_would_run(folder: Path) -> None:
     report = hb.size_report(hb.Model(hb.parse(THEORY), str(folder / "world.duckdb")), "100MB")
-    assert report.auto is not None and report.auto.engine.name == "mean-field"
+    assert report.auto is not None and report.auto.name == "mean-field"
     assert "228.9 MB" in report.to_dict()["where"]
-    assert not report.engines["exact"].possible and report.engines["bp"].possible
+    assert isinstance(report.engines["exact"], Refusal) and isinstance(report.engines["bp"], Cost)
     assert hb.size_report(hb.Model(hb.parse(THEORY), str(folder / "world.duckdb"))).where is None
 
 

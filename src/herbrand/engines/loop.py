@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 from herbrand.answers.status import Status, out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.engine import Engine, Settings, first_state
+from herbrand.engines.engine import Engine, first_state
 
 State = TypeVar("State")
 Asked = TypeVar("Asked")
@@ -35,6 +35,19 @@ class Steps(Protocol[State]):
     def residual(self, state: State) -> float: ...
 
 
+class Stopping(Protocol):
+    """Settings that say when to stop."""
+
+    @property
+    def tolerance(self) -> float | None: ...
+
+    @property
+    def iterations(self) -> int | None: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+
 @dataclass(frozen=True)
 class Limits:
     """When to stop: a residual small enough, or too many steps or seconds."""
@@ -44,10 +57,10 @@ class Limits:
     budget: Budget = UNLIMITED
 
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def of(cls, settings: Stopping, tolerance: float = tolerance) -> Limits:
         """What the settings say; the rest by default."""
         return cls(
-            cls.tolerance if settings.tolerance is None else settings.tolerance,
+            tolerance if settings.tolerance is None else settings.tolerance,
             cls.iterations if settings.iterations is None else settings.iterations,
             settings.budget,
         )

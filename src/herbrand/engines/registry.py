@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from herbrand.budget import Budget
 from herbrand.engines.described import options_in, without
-from herbrand.engines.engine import Engine, Refusal, Settings
+from herbrand.engines.engine import Engine, Refusal
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import MissingPackageError
 from herbrand.extras import imported as imported_module
@@ -63,9 +63,10 @@ def register(name: str, engine: str | type) -> None:
     INFERENCE[name] = engine
 
 
-def engine_named(name: str, settings: Settings) -> Engine[Any, Any, Any, Any, Any]:
-    """An engine of ``infer`` with these settings."""
-    return _inference_engine(name).with_settings(settings)
+def engine_named(command: str, name: str, settings: Any) -> Engine[Any, Any, Any, Any, Any]:
+    """An engine of a command with these settings."""
+    found = _inference_engine(name) if command == "infer" else _named(ENGINES[command], name, command)
+    return found.with_settings(settings)
 
 
 def _inference_engine(name: str) -> Any:
@@ -133,11 +134,6 @@ def refuse_unused_by_all(command: str, names: Iterable[str], settings: Any) -> N
             raise unused(command, who, option)
 
 
-def bound_engine_named(name: str, settings: Any) -> Any:
-    """An engine of ``bound`` with these :class:`~herbrand.engines.credal.engine.BoundSettings`."""
-    return _named(BOUND, name, "bound").with_settings(settings)
-
-
 def query_engine(name: str) -> Any:
     """The class of an engine of ``query``, made from rules, a signature and facts by its ``of``."""
     return _named(QUERY, next(iter(QUERY)) if name == "auto" else name, "query")
@@ -167,10 +163,10 @@ class NotInstalled:
         return Refusal(UnsupportedError(self.reason))
 
 
-def installed(name: str, settings: Settings) -> Any:
+def installed(command: str, name: str, settings: Any) -> Any:
     """The engine of this name, or what stands for it where a package is missing."""
     try:
-        return engine_named(name, settings)
+        return engine_named(command, name, settings)
     except MissingPackageError as error:
         mistake = error.mistakes[0]
         return NotInstalled(name, f"{mistake.message} ({mistake.hint})")

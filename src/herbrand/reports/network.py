@@ -18,9 +18,11 @@ from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import cyclic_atoms
+from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
 from herbrand.engines.engine import Cost, Refusal
-from herbrand.engines.registry import BOUND, bound_engine_named
+from herbrand.engines.offers import Choice, offered
+from herbrand.engines.registry import BOUND, engine_named
 from herbrand.errors import HerbrandError
 from herbrand.program.program import Program
 
@@ -79,5 +81,11 @@ def network_size(program: Program, settings: BoundSettings) -> NetworkSize:
         sum(map(len, scopes)),
         max((scope.arity for scope in scopes), default=0),
         int(cyclic_atoms(network).sum()),
-        {name: bound_engine_named(name, settings).supports(network, BoundQuestion()) for name in BOUND},
+        {name: _told(name, settings, network) for name in BOUND},
     )
+
+
+def _told(name: str, settings: BoundSettings, network: Network) -> Cost | Refusal:
+    engine = engine_named("bound", name, settings)
+    offer = offered(engine, settings, engine.prepare(network, BoundQuestion(), settings.budget))
+    return offer.cost if isinstance(offer, Choice) else offer.refusal

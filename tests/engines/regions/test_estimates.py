@@ -82,7 +82,7 @@ def warm() -> None:
     patch = pytest.MonkeyPatch()
     for seed in range(2):
         with work(patch):
-            run(engine_named("regions", Settings()), program_of(seed), Question())
+            run(engine_named("infer", "regions", Settings()), program_of(seed), Question())
 
 
 def clauses(dice: random.Random) -> str:
@@ -113,7 +113,7 @@ def program_of(seed: int) -> Program:
 
 
 def compare(seed: int, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    program, made = program_of(seed), engine_named(engine, Settings())
+    program, made = program_of(seed), engine_named("infer", engine, Settings())
     told = cost_of(made, program)
     assert told.operations is not None and told.bytes is not None
     if told.handed:
@@ -150,7 +150,7 @@ def grid(wide: int, long: int) -> str:
 @pytest.mark.parametrize(("wide", "long"), [(4, 4), (6, 20), (8, 30)])
 def test_a_grid_costs_regions_what_it_costs_counting(wide: int, long: int) -> None:
     program = hb.Model(hb.parse(grid(wide, long))).program
-    made = {name: engine_named(name, Settings()) for name in ("regions", "lifted")}
+    made = {name: engine_named("infer", name, Settings()) for name in ("regions", "lifted")}
     told = {name: cost_of(engine, program) for name, engine in made.items()}
     costs = {name: (one.operations, one.bytes) for name, one in told.items()}
     assert None not in (*costs["regions"], *costs["lifted"])

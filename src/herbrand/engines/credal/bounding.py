@@ -10,6 +10,7 @@ b      0.2000  0.3500
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -17,13 +18,16 @@ from typing import Any
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
+from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.credal.choice import chosen
-from herbrand.engines.credal.engine import BoundEngine, BoundSettings, Progress
+from herbrand.engines.credal.engine import TOLERANCE, BoundSettings
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.described import described
+from herbrand.engines.loop import Limits, settle
+from herbrand.engines.offers import Choice
 from herbrand.errors import UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.signature import Signature
@@ -40,11 +44,12 @@ def bounded(
     engine: str,
     settings: BoundSettings,
     note: Note = None,
-    progress: Progress | None = None,
 ) -> Bounds:
     """The interval of each query, or of every atom where none is given."""
-    runner, network, question = _prepared(program, queries, engine, settings, note)
-    return runner.run(network, question, progress)
+    choice, _ = _chosen(program, queries, engine, settings, note)
+    began = time.perf_counter()
+    found = choice.engine.read(*settle(choice.engine, choice.begin, Limits.of(settings, TOLERANCE)))
+    return replace(found, status=replace(found.status, seconds=time.perf_counter() - began))
 
 
 def explained_bounds(
@@ -53,16 +58,15 @@ def explained_bounds(
     engine: str,
     settings: BoundSettings,
     note: Note = None,
-    progress: Progress | None = None,
 ) -> tuple[Explanation, Explanation]:
     """Why the lower and the upper end of one query's interval are what they are."""
-    runner, network, question = _prepared(program, [query], engine, settings, note)
+    choice, question = _chosen(program, [query], engine, settings, note)
     if len(question.queries) != 1:
         raise UnsupportedError(
             f"an explanation is of one interval, and P({query}) has {len(question.queries):,}",
             hint="put constants for its variables",
         )
-    return runner.explain(network, question, progress)
+    return choice.engine.explain(choice.begin(), Status(False, 0))
 
 
 def queried_predicates(queries: Iterable[str], signature: Signature) -> frozenset[str]:
@@ -86,13 +90,13 @@ def bound_settings(given: Mapping[str, Any], budget: Budget | None = None) -> Bo
     return described(BoundSettings, "bound", given, budget)
 
 
-def _prepared(
+def _chosen(
     program: Program, queries: Sequence[str], engine: str, settings: BoundSettings, note: Note
-) -> tuple[BoundEngine, Network, BoundQuestion]:
+) -> tuple[Choice, BoundQuestion]:
     lowering = _lowering(program, settings.budget)
     question = read_bound_question(queries, lowering)
     network = _network(program, settings.budget)
-    return chosen(engine, settings, network, question, note), network, question
+    return chosen(engine, settings, network, question, note), question
 
 
 def _lowering(program: Program, budget: Budget) -> Lowering:

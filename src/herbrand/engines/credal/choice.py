@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from herbrand.engines.credal.engine import BoundEngine, BoundSettings
+from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion
-from herbrand.engines.engine import Refusal
-from herbrand.engines.registry import BOUND, bound_engine_named
+from herbrand.engines.offers import Choice, Refused, offered, unasked
+from herbrand.engines.registry import BOUND, engine_named
 
 AFFORDABLE = 1.2e10
 """Operations: some two minutes of work."""
@@ -26,25 +25,26 @@ def chosen(
     network: Network,
     question: BoundQuestion,
     note: Callable[[str], None] | None = None,
-) -> BoundEngine:
+) -> Choice:
     """The engine of this name, unasked whether it can; for ``auto`` the first that can at a fair cost."""
-    if name != "auto":
-        return bound_engine_named(name, settings)
     *preferred, last = BOUND
-    for candidate in preferred:
-        engine = bound_engine_named(candidate, settings)
+    for candidate in preferred if name == "auto" else ():
+        engine = engine_named("bound", candidate, settings)
         # an estimate that takes longer than this is a refusal: the last engine is to have time to run
-        asked = replace(settings, budget=settings.budget.share(PLANNING_SHARE))
-        told = bound_engine_named(candidate, asked).supports(network, question)
-        if isinstance(told, Refusal):
-            why = told.why
-        elif (told.operations or 0.0) <= AFFORDABLE:
-            _tell(note, f"engine {candidate}: about {told.operations or 0.0:.1e} operations")
-            return engine
-        else:
-            why = f"it may take {told.operations or 0.0:.1e} operations"
-        _tell(note, f"engine {last}, as {candidate} is too dear or cannot: {why}")
-    return bound_engine_named(last, settings)
+        prepared = engine.prepare(network, question, settings.budget.share(PLANNING_SHARE))
+        offer = offered(engine, settings, prepared)
+        if isinstance(offer, Choice) and offer.operations <= AFFORDABLE:
+            _tell(note, f"engine {candidate}: about {offer.operations:.1e} operations")
+            return offer
+        _tell(note, f"engine {last}, as {candidate} is too dear or cannot: {_why_not(offer)}")
+    engine = engine_named("bound", last if name == "auto" else name, settings)
+    return unasked(engine, settings, network, question)
+
+
+def _why_not(offer: Choice | Refused) -> str:
+    return (
+        offer.refusal.why if isinstance(offer, Refused) else f"it may take {offer.operations:.1e} operations"
+    )
 
 
 def _tell(note: Callable[[str], None] | None, text: str) -> None:

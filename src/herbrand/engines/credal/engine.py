@@ -1,26 +1,25 @@
-"""What an engine of ``bound`` is: frozen settings that run on a network and never print.
+"""The settings of every engine of ``bound``.
 
-``supports`` says, before any work, whether a question can be answered and at what estimated cost; ``run``
-answers it; ``explain`` names the sentences that an end of one interval rests on. All get the same network
-and question; the engine takes the facts in ``network.facts`` as given in every query.
+The program of these engines is a credal network, and the facts in it are given in every query; ``read`` gives
+an interval for each query, or for each atom, and ``explain`` names the sentences on which the lower and the
+upper end of the one query asked rest. It explains from the first state: what it compares it runs by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Literal
 
-from herbrand.answers.bounds import Bounds
-from herbrand.answers.explanation import Explanation
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import BoundQuestion
 from herbrand.engines.described import check_settings
-from herbrand.engines.engine import Cost, Refusal
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of all that is done, from 0 to 1."""
+
+
+TOLERANCE = 1e-7
+"""Intervals that move by less in a pass are at rest."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class BoundSettings:
 
     ``independence``: the Markov condition of the network, or no independence but what is stated. ``mode``:
     which independences messages use; ``paper`` repeats the published method, whose intervals may be too
-    narrow. ``tolerance`` is how far a search may stop from the optimum.
+    narrow. ``tolerance`` is how far a search may stop from the optimum. ``progress`` is told how far it is.
     """
 
     budget: Budget = UNLIMITED
@@ -38,27 +37,7 @@ class BoundSettings:
     iterations: int | None = None
     mode: Literal["sound", "paper"] = "sound"
     independence: Literal["markov", "none"] = "markov"
+    progress: Progress | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_settings("bound", self)
-
-
-class BoundEngine(Protocol):
-    """One way to bound probabilities. Implementations are frozen dataclasses; their fields are settings.
-
-    A class also has ``with_settings(settings: BoundSettings)``, which makes it.
-    """
-
-    name: str
-
-    def supports(self, network: Network, question: BoundQuestion) -> Cost | Refusal: ...
-
-    def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
-        """An interval for each query, or for each atom; raises ``ContradictionError`` where there is none."""
-        ...
-
-    def explain(
-        self, network: Network, question: BoundQuestion, progress: Progress | None = None
-    ) -> tuple[Explanation, Explanation]:
-        """Why the lower and the upper end of the one query asked are what they are."""
-        ...

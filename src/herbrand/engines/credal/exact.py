@@ -11,10 +11,10 @@ trees of conditional tables take one pass (:mod:`herbrand.engines.credal.forward
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch
-from herbrand.engines.engine import Cost, Refusal
+from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.errors import BudgetError, UnsupportedError
 
 SECONDS_AN_END = 30.0
@@ -68,6 +68,17 @@ UNKNOWN = Ends(Optimum(0.0, None, 0, proved=False), Optimum(1.0, None, 0, proved
 """The ends of a query that no time was left for."""
 
 
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What was asked, and after the one step the ends of each query, ``None`` where what is given is
+    impossible."""
+
+    asked: Asked
+    texts: tuple[str, ...] = ()
+    found: tuple[Ends | None, ...] = ()
+    refusals: tuple[ImpossibleGivenError, ...] = ()
+
+
 @dataclass(frozen=True)
 class Exact:
     """``tolerance``: how far from an end a search may stop, relative to it; ``seconds``: for all queries."""
@@ -75,23 +86,27 @@ class Exact:
     budget: Budget = UNLIMITED
     tolerance: float = TOLERANCE
     markov: bool = True
+    progress: Progress | None = field(default=None, compare=False, repr=False)
     name: str = field(default="exact", init=False)
 
     @classmethod
     def with_settings(cls, settings: BoundSettings) -> Exact:
         tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
-        return cls(settings.budget, tolerance, settings.independence == "markov")
+        return cls(settings.budget, tolerance, settings.independence == "markov", settings.progress)
 
-    def supports(self, network: Network, question: BoundQuestion) -> Cost | Refusal:
-        """Whether every query's program is small enough, and can be solved with what is installed."""
+    def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[Searched]:
         asked = Asked(network, question, self.markov)
-        hopeless = self._hopeless(asked) if question.everything else None
+        return Prepared(lambda: Searched(asked), partial(self._cost, asked, within))
+
+    def _cost(self, asked: Asked, within: Budget) -> Cost | Refusal:
+        """Whether every query's program is small enough, and can be solved with what is installed."""
+        hopeless = self._hopeless(asked) if asked.question.everything else None
         if hopeless is not None:
             return Refusal(UnsupportedError(hopeless))
         seconds, largest, width = 0.0, 0, 0
         try:
             for query in _all_of(asked):
-                self.budget.check()
+                within.check()
                 if asked.closed_form(query) is not None:
                     seconds += SECONDS_IN_CLOSED_FORM
                     continue
@@ -101,7 +116,7 @@ class Exact:
                     seconds, width = seconds + masses.seconds, max(width, masses.width)
                     continue
                 size = size_of(part, local)
-                size.check(self.budget.memory, query.text)
+                size.check(within.memory, query.text)
                 seconds += size.seconds
                 largest, width = max(largest, size.entries), max(width, size.width)
                 if seconds > MOST_SECONDS:
@@ -127,13 +142,12 @@ class Exact:
         core = int(np.bincount(components(network)[cyclic]).max(initial=0))
         return None if core <= MOST_CORE else f"up to {core:,} atoms lie on or above cycles, {MOST_CORE} can"
 
-    def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
+    def step(self, state: Searched) -> Searched:
         """An interval for each query; one not proved in time is as tight as proved, with its gap."""
-        began = time.monotonic()
-        asked = Asked(network, question, self.markov)
+        asked, progress = state.asked, self.progress
         queries = list(asked.queries())
         clock = self._clock()
-        seeds = self._seeds(network)
+        seeds = self._seeds(asked.network)
 
         def answer(number: int, query: Query) -> Ends:
             watch = _watching(progress, query.text, number, len(queries))
@@ -145,21 +159,23 @@ class Exact:
 
         found, refusals = each_answered(queries, answer, unsearched, self.budget.for_answering())
         self._search_on(asked, queries, found, clock)
-        if not question.everything:
+        if not asked.question.everything:
             self._check_others(asked, queries, clock)
         if progress is not None:
             progress("bounded", 1.0)
-        return self._answer([query.text for query in queries], found, refusals, time.monotonic() - began)
+        return Searched(asked, tuple(query.text for query in queries), tuple(found), tuple(refusals))
 
-    def explain(
-        self, network: Network, question: BoundQuestion, progress: Progress | None = None
-    ) -> tuple[Explanation, Explanation]:
+    def residual(self, state: Searched) -> float:
+        """The search ends by itself: ``read`` reports what is left open."""
+        return 0.0
+
+    def explain(self, state: Searched, status: Status) -> tuple[Explanation, Explanation]:
         """What each statement holds of the lower and of the upper end."""
-        (query,) = question.queries
-        asked = Asked(network, question, self.markov)
+        asked = state.asked
+        (query,) = asked.question.queries
         part, local = asked.part_of(query)
-        ends = self._ends(asked, self._seeds(network), query, self._clock(), 2)
-        return explained(network, part, local, query.text, ends, self._clock(), progress)
+        ends = self._ends(asked, self._seeds(asked.network), query, self._clock(), 2)
+        return explained(asked.network, part, local, query.text, ends, self._clock(), self.progress)
 
     def _seeds(self, network: Network) -> Seeds:
         return Seeds(network, self.markov, self._searching.share(SHARE_OF_SEEDS))
@@ -237,25 +253,20 @@ class Exact:
             if wanted and size_of(part).fits(self.budget.memory) and not is_consistent(part, clock):
                 raise contradiction(asked.network, part, clock)
 
-    def _answer(
-        self,
-        texts: Sequence[str],
-        found: Sequence[Ends | None],
-        refusals: Sequence[ImpossibleGivenError],
-        seconds: float,
-    ) -> Bounds:
+    def read(self, state: Searched, status: Status) -> Bounds:
+        found = state.found
         answered = [ends for ends in found if ends is not None]
         open_ones = [ends for ends in answered if not ends.proved]
         nodes = sum(ends.lower.nodes + ends.upper.nodes for ends in answered)
         advice = ""
         if open_ones:
             advice = _advice(len(open_ones), len(found), max(ends.gap for ends in open_ones))
-        status = refused(Status(not open_ones, nodes, seconds, advice), refusals)
+        ended = refused(Status(not open_ones, nodes, status.seconds, advice), state.refusals)
         return Bounds(
             self.name,
             Guarantee.BOUND if open_ones else Guarantee.EXACT,
-            status,
-            texts,
+            ended,
+            state.texts,
             np.array([math.nan if ends is None else ends.lower.bound for ends in found]) + 0.0,  # no -0.0
             np.array([math.nan if ends is None else ends.upper.bound for ends in found]) + 0.0,
             np.array([ends is not None for ends in found]),

@@ -12,8 +12,8 @@ import pyarrow as pa
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status, out_of_iterations
-from herbrand.engines.credal.ariel.engine import MOST_PASSES, TOLERANCE
-from herbrand.engines.credal.engine import BoundSettings
+from herbrand.engines.credal.ariel.engine import MOST_PASSES
+from herbrand.engines.credal.engine import TOLERANCE, BoundSettings
 from herbrand.engines.credal.question import BoundQuestion, Query, read_bound_question
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, UnsupportedError

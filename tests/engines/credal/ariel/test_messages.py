@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
 from herbrand.engines.credal.ariel.engine import Ariel
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.question import read_bound_question
+from herbrand.engines.engine import first_state
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries
 from tests.oracles.ariel import Sentence, extremes, markov, sound_messages
@@ -221,7 +223,8 @@ def test_contradictions_name_a_smallest_set(text: str, named: set[int]) -> None:
 def test_explanations_name_what_holds_an_end() -> None:
     text = "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]\nP(c) <= 0.4"
     lowering = Lowering.over(hb.Model(hb.parse(text)).program)
-    lower, upper = Ariel().explain(lowering.network(), read_bound_question(["b"], lowering))
+    asked = first_state(Ariel(), lowering.network(), read_bound_question(["b"], lowering))
+    lower, upper = Ariel().explain(asked, Status(False, 0))
     assert lower.value == pytest.approx(0.2, abs=1e-6) and upper.value == pytest.approx(0.35, abs=1e-6)
     told = {reason.statement: reason.contribution for reason in upper.reasons}
     assert told["P(a) in [0.2, 0.3]"] == pytest.approx(0.35 - 0.7, abs=1e-6)

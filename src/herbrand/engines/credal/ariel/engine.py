@@ -6,16 +6,17 @@ for comparison; its intervals may be too narrow, and say so.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
+>>> from herbrand.engines.loop import run
 >>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]\\nP(b) >= 0.3")
->>> answer = Ariel().run(credal_network(hb.Model(theory).program), BoundQuestion())
+>>> answer = run(Ariel(), credal_network(hb.Model(theory).program), BoundQuestion())
 >>> [(row.query, round(row.lower, 4), round(row.upper, 4)) for row in answer.rows()]
 [('a', 0.2, 0.3), ('b', 0.3, 0.35)]
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -34,10 +35,10 @@ from herbrand.engines.credal.ariel.messages import FoundContradictionError, Mess
 from herbrand.engines.credal.ariel.published import PublishedMessages
 from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
 from herbrand.engines.credal.ariel.regions import growing, kept_only
-from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
+from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
-from herbrand.engines.credal.engine import BoundSettings, Progress
+from herbrand.engines.credal.engine import TOLERANCE, BoundSettings, Progress
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
@@ -48,12 +49,11 @@ from herbrand.engines.credal.question import (
     refused,
 )
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
-from herbrand.engines.engine import Cost, Refusal
+from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, ContradictionError, Mistake, OutOfTimeError
 from herbrand.memory import readable
 
-TOLERANCE = 1e-7
 MOST_PASSES = 1000
 BYTES_AN_ATOM = 80
 BYTES_A_SENTENCE = 400
@@ -71,6 +71,7 @@ class Ariel:
     budget: Budget = UNLIMITED
     sound: bool = True
     markov: bool = True
+    progress: Progress | None = field(default=None, compare=False, repr=False)
     name: str = field(default="ariel", init=False)
 
     @classmethod
@@ -81,21 +82,39 @@ class Ariel:
             settings.budget,
             settings.mode == "sound",
             settings.independence == "markov",
+            settings.progress,
         )
 
-    def supports(self, network: Network, question: BoundQuestion) -> Cost | Refusal:
+    def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[AskedMessages]:
+        return Prepared(partial(self._begun, network, question), partial(self._cost, network, within))
+
+    def _cost(self, network: Network, within: Budget) -> Cost | Refusal:
         """Possible wherever the network itself fits."""
         size = self._bytes(network)
-        if size > self.budget.bytes:
+        if size > within.bytes:
             return Refusal(BudgetError(f"it needs about {readable(size)}"))
-        operations = len(network) * OPERATIONS_A_SENTENCE
-        return Cost(operations, size, self._guarantee)
+        return Cost(len(network) * OPERATIONS_A_SENTENCE, size, self._guarantee)
 
-    def run(self, network: Network, question: BoundQuestion, progress: Progress | None = None) -> Bounds:
-        began = time.perf_counter()
+    def _begun(self, network: Network, question: BoundQuestion) -> AskedMessages:
         run = self._started(network)
-        lower, upper, status = run.settled(progress)
-        confined = lower, upper
+        with run.naming_statements():
+            return AskedMessages(run, question, run.start())
+
+    def step(self, state: AskedMessages) -> AskedMessages:
+        with state.run.naming_statements():
+            after = replace(state, messages=state.run.exchange.step(state.messages), passes=state.passes + 1)
+        if self.progress is not None:
+            text = f"pass {after.passes}: intervals move by {self.residual(after):.1e}"
+            self.progress(text, after.passes / (self.iterations or MOST_PASSES))
+        return after
+
+    def residual(self, state: AskedMessages) -> float:
+        return state.run.exchange.residual(state.messages)
+
+    def read(self, state: AskedMessages, status: Status) -> Bounds:
+        """The intervals of atoms as they are, those of other queries worked out from them."""
+        run, question, network = state.run, state.question, state.run.network
+        lower, upper = confined = state.messages.intervals
         if question.everything and not len(network.facts):
             texts: Sequence[str] = network.atoms.texts()
         else:
@@ -111,24 +130,21 @@ class Ariel:
             ends = np.array([(np.nan, np.nan) if one is None else one for one in found]).reshape(-1, 2)
             lower, upper = ends.T
             status = refused(status, refusals)
-        status = replace(status, seconds=time.perf_counter() - began)
         certified = np.full(len(texts), self.sound) & ~np.isnan(lower)
         return Bounds(self.name, self._guarantee, status, texts, lower, upper, certified)
 
-    def explain(
-        self, network: Network, question: BoundQuestion, progress: Progress | None = None
-    ) -> tuple[Explanation, Explanation]:
+    def explain(self, state: AskedMessages, status: Status) -> tuple[Explanation, Explanation]:
         """What each statement near the query holds of the lower and of the upper end."""
-        (query,) = question.queries
-        run = self._started(network)
+        (query,) = state.question.queries
+        run = state.run
 
         def answer(changed: Network) -> Interval:
             other = Run(self, changed, run.links, UNLIMITED)
-            lower, upper, _ = other.settled(None)
-            return other.interval(query, lower, upper)
+            with other.naming_statements():
+                return other.interval(query, *other.rested())
 
-        whole = answer(network)
-        return explained(run.incidence, query, whole, self._guarantee, answer, progress)
+        whole = answer(run.network)
+        return explained(run.incidence, query, whole, self._guarantee, answer, self.progress)
 
     @property
     def _guarantee(self) -> Guarantee:
@@ -155,6 +171,16 @@ def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED)
 
 
 @dataclass(frozen=True, eq=False)
+class AskedMessages:
+    """A run after some passes, and what is to be read from it."""
+
+    run: Run
+    question: BoundQuestion
+    messages: Any
+    passes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
     """One run over one network; ``links`` are those of the whole theory, ``None`` without independence."""
 
@@ -171,41 +197,39 @@ class Run:
     def _component(self) -> np.ndarray:
         return components(self.network)
 
-    def settled(self, progress: Progress | None) -> tuple[np.ndarray, np.ndarray, Status]:
+    @cached_property
+    def exchange(self) -> Any:
+        """What passes the messages."""
+        return Messages(budget=self.budget) if self.engine.sound else PublishedMessages()
+
+    def start(self) -> Any:
+        """What the sentences about single atoms say."""
+        scopes, count = scopes_of(self.network), len(self.network.atoms)
+        if isinstance(self.exchange, Messages):
+            return self.exchange.start(scopes, self.links, count)
+        return self.exchange.start(scopes, count)
+
+    def rested(self) -> tuple[np.ndarray, np.ndarray]:
         """The interval of every atom once messages have come to rest or a limit is met."""
+        engine = self.engine
+        tolerance = TOLERANCE if engine.tolerance is None else engine.tolerance
+        limits = Limits(tolerance, engine.iterations or MOST_PASSES, self.budget)
+        return settle(self.exchange, self.start, limits)[0].intervals
+
+    @contextmanager
+    def naming_statements(self) -> Iterator[None]:
+        """A contradiction that messages find, as an error that names statements."""
         try:
-            return self._passed(scopes_of(self.network), progress)
+            yield
         except FoundContradictionError as found:
             raise self._refusal(found) from None
-
-    def _passed(
-        self, scopes: tuple[Scope, ...], progress: Progress | None
-    ) -> tuple[np.ndarray, np.ndarray, Status]:
-        engine = self.engine
-        count = len(self.network.atoms)
-        most = engine.iterations or MOST_PASSES
-        limits = Limits(TOLERANCE if engine.tolerance is None else engine.tolerance, most, self.budget)
-
-        def watch(number: int, residual: float) -> None:
-            if progress is not None:
-                progress(f"pass {number}: intervals move by {residual:.1e}", number / most)
-
-        if engine.sound:
-            messages: Any = Messages(budget=self.budget)
-            begin = partial(messages.start, scopes, self.links, count)
-        else:
-            messages = PublishedMessages()
-            begin = partial(messages.start, scopes, count)
-        state, status = settle(messages, begin, limits, watch)
-        return (*state.intervals, status)
 
     def outer_intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Between these lies the probability of every atom, nothing given; ``None`` for a contradiction."""
         try:
-            lower, upper, _ = self._passed(scopes_of(self.network), None)
+            return self.rested()
         except FoundContradictionError:
             return None
-        return lower, upper
 
     def outer_interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
         """Between these lies what is asked for, where every atom's probability lies in these intervals."""
@@ -271,7 +295,7 @@ class Run:
         """Whether messages over these ground sentences find a contradiction."""
         network = kept_only(self.network, sentences)
         try:
-            Run(self.engine, network, self.links, UNLIMITED)._passed(scopes_of(network), None)
+            Run(self.engine, network, self.links, UNLIMITED).rested()
         except FoundContradictionError:
             return True
         return False
