@@ -25,11 +25,11 @@ from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.choice import CHOICES, choose, with_alternatives
 from herbrand.engines.described import budget_of
-from herbrand.engines.engine import Settings, settings_from
+from herbrand.engines.engine import Settings, first_state, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
-from herbrand.engines.loop import Limits, settle
+from herbrand.engines.loop import Limits, run, settle
 from herbrand.engines.offers import AnyEngine
-from herbrand.engines.registry import engine_named, query_engine, refuse_unused
+from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.source import FactSource, fact_sources
@@ -123,7 +123,7 @@ class Model:
         )
         self._on = on
         self._progress = progress
-        self._queried: dict[tuple[Any, tuple[str, ...], bool], Any] = {}
+        self._queried: dict[tuple[tuple[str, ...], bool], Any] = {}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -352,7 +352,9 @@ class Model:
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
                 chosen | {"top": top}, limits
             )
-            return self._rules(query_engine(engine), texts(given), limits).explain(asked, request)
+            prover, goals = engine_named("query", engine, request), _goals(asked)
+            begun = first_state(prover, self._rules(texts(given), limits), goals)
+            return prover.explain(begun, Status(False, 0))
         bounds_only = self._knowledge.states("bounds") and not self._knowledge.states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
         found = explained(asked, texts(given), engine, note, chosen, limits)
@@ -439,10 +441,10 @@ class Model:
             return self._chosen(goal, bindings, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
-        planner = query_engine(engine)
+        prover = engine_named("query", engine, request)
         with self._elsewhere(request.budget) as there:
             if there is not None:
-                return there.query(goal, bindings, texts(given), request)
+                return there.query(_goals(goal, bindings), texts(given), request)
         apart = request.algebra == "probability"
         if isinstance(goal, str):
             read = parse_formula(goal, "<query>", self.signature.valued_names, computes=True)
@@ -450,13 +452,12 @@ class Model:
             literals = in_body(stated)
             if body_computes(literals):
                 knowledge, asked = self._knowledge.asking_goal(literals)
-                rules = _planned(
-                    knowledge, planner, texts(given), request.budget, apart and bool(texts(given))
-                )
-                answers = rules.answered(asked, bindings, request)
+                rules = _planned(knowledge, texts(given), request.budget, apart and bool(texts(given)))
+                answers = run(prover, rules, _goals(asked, bindings))
                 made = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
                 return answers.without(made)
-        return self._rules(planner, texts(given), request.budget, apart).answered(goal, bindings, request)
+        rules = self._rules(texts(given), request.budget, apart)
+        return run(prover, rules, _goals(goal, bindings))
 
     def _chosen(
         self,
@@ -502,12 +503,12 @@ class Model:
         engine = cast("CircuitEngine", engine_named("infer", "circuit", chosen))
         return engine.sample(program, question, worlds, chosen.seed)
 
-    def _rules(self, engine: Any, given: tuple[str, ...], budget: Budget, apart: bool = False) -> Any:
-        """The rules over the facts, planned by an engine of ``query``; its plans are kept for other goals.
-        ``apart``: what is given conditions, and is not among the facts."""
-        key = (engine, given, apart and bool(given))
+    def _rules(self, given: tuple[str, ...], budget: Budget, apart: bool = False) -> Any:
+        """The rules over the facts; their plans are kept for other goals. ``apart``: what is given
+        conditions, and is not among the facts."""
+        key = (given, apart and bool(given))
         if key not in self._queried:
-            self._queried[key] = _planned(self._knowledge, engine, given, budget, key[-1])
+            self._queried[key] = _planned(self._knowledge, given, budget, key[-1])
         return self._queried[key]
 
     def learn(
@@ -696,10 +697,16 @@ class Model:
         return self._knowledge.program(given, queried, whole_tables=whole_tables, budget=budget)
 
 
-def _planned(knowledge: Knowledge, engine: Any, given: tuple[str, ...], budget: Budget, apart: bool) -> Any:
-    """The rules over the facts, planned by an engine of ``query``."""
+def _planned(knowledge: Knowledge, given: tuple[str, ...], budget: Budget, apart: bool) -> Any:
+    """The rules over the facts, with plans for goals."""
     facts = knowledge.facts_apart(given, budget) if apart else knowledge.facts(given, budget)
-    return engine.of(knowledge.rules, *facts, knowledge.evidence(given))
+    proof = importlib.import_module("herbrand.engines.proof.query").Proof
+    return proof.of(knowledge.rules, *facts, knowledge.evidence(given))
+
+
+def _goals(goal: Any, bindings: Mapping[str, Sequence[Value]] | None = None) -> Any:
+    """What is asked of an engine of ``query``."""
+    return importlib.import_module("herbrand.engines.proof.engine").Goals.of(goal, bindings)
 
 
 def _theory_of(theory: Theory | Paths) -> Theory:

@@ -99,7 +99,7 @@ class Engine(Protocol[Program, Question, State, Answer, Why]):
     @property
     def budget(self) -> Budget: ...
 
-    def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[State] | Refusal:
+    def prepare(self, program: Program, question: Question, within: Budget, /) -> Prepared[State] | Refusal:
         """A run; all that is made for it now is made ``within`` a part of the budget."""
         ...
 

@@ -49,7 +49,7 @@ BOUND = {
 }
 """Engines of ``bound``, in the order in which ``auto`` prefers them."""
 
-QUERY = {"proof": "herbrand.engines.proof.query:Proof"}
+QUERY = {"proof": "herbrand.engines.proof.engine:ByProofs"}
 """Engines of ``query``."""
 
 ENGINES: Mapping[str, Mapping[str, str | type]] = {"infer": INFERENCE, "bound": BOUND, "query": QUERY}
@@ -64,7 +64,9 @@ def register(name: str, engine: str | type) -> None:
 
 
 def engine_named(command: str, name: str, settings: Any) -> Engine[Any, Any, Any, Any, Any]:
-    """An engine of a command with these settings."""
+    """An engine of a command with these settings; ``auto`` is the first where nothing need be compared."""
+    if command == "query" and name == "auto":
+        name = next(iter(QUERY))
     found = _inference_engine(name) if command == "infer" else _named(ENGINES[command], name, command)
     return found.with_settings(settings)
 
@@ -132,11 +134,6 @@ def refuse_unused_by_all(command: str, names: Iterable[str], settings: Any) -> N
     for option in options_in(command, settings):
         if not any(takes(command, name, option) for name in names):
             raise unused(command, who, option)
-
-
-def query_engine(name: str) -> Any:
-    """The class of an engine of ``query``, made from rules, a signature and facts by its ``of``."""
-    return _named(QUERY, next(iter(QUERY)) if name == "auto" else name, "query")
 
 
 def _named(table: Mapping[str, str | type], name: str, command: str, offered: Iterable[str] = ()) -> Any:

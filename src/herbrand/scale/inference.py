@@ -18,7 +18,8 @@ from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits
+from herbrand.engines.loop import Limits, run
+from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.request import Request
 from herbrand.engines.registry import refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
@@ -33,7 +34,7 @@ from herbrand.language.computed import Definition
 from herbrand.language.parse import parse_formula, parse_literal
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory, Value
+from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
@@ -57,7 +58,7 @@ from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.loading import LOADING
 from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
-from herbrand.scale.queries import StoredRules
+from herbrand.scale.queries import StoredProofs, StoredRules
 from herbrand.scale.reading import refuse_unanswerable
 from herbrand.scale.run import RUN, Run, StoredEngine, nothing_to_resume, settled
 from herbrand.scale.sources import StoreOf, refuse_connections
@@ -153,19 +154,18 @@ class StoredModel:
 
     def query(
         self,
-        goal: str | Sequence[str],
-        bindings: Mapping[str, Sequence[Value]] | None,
+        goals: Goals,
         given: Sequence[str],
         request: Request,
     ) -> Bindings | tuple[Bindings, ...]:
         """Answers of goals by the rules."""
-        if bindings is not None:
+        if goals.bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
             names = self.signature.predicates
             signature, facts = self._facts(database, frozenset(), given, False, listed=names)
             rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
-            return rules.ask(goal, request) if isinstance(goal, str) else rules.ask_all(list(goal), request)
+            return run(StoredProofs(request), rules, goals)
 
     def bound(
         self,

@@ -16,10 +16,14 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
+from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
+from herbrand.budget import Budget
 from herbrand.contraction.algebra import Algebra
+from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import rule_number
+from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
 from herbrand.engines.proof.horn_program import HornProgram
@@ -29,7 +33,7 @@ from herbrand.errors import LanguageError
 from herbrand.facts.constants import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Rule
+from herbrand.language.syntax import FactRows, Formula, Rule
 from herbrand.program.body_rows import WEIGHT
 from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
 from herbrand.program.clauses import Clause
@@ -68,11 +72,7 @@ class StoredRules:
         )
         return cls(program, stored, given)
 
-    def ask(self, goal: str, request: Request) -> Bindings:
-        """The answers of one goal."""
-        return self.ask_all([goal], request)[0]
-
-    def ask_all(self, goals: Sequence[str], request: Request) -> tuple[Bindings, ...]:
+    def ask_all(self, goals: Sequence[str | Formula], request: Request) -> tuple[Bindings, ...]:
         """The answers of each goal, all from the same rounds."""
         semiring = request.semiring
         began = time.perf_counter()
@@ -103,7 +103,7 @@ class StoredRules:
             values = tuple(domain.value(i) for domain, i in zip(domains, denied[0], strict=False))
             raise denied_but_derived(name, values, request.algebra)
 
-    def _read(self, goal: str) -> Goal:
+    def _read(self, goal: str | Formula) -> Goal:
         try:
             return read_goal(goal, self.program)
         except NarrowError as narrow:
@@ -136,6 +136,47 @@ class StoredRules:
         ordered = tuple(by_name[name] for name in goal.shape.variables)
         answer = Bindings("proof", guarantee, status, goal.shape.variables, ordered, weights, truncated)
         return answer.normalized(request.normalize).top(request.top)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredGoalsState:
+    """Goals, and after the one step the answers of each."""
+
+    rules: StoredRules
+    goals: Goals
+    answers: tuple[Bindings, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredProofs:
+    """The engine ``proof`` on a database."""
+
+    request: Request
+    name: str = field(default="proof", init=False)
+
+    @classmethod
+    def with_settings(cls, request: Request) -> StoredProofs:
+        return cls(request)
+
+    @property
+    def budget(self) -> Budget:
+        return self.request.budget
+
+    def prepare(self, rules: StoredRules, goals: Goals, within: Budget) -> Prepared[StoredGoalsState]:
+        cost = Cost(guarantee=self.request.guarantee(truncated=False))
+        return Prepared.ready(StoredGoalsState(rules, goals), cost)
+
+    def step(self, state: StoredGoalsState) -> StoredGoalsState:
+        return replace(state, answers=state.rules.ask_all(state.goals.each, self.request))
+
+    def residual(self, state: StoredGoalsState) -> float:
+        return 0.0
+
+    def read(self, state: StoredGoalsState, status: Status) -> Bindings | tuple[Bindings, ...]:
+        return state.answers if isinstance(state.goals.asked, tuple) else state.answers[0]
+
+    def explain(self, state: StoredGoalsState, status: Status) -> Explanation:
+        raise UnsupportedError("proofs are explained in memory only", hint="leave out --on")
 
 
 @dataclass(eq=False)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 import herbrand as hb
+from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.loop import run
+from herbrand.engines.proof.engine import ByProofs, Goals
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.engines.proof.scores import scores
@@ -315,7 +319,7 @@ def test_gradients_of_facts_and_rules() -> None:
         return scores(proof, goal.shape, [goal.inputs], {"edge": edges}, of_rules, depth=4).values.sum()
 
     assert torch.autograd.gradcheck(total, (weights, rules))
-    assert total(weights, rules).item() == pytest.approx(proof.ask('far("a", y)', Request(depth=4)).weight)
+    assert total(weights, rules).item() == pytest.approx(answered(proof, 'far("a", y)', depth=4).weight)
 
 
 def test_answers_are_columns_until_somebody_looks(family: hb.Model) -> None:
@@ -332,4 +336,8 @@ def test_answers_are_columns_until_somebody_looks(family: hb.Model) -> None:
 
 def test_a_proof_is_made_from_rules_and_facts(family: hb.Model) -> None:
     proof = Proof.of(family.theory.rules, family.signature, family.stated_program.facts)
-    assert proof.ask('uncle("liam", y)', Request())["tom"] == 1.0
+    assert answered(proof, 'uncle("liam", y)')["tom"] == 1.0
+
+
+def answered(rules: Proof, goal: str, **options: Any) -> Bindings:
+    return run(ByProofs(Request(**options)), rules, Goals(goal))

@@ -266,7 +266,7 @@ class Exact:
             self.name,
             Guarantee.BOUND if open_ones else Guarantee.EXACT,
             ended,
-            state.texts,
+            list(state.texts),
             np.array([math.nan if ends is None else ends.lower.bound for ends in found]) + 0.0,  # no -0.0
             np.array([math.nan if ends is None else ends.upper.bound for ends in found]) + 0.0,
             np.array([ends is not None for ends in found]),

@@ -1,7 +1,7 @@
-"""The engine ``proof``: goals in, weighted answers out.
+"""The program of the engine ``proof``: a theory's rules over its facts, with the plans made so far.
 
-:class:`Proof` is made once for a theory and its facts and keeps its plans; :meth:`Proof.ask` answers goals of
-one shape in one pass.
+:class:`Proof` is made once for a theory and its facts; :meth:`Proof.found` answers goals of one shape in one
+pass.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
@@ -9,29 +9,27 @@ one shape in one pass.
 >>> theory = parse_theory("uncle(x, y) :- parent(x, z), brother(z, y)")
 >>> facts = fact_sources({"parent": [("liam", "ann")], "brother": [("ann", "bob")]})
 >>> proof = Proof.of(theory.rules, *load_facts((), check(theory), facts))
->>> proof.ask('uncle("liam", y)', Request())["bob"]
-1.0
+>>> goal = proof.read('uncle("liam", y)')
+>>> proof.found(goal.shape, [goal.inputs], Request()).table.values
+array([1.])
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
-from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.deeper_proofs import is_cut_off
 from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
-from herbrand.engines.proof.explain import PROOFS, explanation
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, Shape, read_goal
 from herbrand.engines.proof.ground_proofs import GroundProofs
@@ -87,90 +85,6 @@ class Proof:
     @property
     def program(self) -> HornProgram:
         return self.plans.program
-
-    def answered(
-        self,
-        goal: str | Formula | Sequence[str],
-        bindings: Mapping[str, Sequence[Value]] | None,
-        request: Request,
-    ) -> Bindings | tuple[Bindings, ...]:
-        """What ``Model.query`` gives."""
-        if isinstance(goal, str | Formula):
-            return self.ask(goal, request, bindings)
-        goals = list(goal) if isinstance(goal, Iterable) else [goal]
-        if not all(isinstance(one, str) for one in goals):
-            raise UnsupportedError(f"a goal is text, or a list of texts, and not {goal!r}")
-        if bindings is not None:
-            raise UnsupportedError("bindings go with one goal, not with a list of goals")
-        return self.ask_all(goals, request)
-
-    def ask(
-        self,
-        goal: str | Formula,
-        request: Request,
-        bindings: Mapping[str, Sequence[Value]] | None = None,
-    ) -> Bindings:
-        """The answers of one goal; ``bindings``: constants for some of its variables, a list each."""
-        if bindings is not None and not isinstance(bindings, Mapping):
-            raise UnsupportedError(
-                'bindings are a list of constants for each variable: {"x": ["anna", "bob"]}'
-            )
-        bindings = bindings or None
-        try:
-            read = self.read(goal, tuple(bindings or ()))
-            rows = [read.inputs] if bindings is None else self._bound(read, bindings)
-        except NarrowError as narrow:
-            return self._with(narrow).ask(goal, request, bindings)
-        found = self.found(read.shape, rows, request)
-        if bindings is None:
-            return self._told(read.shape, found, request)
-        return self._told_bound(read.shape, found, rows, tuple(bindings), request)
-
-    def ask_all(self, goals: Sequence[str], request: Request) -> tuple[Bindings, ...]:
-        """The answers of each goal; goals of one shape are answered in one pass."""
-        try:
-            read = [self.read(goal, ()) for goal in goals]
-        except NarrowError as narrow:
-            return self._with(narrow).ask_all(goals, request)
-        places: dict[Any, list[int]] = {}
-        for place, goal in enumerate(read):
-            places.setdefault((self.plans.with_goal(goal.shape.clause), goal.shape.variables), []).append(
-                place
-            )
-        answers: list[Bindings | None] = [None] * len(goals)
-        for same in places.values():
-            shape = read[same[0]].shape
-            found = self.found(shape, [read[place].inputs for place in same], request)
-            ends = np.searchsorted(found.table.columns[0], np.arange(len(same) + 1))
-            for number, place in enumerate(same):
-                part = slice(ends[number], ends[number + 1])
-                table = Table(
-                    found.table.names, tuple(c[part] for c in found.table.columns), found.table.values[part]
-                )
-                answers[place] = self._told(shape, replace(found, table=table), request)
-        return tuple(answer for answer in answers if answer is not None)
-
-    def explain(self, goal: str, request: Request) -> Explanation:
-        """The heaviest proofs of a goal without variables; as many as ``request.top`` says."""
-        if request.algebra != "count" or request.depth == FIXPOINT:
-            raise UnsupportedError("proofs are explained in the count algebra and within a depth")
-        try:
-            read = self.read(goal, ())
-        except NarrowError as narrow:
-            return self._with(narrow).explain(goal, request)
-        if read.shape.variables:
-            first = read.shape.variables[0]
-            raise UnsupportedError(
-                f"one answer is explained at a time, and {first} is a variable",
-                hint=f"put a constant for {first}, or _ if it does not matter",
-            )
-        found = self.found(read.shape, [read.inputs], request)
-        weight = float(found.table.values[0]) if len(found.table) else 0.0
-        ground = GroundProofs(self.plans, request.budget, int(request.depth) + 2)
-        graph, (root,) = ground.of(self.plans.with_goal(read.shape.clause), [read.inputs])
-        note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
-        count = PROOFS if request.top is None else request.top
-        return explanation(self.program, goal.strip(), graph, root, weight, count, note)
 
     def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The answers to goals of one shape, as indices."""
@@ -281,7 +195,8 @@ class Proof:
             self._goals[goal, inputs] = read_goal(goal, self.program, inputs)
         return self._goals[goal, inputs]
 
-    def _bound(self, goal: Goal, bindings: Mapping[str, Sequence[Value]]) -> list[tuple[int, ...]]:
+    def rows_of(self, goal: Goal, bindings: Mapping[str, Sequence[Value]]) -> list[tuple[int, ...]]:
+        """The constants that a goal asks with, a row for each constant given."""
         columns = []
         for name, values in bindings.items():
             domain = self.program.facts.domains[goal.shape.clause.types[name]]
@@ -295,7 +210,7 @@ class Proof:
             raise LanguageError("the columns of the bindings differ in length")
         return [(*goal.inputs, *row) for row in zip(*columns, strict=True)]
 
-    def _with(self, narrow: NarrowError) -> Proof:
+    def wider(self, narrow: NarrowError) -> Proof:
         """The same rules over wider types."""
         key = (narrow.types, narrow.value)
         if key not in self._wider:
@@ -304,11 +219,12 @@ class Proof:
             self._wider[key] = Proof(HornProgram.of(program.rules, program.signature, facts), self.given)
         return self._wider[key]
 
-    def _told(self, shape: Shape, found: Found, request: Request) -> Bindings:
+    def told(self, shape: Shape, found: Found, request: Request) -> Bindings:
+        """The answers of one goal."""
         indices = {name: found.table.columns[1 + i] for i, name in enumerate(shape.found)}
         return self._bindings(shape, indices, found, request)
 
-    def _told_bound(
+    def told_each(
         self,
         shape: Shape,
         found: Found,
@@ -316,6 +232,7 @@ class Proof:
         bound: tuple[str, ...],
         request: Request,
     ) -> Bindings:
+        """The answers of one goal for each row of constants."""
         numbers = found.table.columns[0]
         start = len(shape.inputs) - len(bound)
         inputs = np.array(rows, np.int64).reshape(len(rows), len(shape.inputs))

@@ -1,0 +1,178 @@
+"""The engine ``proof``: goals in, weighted answers out.
+
+Its program is a theory's rules over their facts; goals of one shape are answered in one pass.
+
+>>> from herbrand.engines.loop import run
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("uncle(x, y) :- parent(x, z), brother(z, y)")
+>>> facts = fact_sources({"parent": [("liam", "ann")], "brother": [("ann", "bob")]})
+>>> rules = Proof.of(theory.rules, *load_facts((), check(theory), facts))
+>>> run(ByProofs(), rules, Goals('uncle("liam", y)'))["bob"]
+1.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from herbrand.answers.bindings import Bindings
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.status import Status
+from herbrand.budget import Budget
+from herbrand.engines.engine import Cost, Prepared
+from herbrand.engines.proof.explain import PROOFS, explanation
+from herbrand.engines.proof.goals import Goal, Shape
+from herbrand.engines.proof.ground_proofs import GroundProofs
+from herbrand.engines.proof.query import Found, Proof
+from herbrand.engines.proof.request import FIXPOINT, Request
+from herbrand.engines.proof.table import Table
+from herbrand.engines.proof.wider_types import NarrowError
+from herbrand.errors import UnsupportedError
+from herbrand.language.syntax import Formula, Value
+
+
+@dataclass(frozen=True)
+class Goals:
+    """One goal, and constants for some of its variables, a list each; or several goals."""
+
+    asked: str | Formula | tuple[str, ...]
+    bindings: Mapping[str, Sequence[Value]] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.asked, tuple):
+            if self.bindings is not None:
+                raise UnsupportedError("bindings go with one goal, not with a list of goals")
+        elif self.bindings is not None and not isinstance(self.bindings, Mapping):
+            raise UnsupportedError(
+                'bindings are a list of constants for each variable: {"x": ["anna", "bob"]}'
+            )
+
+    @classmethod
+    def of(cls, goal: str | Formula | Sequence[str], bindings: Mapping[str, Sequence[Value]] | None) -> Goals:
+        """What ``Model.query`` is asked."""
+        if isinstance(goal, str | Formula):
+            return cls(goal, bindings)
+        goals = tuple(goal) if isinstance(goal, Iterable) else (goal,)
+        if not all(isinstance(one, str) for one in goals):
+            raise UnsupportedError(f"a goal is text, or a list of texts, and not {goal!r}")
+        return cls(goals, bindings)
+
+    @property
+    def each(self) -> tuple[str | Formula, ...]:
+        return self.asked if isinstance(self.asked, tuple) else (self.asked,)
+
+
+@dataclass(frozen=True)
+class SameShape:
+    """Goals that one pass answers: where each stands among all, and the constants that each asks with."""
+
+    shape: Shape
+    places: tuple[int, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GoalsState:
+    """Goals as they are read, and after the one step what was found for each shape."""
+
+    rules: Proof
+    goals: Goals
+    shapes: tuple[SameShape, ...]
+    found: tuple[Found, ...] = ()
+
+
+@dataclass(frozen=True)
+class ByProofs:
+    """Sums over proofs, as ``request`` says."""
+
+    request: Request = field(default_factory=Request)
+    name: str = field(default="proof", init=False)
+
+    @classmethod
+    def with_settings(cls, request: Request) -> ByProofs:
+        return cls(request)
+
+    @property
+    def budget(self) -> Budget:
+        return self.request.budget
+
+    def prepare(self, rules: Proof, goals: Goals, within: Budget) -> Prepared[GoalsState]:
+        cost = Cost(guarantee=self.request.guarantee(truncated=False))
+        return Prepared(partial(self._read, rules, goals), lambda: cost)
+
+    def step(self, state: GoalsState) -> GoalsState:
+        found = (state.rules.found(same.shape, same.rows, self.request) for same in state.shapes)
+        return replace(state, found=tuple(found))
+
+    def residual(self, state: GoalsState) -> float:
+        return 0.0
+
+    def read(self, state: GoalsState, status: Status) -> Bindings | tuple[Bindings, ...]:
+        """The answers of the goal, or of each goal, heaviest first."""
+        rules, goals = state.rules, state.goals
+        if goals.bindings:
+            ((same,), (found,)) = state.shapes, state.found
+            return rules.told_each(same.shape, found, same.rows, tuple(goals.bindings), self.request)
+        answers: dict[int, Bindings] = {}
+        for same, found in zip(state.shapes, state.found, strict=True):
+            for place, own in zip(same.places, _by_goal(found, len(same.places)), strict=True):
+                answers[place] = rules.told(same.shape, own, self.request)
+        several = tuple(answers[place] for place in sorted(answers))
+        return several if isinstance(goals.asked, tuple) else several[0]
+
+    def explain(self, state: GoalsState, status: Status) -> Explanation:
+        """The heaviest proofs of a goal without variables; as many as ``request.top`` says."""
+        request = self.request
+        if request.algebra != "count" or request.depth == FIXPOINT:
+            raise UnsupportedError("proofs are explained in the count algebra and within a depth")
+        ((same,), (goal,)) = state.shapes, state.goals.each
+        if same.shape.variables:
+            first = same.shape.variables[0]
+            raise UnsupportedError(
+                f"one answer is explained at a time, and {first} is a variable",
+                hint=f"put a constant for {first}, or _ if it does not matter",
+            )
+        (found,) = self.step(state).found
+        weight = float(found.table.values[0]) if len(found.table) else 0.0
+        ground = GroundProofs(state.rules.plans, request.budget, int(request.depth) + 2)
+        graph, (root,) = ground.of(state.rules.plans.with_goal(same.shape.clause), list(same.rows))
+        note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
+        count = PROOFS if request.top is None else request.top
+        return explanation(state.rules.program, str(goal).strip(), graph, root, weight, count, note)
+
+    def _read(self, rules: Proof, goals: Goals) -> GoalsState:
+        names = tuple(goals.bindings or ())
+        try:
+            read = [rules.read(goal, names) for goal in goals.each]
+            if goals.bindings:
+                rows = tuple(rules.rows_of(read[0], goals.bindings))
+                return GoalsState(rules, goals, (SameShape(read[0].shape, (0,), rows),))
+        except NarrowError as narrow:
+            return self._read(rules.wider(narrow), goals)
+        return GoalsState(rules, goals, tuple(_same_shapes(rules, read)))
+
+
+def _same_shapes(rules: Proof, goals: Sequence[Goal]) -> Iterable[SameShape]:
+    places: dict[Any, list[int]] = {}
+    for place, goal in enumerate(goals):
+        key = rules.plans.with_goal(goal.shape.clause), goal.shape.variables
+        places.setdefault(key, []).append(place)
+    for same in places.values():
+        yield SameShape(goals[same[0]].shape, tuple(same), tuple(goals[place].inputs for place in same))
+
+
+def _by_goal(found: Found, count: int) -> Iterable[Found]:
+    """The answers of each goal."""
+    table = found.table
+    ends = np.searchsorted(table.columns[0], np.arange(count + 1))
+    for number in range(count):
+        part = slice(ends[number], ends[number + 1])
+        own = Table(table.names, tuple(column[part] for column in table.columns), table.values[part])
+        yield replace(found, table=own)
