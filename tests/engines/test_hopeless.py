@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.engines.engine import first_state
 from herbrand.engines.exact import Exact
 from herbrand.errors import BudgetError
 from herbrand.program.question import Question
@@ -24,7 +25,7 @@ def test_what_no_machine_could_eliminate_is_seen_at_once() -> None:
 
         def start() -> None:
             with pytest.raises(BudgetError, match="too densely linked"):
-                Exact().start(program, Question())
+                first_state(Exact(), program, Question())
 
         return calls(start)
 
