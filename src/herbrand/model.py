@@ -27,7 +27,7 @@ from herbrand.engines.choice import CHOICES, choose, with_alternatives
 from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Settings, first_state, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
-from herbrand.engines.loop import Limits, run, settle
+from herbrand.engines.loop import Limits, run, settle, watching
 from herbrand.engines.offers import AnyEngine
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
@@ -605,7 +605,7 @@ class Model:
             note(str(chosen))
         limits = Limits.of(chosen.settings)
         try:
-            found = settle(chosen.engine, chosen.begin, limits, self._watch(limits))
+            found = settle(chosen.engine, chosen.begin, limits, watching(self._progress, limits))
         except OutOfTimeError:
             raise
         except BudgetError as error:
@@ -621,15 +621,6 @@ class Model:
                     f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
                     "listed, and all others are false"
                 )
-
-    def _watch(self, limits: Limits) -> Callable[[int, float], None] | None:
-        """Progress of an iteration, reported as loading is."""
-        progress = self._progress
-        if progress is None:
-            return None
-        return lambda step, residual: progress(
-            f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0)
-        )
 
     def _asked(
         self, query: Sequence[str], given: Sequence[str], map: bool, budget: Budget

@@ -121,9 +121,9 @@ class TestSymmetry:
             f"type t = {{{names}}}\npredicate f(t, t)\npredicate p(t)\n"
             "0.2: f(x, y) and p(x) => p(y)\n0.1: f(x, y) => f(y, x)\n-0.4: p(x)"
         )
-        begun, states = StoredBeliefPropagation.begun, []
+        begun, states = StoredBeliefPropagation._begun, []
         monkeypatch.setattr(
-            StoredBeliefPropagation, "begun", lambda *a: states.append(begun(*a)) or states[-1]
+            StoredBeliefPropagation, "_begun", lambda *a: states.append(begun(*a)) or states[-1]
         )
         agree(on_duckdb(theory), in_memory(theory))
         assert [family.rows for family in states[0].rounds.families] == [1, 1]

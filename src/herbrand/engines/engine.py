@@ -16,7 +16,7 @@ has no loop:
 >>> from herbrand.program.question import Question
 >>> prepared = Exact().prepare(hb.Model(hb.parse("0.5: p => q")).program, Question(), UNLIMITED)
 >>> prepared.cost()
-Cost(operations=..., bytes=..., guarantee=<Guarantee.EXACT: 'exact'>, detail='', handed='')
+Cost(operations=..., bytes=..., guarantee=<Guarantee.EXACT: 'exact'>, detail='', handed='', disk=0.0)
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Cost:
     """What a run would take, and how sure its answer would be. ``operations``: ``None`` where nothing tells.
 
     ``detail``: what else the estimate found out. ``handed``: why all the work is another engine's, if it is.
+    ``disk``: bytes that a run on a database writes; its operations are the rows that a step joins.
     """
 
     operations: float | None = None
@@ -53,6 +54,7 @@ class Cost:
     guarantee: Guarantee = Guarantee.APPROXIMATION
     detail: str = ""
     handed: str = ""
+    disk: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

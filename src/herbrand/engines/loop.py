@@ -11,6 +11,7 @@ nothing moves, a limit is met, or the user has had enough.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +34,20 @@ class Steps(Protocol[State]):
     def step(self, state: State) -> State: ...
 
     def residual(self, state: State) -> float: ...
+
+
+class Resumed:
+    """A state of a run that an earlier call may have begun: those of engines that keep their steps.
+
+    ``step``: how many were taken in all. ``rest``: the residual at which the run is at rest, where that is
+    less than what is asked for.
+    """
+
+    step: int
+
+    @property
+    def rest(self) -> float:
+        return math.inf
 
 
 class Stopping(Protocol):
@@ -66,6 +81,17 @@ class Limits:
         )
 
 
+def watching(
+    progress: Callable[[str, float], None] | None, limits: Limits
+) -> Callable[[int, float], None] | None:
+    """Progress of an iteration, reported as loading is."""
+    if progress is None:
+        return None
+    return lambda step, residual: progress(
+        f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0)
+    )
+
+
 def run(
     engine: Engine[Program, Asked, Any, Answer, Any],
     program: Program,
@@ -88,6 +114,13 @@ def settle(
     limits = limits or Limits()
     started = time.perf_counter()
     state = begin()
+    tolerance, before = limits.tolerance, 0
+    if isinstance(state, Resumed):
+        tolerance, before = min(tolerance, state.rest), state.step
+    if before and engine.residual(state) <= tolerance:
+        return state, Status(True, before)
+    if before >= limits.iterations:
+        return state, Status(False, before, advice=out_of_iterations(before))
     trace: list[float] = []
     advice = ""
     while True:
@@ -99,15 +132,16 @@ def settle(
             advice = "stopped by hand"
             break
         trace.append(engine.residual(state))
+        steps = before + len(trace)
         if watch is not None:
-            watch(len(trace), trace[-1])
-        if trace[-1] <= limits.tolerance:
+            watch(steps, trace[-1])
+        if trace[-1] <= tolerance:
             break
-        advice = _limit_met(limits, len(trace))
+        advice = _limit_met(limits, steps)
         if advice:
             break
     seconds = time.perf_counter() - started
-    return state, Status(not advice, len(trace), seconds, advice, tuple(trace))
+    return state, Status(not advice, before + len(trace), seconds, advice, tuple(trace))
 
 
 def _limit_met(limits: Limits, steps: int) -> str:

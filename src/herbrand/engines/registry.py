@@ -52,7 +52,21 @@ BOUND = {
 QUERY = {"proof": "herbrand.engines.proof.engine:ByProofs"}
 """Engines of ``query``."""
 
-ENGINES: Mapping[str, Mapping[str, str | type]] = {"infer": INFERENCE, "bound": BOUND, "query": QUERY}
+MEMORY, DATABASE = "memory", "database"
+"""The places where facts are, and engines run."""
+
+ENGINES: Mapping[str, Mapping[str, Mapping[str, str | type]]] = {
+    MEMORY: {"infer": INFERENCE, "bound": BOUND, "query": QUERY},
+    DATABASE: {
+        "infer": {
+            "mean-field": "herbrand.scale.mean_field:StoredMeanField",
+            "bp": "herbrand.scale.belief.engine:StoredBeliefPropagation",
+        },
+        "bound": {"ariel": "herbrand.scale.bounds.intervals:StoredAriel"},
+        "query": {"proof": "herbrand.scale.queries:StoredProofs"},
+    },
+}
+"""By place and command; on a database ``auto`` takes the first."""
 
 
 def register(name: str, engine: str | type) -> None:
@@ -63,12 +77,30 @@ def register(name: str, engine: str | type) -> None:
     INFERENCE[name] = engine
 
 
-def engine_named(command: str, name: str, settings: Any) -> Engine[Any, Any, Any, Any, Any]:
-    """An engine of a command with these settings; ``auto`` is the first where nothing need be compared."""
-    if command == "query" and name == "auto":
-        name = next(iter(QUERY))
-    found = _inference_engine(name) if command == "infer" else _named(ENGINES[command], name, command)
+def engine_named(
+    command: str, name: str, settings: Any, place: str = MEMORY
+) -> Engine[Any, Any, Any, Any, Any]:
+    """An engine of a command with these settings; ``auto`` is the first, for who need not compare any."""
+    known = ENGINES[place][command]
+    if name == "auto":
+        name = next(iter(known))
+    if place == DATABASE:
+        refuse_in_memory_only(command, name)
+    own = command == "infer" and place == MEMORY
+    found = _inference_engine(name) if own else _named(known, name, command)
     return found.with_settings(settings)
+
+
+def refuse_in_memory_only(command: str, name: str) -> None:
+    """Raise for an engine that runs on no database."""
+    known = ENGINES[DATABASE][command]
+    if name in ("auto", *known):
+        return
+    several = len(known) > 1
+    raise UnsupportedError(
+        f"{name} does not {'run' if command == 'infer' else command} on a database",
+        hint=f"one of {', '.join(known)}" if several else f"--engine {next(iter(known))}, or leave out --on",
+    )
 
 
 def _inference_engine(name: str) -> Any:
@@ -118,10 +150,10 @@ def used_settings(command: str, name: str, settings: Given) -> Given:
     return without(settings, [option for option in given if not takes(command, name, option)])
 
 
-def refuse_unused(command: str, name: str, settings: Any, among: Iterable[str] | None = None) -> None:
+def refuse_unused(command: str, name: str, settings: Any, place: str = MEMORY) -> None:
     """Raise for an option that the engine does not use; for ``auto``, that none of those it chooses from
     uses."""
-    every = ENGINES[command] if among is None else among
+    every = ENGINES[place][command]
     refuse_unused_by_all(command, every if name == "auto" else [name], settings)
     if name == "auto":
         refuse_unused_by_all(command, [name], settings)

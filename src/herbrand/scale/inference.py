@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -18,10 +18,11 @@ from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits, run
+from herbrand.engines.loop import Limits, run, settle, watching
+from herbrand.engines.offers import Refused, offered
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.request import Request
-from herbrand.engines.registry import refuse_unused
+from herbrand.engines.registry import DATABASE, engine_named, refuse_in_memory_only, refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.source import FactSource
@@ -46,7 +47,6 @@ from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
 from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.program.remarks import nothing_uncertain
 from herbrand.relations.database import Database, DuckDB
-from herbrand.scale.belief.engine import StoredBeliefPropagation
 from herbrand.scale.bounds.bounding import Asked, bounded
 from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
 from herbrand.scale.bounds.solving import database_memory
@@ -56,18 +56,11 @@ from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts, stored_remarks
 from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.loading import LOADING
-from herbrand.scale.mean_field import StoredMeanField
 from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.queries import StoredProofs, StoredRules
 from herbrand.scale.reading import refuse_unanswerable
-from herbrand.scale.run import RUN, Run, StoredEngine, nothing_to_resume, settled
+from herbrand.scale.run import RUN, Run, StoredProgram, nothing_to_resume
 from herbrand.scale.sources import StoreOf, refuse_connections
-
-ENGINES: Mapping[str, type[StoredEngine]] = {
-    "mean-field": StoredMeanField,
-    "bp": StoredBeliefPropagation,
-}
-"""By preference: ``auto`` takes the first."""
 
 
 class Used(NamedTuple):
@@ -116,11 +109,8 @@ class StoredModel:
         note: Callable[[str], None] | None = None,
     ) -> Marginals:
         """Marginals, by an engine that runs on a database."""
-        if engine not in ("auto", *ENGINES):
-            raise UnsupportedError(
-                f"{engine} does not run on a database", hint=f"one of {', '.join(ENGINES)}"
-            )
-        refuse_unused("infer", engine, settings, ENGINES)
+        refuse_in_memory_only("infer", engine)
+        refuse_unused("infer", engine, settings, DATABASE)
         with opened(self.place, settings.budget.memory) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
@@ -132,24 +122,28 @@ class StoredModel:
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, most_probable)
             refuse_unanswerable(evidence, question, top, settings.budget.memory)
-            name = next(iter(ENGINES)) if engine == "auto" else engine
-            fingerprint = self._fingerprint(evidence, given, name, settings.damping)
-            own = ENGINES[name].of(Run(database, fingerprint, resume, self._room, top, least), settings)
-            rows, disk = own.estimate(evidence)
-            if rows > self.most_rows:
+            own = engine_named("infer", engine, settings, DATABASE)
+            fingerprint = self._fingerprint(evidence, given, own.name, settings.damping)
+            stored = StoredProgram(evidence, Run(database, fingerprint, resume, self._room, top, least))
+            choice = offered(own, settings, own.prepare(stored, question, settings.budget))
+            if isinstance(choice, Refused):
+                raise choice.refusal.error
+            if choice.operations > self.most_rows:
                 raise BudgetError(
-                    f"on a database {name} would join about {rows:.1e} rows a step",
+                    f"on a database {own.name} would join about {choice.operations:.1e} rows a step",
                     hint="if that is wanted, name the database: --on duckdb:FILE",
                 )
             if note is not None:
                 for text in nothing_uncertain(question, self.theory, program.facts):
                     note(text)
-                needs = f"about {rows:.1e} joined rows a step, {readable(min(disk, UNLIMITED))} of disk"
-                note(f"engine {name} on {self.place}: {needs}")
-            state = own.begun(evidence, question)
+                disk = readable(min(choice.cost.disk, UNLIMITED))
+                needs = f"about {choice.operations:.1e} joined rows a step, {disk} of disk"
+                note(f"engine {own.name} on {self.place}: {needs}")
+            state = choice.begin()
             if resume and note is not None:
                 note(f"going on after step {state.step}")
-            state, status = settled(own, state, Limits.of(settings), self.progress)
+            limits = Limits.of(settings)
+            state, status = settle(own, lambda: state, limits, watching(self.progress, limits))
             return own.read(state, replace(status, where=self._where(database))).filtered(top, least)
 
     def query(

@@ -11,34 +11,41 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits
+from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
+from herbrand.engines.loop import Resumed
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
 from herbrand.engines.mean_field.stride import Slope, after_slope
-from herbrand.errors import ContradictionError, Mistake, UnsupportedError
+from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.program.template import Template, literals_of
-from herbrand.relations.database import Database
 from herbrand.relations.relation import Relation
 from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, laid_out, moved, others_entropy
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.formulas import Asked, asked_cases, formula_rows
 from herbrand.scale.operands import Beliefs, Sender, served, sums
 from herbrand.scale.reading import tables_asked_for
-from herbrand.scale.run import Run, refuse_foreign_settings, refuse_most_probable
+from herbrand.scale.run import (
+    StoredProgram,
+    explained_in_memory,
+    refuse_foreign_settings,
+    refuse_most_probable,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class StoredMeanFieldState:
+class StoredMeanFieldState(Resumed):
     """``step``: how many were taken; the marginals after it stand in the tables that ``layouts`` name."""
 
-    evidence: StoredEvidence
+    stored: StoredProgram
     question: Question
     asked: Asked
     senders: tuple[tuple[Sender, Mapping[int, float]], ...]
@@ -48,6 +55,10 @@ class StoredMeanFieldState:
     step: int = 0
     stride: float = 1.0
     moved: float = math.inf
+
+    @property
+    def evidence(self) -> StoredEvidence:
+        return self.stored.evidence
 
     @property
     def beliefs(self) -> Beliefs:
@@ -60,18 +71,26 @@ class StoredMeanFieldState:
 class StoredMeanField:
     """``damping``: the part of the old logits that a step keeps; adapted to the bound's slope if None."""
 
-    run: Run
     damping: float | None = None
+    budget: Budget = UNLIMITED
     name: str = field(default="mean-field", init=False)
 
     @classmethod
-    def of(cls, run: Run, settings: Settings) -> StoredMeanField:
+    def with_settings(cls, settings: Settings) -> StoredMeanField:
         """Build the engine; refuse unsupported settings."""
         refuse_foreign_settings(settings, "mean field")
-        return cls(run, settings.damping)
+        return cls(settings.damping, settings.budget)
 
-    @staticmethod
-    def estimate(evidence: StoredEvidence) -> tuple[float, float]:
+    def prepare(
+        self, stored: StoredProgram, question: Question, within: Budget
+    ) -> Prepared[StoredMeanFieldState] | Refusal:
+        try:
+            cost = self._cost(stored.evidence)
+        except HerbrandError as error:  # a hard statement that the facts break, too
+            return Refusal(error)
+        return Prepared(partial(self._begun, stored, question), lambda: cost)
+
+    def _cost(self, evidence: StoredEvidence) -> Cost:
         """Rows that a step joins, and bytes on disk for the marginals; raises for what is not served."""
         program = evidence.program
         _refuse_unserved(evidence)
@@ -81,35 +100,26 @@ class StoredMeanField:
             for name in program.signature.predicates
             if evidence.known(name).latent_count()
         )
-        return sum(sender.joined_rows for sender, _ in senders), float(atoms * BYTES_A_ROW)
+        return Cost(sum(sender.joined_rows for sender, _ in senders), 0.0, disk=float(atoms * BYTES_A_ROW))
 
-    @property
-    def database(self) -> Database:
-        return self.run.database
-
-    def begun(self, evidence: StoredEvidence, question: Question) -> StoredMeanFieldState:
+    def _begun(self, stored: StoredProgram, question: Question) -> StoredMeanFieldState:
         """The first state, or, with ``resume``, the last one that is kept."""
-        program = evidence.program
+        evidence, run, program = stored.evidence, stored.run, stored.evidence.program
         refuse_most_probable(question)
         asked = asked_cases(evidence, question)
         _refuse_unserved(evidence)
         products = products_of(program, program.templates, evidence)
         senders, constants = _senders(products, evidence)
         stride = 1.0 if self.damping is None else 1 - self.damping
-        if self.run.resume:
+        if run.resume:
             return self._resumed(
-                StoredMeanFieldState(evidence, question, asked, senders, constants, {}, {}, 0, stride)
+                StoredMeanFieldState(stored, question, asked, senders, constants, {}, {}, 0, stride)
             )
-        self.run.begin()
-        layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], self.run.room)
-        state = StoredMeanFieldState(
-            evidence, question, asked, senders, constants, layouts, others, 0, stride
-        )
+        run.begin()
+        layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], run.room)
+        state = StoredMeanFieldState(stored, question, asked, senders, constants, layouts, others, 0, stride)
         self._keep(state)
         return state
-
-    def limits(self, state: StoredMeanFieldState, limits: Limits) -> Limits:
-        return limits
 
     def step(self, state: StoredMeanFieldState) -> StoredMeanFieldState:
         beliefs, weights = state.beliefs, _weights(state.evidence.program)
@@ -127,7 +137,7 @@ class StoredMeanField:
         slope, far, others = Slope(), 0.0, {}
         for name, layout in state.layouts.items():
             same = to_all.get(layout.number, 0.0)
-            move = moved(self.database, layout, state.step, received[name], same, state.stride)
+            move = moved(state.stored.database, layout, state.step, received[name], same, state.stride)
             slope, far = slope + move.slope, max(far, move.far)
             if name in state.others:
                 before = state.others[name]
@@ -154,8 +164,8 @@ class StoredMeanField:
                     state.layouts,
                     state.beliefs,
                     state.question,
-                    self.run.top,
-                    self.run.least,
+                    state.stored.run.top,
+                    state.stored.run.least,
                 )
             ),
             tuple(formula_rows(state.evidence, state.beliefs, state.asked)),
@@ -174,13 +184,17 @@ class StoredMeanField:
             for rows in sender.terms(state.beliefs)
         )
         total = math.fsum(worths[number][1] * value for number, value in totals.items())
-        rows = math.fsum(bound_parts(self.database, layout, state.step) for layout in state.layouts.values())
+        database = state.stored.database
+        rows = math.fsum(bound_parts(database, layout, state.step) for layout in state.layouts.values())
         return total + rows + others_entropy(state.others)
+
+    def explain(self, state: StoredMeanFieldState, status: Status) -> Explanation:
+        raise explained_in_memory()
 
     def _keep(self, state: StoredMeanFieldState) -> None:
         layouts = {name: layout.rows for name, layout in state.layouts.items()}
         others = {name: [one.count, one.z, one.q, one.b] for name, one in state.others.items()}
-        self.run.keep(
+        state.stored.run.keep(
             {
                 "step": state.step,
                 "stride": state.stride,
@@ -191,7 +205,7 @@ class StoredMeanField:
         )
 
     def _resumed(self, state: StoredMeanFieldState) -> StoredMeanFieldState:
-        kept = self.run.kept()
+        kept = state.stored.run.kept()
         evidence, numbers = state.evidence, {}
         for number, name in enumerate(evidence.program.signature.predicates):
             if name in kept["layouts"]:

@@ -8,17 +8,14 @@ another fingerprint.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from typing import Any
 
-from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status, out_of_iterations
 from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits, settle
 from herbrand.errors import UnsupportedError
 from herbrand.program.question import Question
 from herbrand.relations.database import Database
+from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"
@@ -51,70 +48,21 @@ class Run:
         return found
 
 
-class StoredState(Protocol):
-    """``step``: how many were taken; ``moved``: how far the last one was from rest."""
+@dataclass(frozen=True, eq=False)
+class StoredProgram:
+    """A program whose facts are in a database, and the run that keeps the steps taken over it."""
+
+    evidence: StoredEvidence
+    run: Run
 
     @property
-    def evidence(self) -> StoredEvidence: ...
-    @property
-    def question(self) -> Question: ...
-    @property
-    def step(self) -> int: ...
-    @property
-    def moved(self) -> float: ...
-
-
-class StoredEngine(Protocol):
-    """An engine whose state is tables; as :class:`~herbrand.engines.engine.Engine`, begun from evidence."""
+    def database(self) -> Database:
+        return self.run.database
 
     @property
-    def name(self) -> str: ...
-
-    @classmethod
-    def of(cls, run: Run, settings: Settings) -> Self:
-        """Build the engine; refuse unsupported settings."""
-        ...
-
-    @staticmethod
-    def estimate(evidence: StoredEvidence) -> tuple[float, float]:
-        """Rows that a step joins, and bytes of disk; raises for what is not served."""
-        ...
-
-    def begun(self, evidence: StoredEvidence, question: Question) -> Any:
-        """The first state, or, where the run is resumed, the last one that is kept."""
-        ...
-
-    def limits(self, state: Any, limits: Limits) -> Limits:
-        """When to stop a run that is in this state."""
-        ...
-
-    def step(self, state: Any) -> Any: ...
-
-    def residual(self, state: Any) -> float: ...
-
-    def read(self, state: Any, status: Status) -> Marginals: ...
-
-
-def settled(
-    engine: Any, state: StoredState, limits: Limits, progress: Callable[[str, float], None] | None
-) -> tuple[Any, Status]:
-    """The state at rest, or where a limit is met; steps that an earlier call has taken count."""
-    limits = engine.limits(state, limits)
-    left = limits.iterations - state.step
-    if state.moved <= limits.tolerance or left <= 0:
-        converged = state.moved <= limits.tolerance
-        advice = "" if converged else out_of_iterations(state.step)
-        return state, Status(converged, state.step, advice=advice)
-
-    def watch(step: int, residual: float) -> None:
-        if progress is not None:
-            progress(f"iteration {step:,}, residual {residual:.1e}", min(step / limits.iterations, 1.0))
-
-    found, status = settle(engine, lambda: state, replace(limits, iterations=left), watch)
-    advice = status.advice
-    if advice == out_of_iterations(status.iterations):  # those of an earlier call count
-        advice = out_of_iterations(found.step)
-    return found, replace(status, iterations=found.step, advice=advice)
+    def queries(self) -> Scratch:
+        """For queries of this run's own tables."""
+        return Scratch(self.database)
 
 
 def nothing_to_resume(database: Database) -> UnsupportedError:
@@ -122,6 +70,11 @@ def nothing_to_resume(database: Database) -> UnsupportedError:
         f"{database.name} keeps no run of this theory with these facts and options",
         hint="leave out --resume to begin anew",
     )
+
+
+def explained_in_memory() -> UnsupportedError:
+    """The error of engines on a database, which do not explain."""
+    return UnsupportedError("explain runs in memory only", hint="leave out --on")
 
 
 def refuse_foreign_settings(settings: Settings, engine: str) -> None:

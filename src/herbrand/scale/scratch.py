@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from herbrand.budget import Budget
+from herbrand.engines.registry import DATABASE, ENGINES
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.memory import readable
 from herbrand.scale.database_memory import is_enough
-from herbrand.scale.inference import ENGINES, StoredModel
+from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import Place
 from herbrand.scale.too_large import TooLarge
 from herbrand.scratch_folders import ScratchFolder
@@ -35,10 +36,11 @@ def scratch_model(
     """The model on a scratch database; what no database does is refused with the reason for one.
 
     ``engine`` is that of ``infer``; the engines of other commands refuse by themselves."""
-    if engine not in ("auto", *ENGINES):
+    known = ENGINES[DATABASE]["infer"]
+    if engine not in ("auto", *known):
         raise BudgetError(
             f"{reason.why}; {engine} runs in memory only",
-            hint=f"allow more by --memory, or take an engine that runs on a database: {', '.join(ENGINES)}",
+            hint=f"allow more by --memory, or take an engine that runs on a database: {', '.join(known)}",
         )
     with scratch(reason) as place:
         if note is not None:
@@ -78,7 +80,7 @@ def instead(
     stored_at: StoredAt, error: BudgetError, note: Note | None, engine: str, budget: Budget
 ) -> Iterator[StoredModel]:
     """The model on a scratch database, after ``error`` in memory; raises both errors if neither will do."""
-    if engine not in ("auto", *ENGINES) or not is_enough(budget.bytes):
+    if engine not in ("auto", *ENGINES[DATABASE]["infer"]) or not is_enough(budget.bytes):
         raise error
 
     def bounded(place: Place) -> StoredModel:

@@ -6,17 +6,20 @@ A model that would not fit into memory is measured on a scratch database, as it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from herbrand.engines.engine import Cost, Refusal
-from herbrand.engines.registry import INFERENCE
+from herbrand.engines.engine import Cost, Refusal, Settings
+from herbrand.engines.offers import Refused, offered
+from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE, engine_named
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.memory import allowed_bytes, readable
 from herbrand.program.program import Program
+from herbrand.program.question import Question
 from herbrand.scale.database_memory import is_enough
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.inference import ENGINES, StoredModel
+from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import opened
+from herbrand.scale.run import Run, StoredProgram
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
 from herbrand.scale.too_large import TooLarge
 
@@ -60,7 +63,7 @@ def measured_instead(
 
 def preferred(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal]:
     """What ``auto`` takes on a database, alone."""
-    able = [name for name in ENGINES if isinstance(engines[name], Cost)]
+    able = [name for name in ENGINES[DATABASE]["infer"] if isinstance(engines[name], Cost)]
     return {name: engines[name] for name in able[:1]}
 
 
@@ -70,15 +73,16 @@ def measured(model: StoredModel, memory: int | None = None) -> Measured:
         evidence = model.evidence_of(database)
         for predicate in evidence.program.signature.predicates:
             evidence.known(predicate)
-        engines = {name: _support(name, evidence, str(model.place)) for name in INFERENCE}
+        engines = {name: _told(name, evidence, str(model.place)) for name in INFERENCE}
         return Measured(evidence.program, evidence, engines)
 
 
-def _support(name: str, evidence: StoredEvidence, where: str) -> Cost | Refusal:
-    if name not in ENGINES:
+def _told(name: str, evidence: StoredEvidence, where: str) -> Cost | Refusal:
+    if name not in ENGINES[DATABASE]["infer"]:
         return Refusal(UnsupportedError("runs in memory only"))
-    try:
-        rows, disk = ENGINES[name].estimate(evidence)
-    except HerbrandError as error:
-        return Refusal(error)
-    return Cost(rows, 0.0, detail=f"on {where}, {readable(disk)} of its disk")
+    settings, stored = Settings(), StoredProgram(evidence, Run(evidence.database))
+    engine = engine_named("infer", name, settings, DATABASE)
+    offer = offered(engine, settings, engine.prepare(stored, Question(), settings.budget))
+    if isinstance(offer, Refused):
+        return offer.refusal
+    return replace(offer.cost, detail=f"on {where}, {readable(offer.cost.disk)} of its disk")

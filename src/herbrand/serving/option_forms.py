@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from herbrand.engines.registry import ENGINES
+from herbrand.engines.registry import ENGINES, MEMORY
 from herbrand.options.kinds import Amount, Depth, File, Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, options_of
 
@@ -59,7 +59,8 @@ def _choices(command: str, option: Option) -> tuple[str, ...]:
         return ()
     if command == "induce":
         return "auto", "search", "nlm"
-    return ("auto", *ENGINES.get(command, ENGINES["infer"]))
+    known = ENGINES[MEMORY]
+    return ("auto", *known.get(command, known["infer"]))
 
 
 def schema(command: str) -> dict[str, Any]:

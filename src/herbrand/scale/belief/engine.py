@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import refuse_what_is_no_marginal
 from herbrand.engines.belief.pace import BEGUN, Pace
 from herbrand.engines.belief.parallel_rounds import Family, Rounds, probabilities
 from herbrand.engines.contradiction_error import every_hard_statement
-from herbrand.engines.engine import Settings
-from herbrand.engines.loop import Limits
+from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
+from herbrand.engines.loop import Resumed
+from herbrand.errors import HerbrandError
 from herbrand.program.question import Question
 from herbrand.relations.database import Database
 from herbrand.relations.expression import Kind, column, written
-from herbrand.relations.stored import Scratch, Stored
+from herbrand.relations.stored import Stored
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
 from herbrand.scale.belief.factor_families import names
@@ -38,7 +42,7 @@ from herbrand.scale.beliefs import Layout
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
 from herbrand.scale.reading import tables_asked_for
-from herbrand.scale.run import Run, refuse_foreign_settings
+from herbrand.scale.run import StoredProgram, explained_in_memory, refuse_foreign_settings
 
 AT_REST = 1e-9
 """A residual that is rounding alone: sums of a database come in any order."""
@@ -53,10 +57,10 @@ GENTLER = (0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class StoredBeliefState:
+class StoredBeliefState(Resumed):
     """``step``: how many rounds were taken; the messages after it stand in :func:`message_table`."""
 
-    evidence: StoredEvidence
+    stored: StoredProgram
     question: Question
     atoms: StoredAtoms
     sizes: tuple[int, ...]
@@ -67,8 +71,17 @@ class StoredBeliefState:
     pace: Pace = BEGUN
 
     @property
+    def evidence(self) -> StoredEvidence:
+        return self.stored.evidence
+
+    @property
     def moved(self) -> float:
         return self.pace.moved
+
+    @property
+    def rest(self) -> float:
+        """On a forest messages come to rest of themselves, and are exact there."""
+        return AT_REST if self.forest else math.inf
 
 
 @dataclass(frozen=True)
@@ -76,57 +89,50 @@ class StoredBeliefPropagation:
     """``damping`` keeps a share of the old log-message, and is raised by itself where rounds do not help
     unless it is given; ``lift``: messages between classes, where there are fewer than atoms."""
 
-    run: Run
     damping: float | None = None
     lift: bool = True
+    budget: Budget = UNLIMITED
     name: str = field(default="bp", init=False)
 
     @classmethod
-    def of(cls, run: Run, settings: Settings) -> StoredBeliefPropagation:
+    def with_settings(cls, settings: Settings) -> StoredBeliefPropagation:
         """Build the engine; refuse unsupported settings."""
         refuse_foreign_settings(settings, "belief propagation")
-        return cls(run, settings.damping)
+        return cls(settings.damping, budget=settings.budget)
 
-    @staticmethod
-    def estimate(evidence: StoredEvidence) -> tuple[float, float]:
-        """Messages of a round between atoms, and bytes of disk; raises for what is not served."""
-        return expected_size(StoredAtoms(evidence))
+    def prepare(
+        self, stored: StoredProgram, question: Question, within: Budget
+    ) -> Prepared[StoredBeliefState] | Refusal:
+        try:
+            messages, disk = expected_size(StoredAtoms(stored.evidence))
+        except HerbrandError as error:  # facts that contradict each other, too
+            return Refusal(error)
+        return Prepared(partial(self._begun, stored, question), lambda: Cost(messages, 0.0, disk=disk))
 
-    @property
-    def database(self) -> Database:
-        return self.run.database
-
-    def begun(self, evidence: StoredEvidence, question: Question) -> StoredBeliefState:
+    def _begun(self, stored: StoredProgram, question: Question) -> StoredBeliefState:
         """The first state, or, where the run is resumed, the last one that is kept."""
         refuse_what_is_no_marginal(question, self.name)
-        if self.run.resume:
-            return self._resumed(evidence, question)
-        self.run.begin()
-        graph = factor_tables(StoredAtoms(evidence), self.run.room)
+        evidence, run, database = stored.evidence, stored.run, stored.database
+        if run.resume:
+            return self._resumed(stored, question)
+        run.begin()
+        graph = factor_tables(StoredAtoms(evidence), run.room)
         self._refuse_impossible(graph.sizes, evidence)
-        forest = is_forest(graph.families, self.database)
-        classes = lifted(graph, self.database) if self.lift else None
+        forest = is_forest(graph.families, database)
+        classes = lifted(graph, database) if self.lift else None
         families = (classes or graph).families
         rounds = Rounds(families, classes is not None, graph.barring)
         for family in families:
-            factors = self._scratch.query(f"SELECT * FROM {family.table}", kinds_of(rounds, family))
+            factors = stored.queries.query(f"SELECT * FROM {family.table}", kinds_of(rounds, family))
             rounds.first(family, factors).kept_as(message_table(family, 0))
-            self.database.drop(family.table)
-        self._put_potentials(families)
+            database.drop(family.table)
+        _put_potentials(families, database)
         pace = Pace(self.damping or 0.0)
         state = StoredBeliefState(
-            evidence, question, graph.atoms, graph.sizes, rounds, graph.constant, forest, pace=pace
+            stored, question, graph.atoms, graph.sizes, rounds, graph.constant, forest, pace=pace
         )
         self._keep(state)
         return state
-
-    @property
-    def _scratch(self) -> Scratch:
-        return Scratch(self.database)
-
-    def limits(self, state: StoredBeliefState, limits: Limits) -> Limits:
-        """On a forest messages come to rest of themselves, and are exact there."""
-        return replace(limits, tolerance=min(limits.tolerance, AT_REST)) if state.forest else limits
 
     def step(self, state: StoredBeliefState) -> StoredBeliefState:
         totals, before = self._made_totals(state), self._messages(state)
@@ -160,7 +166,7 @@ class StoredBeliefPropagation:
         layouts = {name: self._layout(name, state.evidence) for name in state.atoms.starts}
         exact = state.forest and state.moved <= AT_REST
         tables = tables_asked_for(
-            state.evidence, layouts, beliefs, state.question, self.run.top, self.run.least
+            state.evidence, layouts, beliefs, state.question, state.stored.run.top, state.stored.run.least
         )
         return Marginals(
             self.name,
@@ -183,7 +189,9 @@ class StoredBeliefPropagation:
         found = {}
         for size in state.sizes:
             own: dict[str, Kind] = dict.fromkeys(names("u", size), "float")
-            found[size] = self._scratch.query(f"SELECT * FROM axes_{size}", {"atom": "int", **own, **counts})
+            found[size] = state.stored.queries.query(
+                f"SELECT * FROM axes_{size}", {"atom": "int", **own, **counts}
+            )
         return found
 
     def _messages(self, state: StoredBeliefState) -> dict[int, Stored]:
@@ -191,7 +199,9 @@ class StoredBeliefPropagation:
         for family in state.rounds.families:
             values: dict[str, Kind] = dict.fromkeys((*family.all_names("m"), "d"), "float")
             query = f"SELECT * FROM {message_table(family, state.step)}"
-            found[family.number] = self._scratch.query(query, {**kinds_of(state.rounds, family), **values})
+            found[family.number] = state.stored.queries.query(
+                query, {**kinds_of(state.rounds, family), **values}
+            )
         return found
 
     def _kinds(self, state: StoredBeliefState) -> dict[int, Stored]:
@@ -200,23 +210,21 @@ class StoredBeliefPropagation:
             if len(family.potentials) > 1:
                 worths: dict[str, Kind] = dict.fromkeys(names("t", family.potentials[0].size), "float")
                 query = f"SELECT * FROM potentials_{family.number}"
-                found[family.number] = self._scratch.query(query, {"kind": "int", **worths})
+                found[family.number] = state.stored.queries.query(query, {"kind": "int", **worths})
         return found
 
     def _made_totals(self, state: StoredBeliefState) -> dict[int, Stored]:
         found = state.rounds.totals(self._axes(state), self._messages(state))
         return {size: one.kept_as(f"totals_{size}") for size, one in found.items()}
 
-    def _put_potentials(self, families: tuple[Family, ...]) -> None:
-        for family in families:
-            if len(family.potentials) > 1:
-                self.database.put(f"potentials_{family.number}", pa.table(family.kinds()))
+    def explain(self, state: StoredBeliefState, status: Status) -> Explanation:
+        raise explained_in_memory()
 
     def _refuse_impossible(self, sizes: tuple[int, ...], evidence: StoredEvidence) -> None:
         """An atom that its own weights leave no value."""
         for size in sizes:
             lost = " AND ".join(f"u{value} = CAST('-inf' AS DOUBLE)" for value in range(size))
-            if self.database.number(f"SELECT COUNT(*) FROM axes_{size} WHERE {lost}"):
+            if evidence.database.number(f"SELECT COUNT(*) FROM axes_{size} WHERE {lost}"):
                 raise every_hard_statement(evidence.program)
 
     def _layout(self, name: str, evidence: StoredEvidence) -> Layout:
@@ -228,7 +236,7 @@ class StoredBeliefPropagation:
         """The marginals of a predicate's atoms as a query: arguments, ``q``, and what facts settle, ``f``."""
         evidence, atoms = state.evidence, state.atoms
         columns, size = evidence.columns(name), atoms.value_count(name)
-        rounds, dialect = state.rounds, self.database.dialect
+        rounds, dialect = state.rounds, state.stored.database.dialect
         sums: dict[str, Kind] = dict.fromkeys((*names("v", size), *names("i", size)), "float")
         log_beliefs = dict(zip(names("b", size), rounds.log_beliefs(size), strict=True))
         beliefs = ", ".join(f"{written(one, sums, dialect)} AS {b}" for b, one in log_beliefs.items())
@@ -266,7 +274,7 @@ class StoredBeliefPropagation:
         families = [
             [one.number, one.sizes, [p.tolist() for p in one.potentials]] for one in state.rounds.families
         ]
-        self.run.keep(
+        state.stored.run.keep(
             {
                 "families": families,
                 "lifted": state.rounds.lifted,
@@ -279,13 +287,13 @@ class StoredBeliefPropagation:
             }
         )
 
-    def _resumed(self, evidence: StoredEvidence, question: Question) -> StoredBeliefState:
-        kept = self.run.kept()
+    def _resumed(self, stored: StoredProgram, question: Question) -> StoredBeliefState:
+        kept = stored.run.kept()
         families = tuple(map(_family, kept["families"]))
         return StoredBeliefState(
-            evidence,
+            stored,
             question,
-            StoredAtoms(evidence),
+            StoredAtoms(stored.evidence),
             tuple(kept["sizes"]),
             Rounds(families, kept["lifted"], kept["barring"]),
             kept["constant"],
@@ -293,6 +301,12 @@ class StoredBeliefPropagation:
             kept["step"],
             Pace(**kept["pace"]),
         )
+
+
+def _put_potentials(families: tuple[Family, ...], database: Database) -> None:
+    for family in families:
+        if len(family.potentials) > 1:
+            database.put(f"potentials_{family.number}", pa.table(family.kinds()))
 
 
 def message_table(family: Family, step: int) -> str:
