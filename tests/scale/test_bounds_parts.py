@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,14 @@ from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import Part, independences_of
 from herbrand.engines.credal.ariel.scopes import scopes_of
+from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
+from herbrand.engines.registry import DATABASE, engine_named
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import bytes_of
 from herbrand.relations.database import DuckDB
-from herbrand.scale.bounds import bounding, intervals, parts, sentences, solving, workers
-from herbrand.scale.bounds.bounding import refuse_unserved
+from herbrand.scale.bounds import intervals, parts, sentences, solving, workers
 from herbrand.scale.bounds.parts import Shelves, links_of, shelved
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from herbrand.scale.bounds.solving import database_memory, worker_count
@@ -307,15 +309,15 @@ def test_sentences_are_rows_and_those_about_one_atom_intervals() -> None:
 @pytest.mark.parametrize("engine", ["exact", "simplex", "bp"])
 def test_engines_that_no_database_serves(engine: str) -> None:
     with pytest.raises(UnsupportedError) as raised:
-        refuse_unserved(engine, bounding.BoundSettings())
+        engine_named("bound", engine, BoundSettings(), DATABASE)
     assert str(raised.value) == f"{engine} does not bound on a database\n  --engine ariel, or leave out --on"
 
 
 def test_modes_that_no_database_serves() -> None:
     for engine in ("auto", "ariel"):
-        refuse_unserved(engine, bounding.BoundSettings())
+        assert engine_named("bound", engine, BoundSettings(), DATABASE).name == "ariel"
         with pytest.raises(UnsupportedError, match="messages are bounds, not as published"):
-            refuse_unserved(engine, bounding.BoundSettings(mode="paper"))
+            engine_named("bound", engine, BoundSettings(mode="paper"), DATABASE)
 
 
 def test_more_atoms_than_can_be_numbered(tmp_path: object) -> None:
@@ -357,8 +359,9 @@ def test_choices_of_constants_are_those_of_memory(tmp_path: object, monkeypatch:
 
 
 def test_the_schedule_is_told() -> None:
-    one, many = intervals.IntervalState(Shelves(1, 1)), intervals.IntervalState(Shelves(2, 1200))
-    assert bounding._schedule(one) == "in place"
-    assert bounding._schedule(many) == "1,200 parts in place, synchronous between them"
-    assert (one.table, intervals.IntervalState(Shelves(1, 1), step=3).table) == ("interval_0", "interval_1")
+    assert intervals.schedule(Shelves(1, 1)) == "in place"
+    assert intervals.schedule(Shelves(2, 1200)) == "1,200 parts in place, synchronous between them"
+    nothing: Any = None
+    states = (intervals.IntervalState(nothing, nothing, Shelves(1, 1), step=step) for step in (0, 3))
+    assert [state.table for state in states] == ["interval_0", "interval_1"]
     assert workers.MOST_DEATHS > 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -16,8 +17,9 @@ from herbrand.answers.marginals import Marginals
 from herbrand.contraction.over_relations import UNLIMITED
 from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
-from herbrand.engines.credal.engine import BoundSettings
-from herbrand.engines.engine import Settings
+from herbrand.engines.credal.engine import TOLERANCE, BoundSettings
+from herbrand.engines.credal.question import read_bound_question
+from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.loop import Limits, run, settle, watching
 from herbrand.engines.offers import Refused, offered
 from herbrand.engines.proof.engine import Goals
@@ -47,9 +49,9 @@ from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
 from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.program.remarks import nothing_uncertain
 from herbrand.relations.database import Database, DuckDB
-from herbrand.scale.bounds.bounding import Asked, bounded
-from herbrand.scale.bounds.bounding import refuse_unserved as refuse_unbounded
-from herbrand.scale.bounds.solving import database_memory
+from herbrand.scale.bounds.intervals import StoredNetwork
+from herbrand.scale.bounds.sentences import StoredLowering
+from herbrand.scale.bounds.solving import database_memory, solver
 from herbrand.scale.computed import with_computed
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
@@ -172,25 +174,31 @@ class StoredModel:
         progress: Callable[[str, float], None] | None = None,
     ) -> Bounds:
         """Lower and upper probabilities of atoms."""
-        refuse_unbounded(engine, settings)
+        reported = progress or self.progress
+        watched = replace(settings, progress=reported)
+        own = engine_named("bound", engine, watched, DATABASE)
         with opened(self.place, database_memory(self.place.kind, settings.budget.memory)) as database:
             if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
                 raise nothing_to_resume(database)
             used = Used("bound", named_in(queries, self.signature))
             queried = asked_predicates(queries, self.signature)
             evidence = self._evidence(database, queried, given, resume, used)
-            fingerprint = self._fingerprint(evidence, given, "ariel", settings.independence)
-            asked = Asked(
-                tuple(queries),
-                settings,
-                fingerprint,
-                resume and database.has(RUN),
-                note or _quiet,
-                progress or self.progress or _quiet,
-            )
-            found = bounded(evidence, asked)
+            fingerprint = self._fingerprint(evidence, given, own.name, settings.independence)
+            resume = resume and database.has(RUN)
+            began = time.perf_counter()
+            lowering = StoredLowering.of(evidence, settings.budget)
+            question = read_bound_question(queries, lowering)
+            with solver(database, settings.budget.memory) as solving:
+                network = StoredNetwork(lowering, Run(database, fingerprint, resume), solving)
+                state = first_state(own, network, question)
+                if note is not None:
+                    note(f"engine {own.name}: {state.where}")
+                    if resume:
+                        note(f"going on after sweep {state.step:,}")
+                found = own.read(*settle(own, lambda: state, Limits.of(settings, TOLERANCE)))
             where = f"{self._where(database)}; {found.status.where}"
-            return replace(found, status=replace(found.status, where=where))
+            seconds = time.perf_counter() - began
+            return replace(found, status=replace(found.status, where=where, seconds=seconds))
 
     def learn(
         self,

@@ -11,32 +11,65 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import partial
 
+import numpy as np
+
+from herbrand.answers.bounds import Bounds
+from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.statement_numbers import Stated
-from herbrand.errors import ContradictionError, Mistake
+from herbrand.engines.credal.engine import BoundSettings, Progress
+from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
+from herbrand.engines.loop import Resumed
+from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.relations.database import Database
-from herbrand.scale.bounds.parts import Shelves
-from herbrand.scale.bounds.sentences import Sentences
+from herbrand.scale.bounds.parts import Shelves, shelved
+from herbrand.scale.bounds.reading import intervals_in, refuse_other_questions
+from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from herbrand.scale.bounds.solving import Solver
 from herbrand.scale.bounds.sweeping import NONE_FAILED
-from herbrand.scale.run import Run
+from herbrand.scale.run import Run, explained_in_memory
 
+SHARE_FOR_GRAPH = 0.2
+"""Of the memory allowed: links between atoms while the network is cut into parts."""
 THRESHOLD = 1e-8
 """Smaller changes of an interval wake no part."""
 
 
-@dataclass(frozen=True)
-class IntervalState:
+@dataclass(frozen=True, eq=False)
+class StoredNetwork:
+    """A credal network whose sentences are rows of a database, the run that keeps the sweeps over it, and who
+    solves its parts."""
+
+    lowering: StoredLowering
+    run: Run
+    solver: Solver
+
+    @property
+    def database(self) -> Database:
+        return self.run.database
+
+    @property
+    def atoms(self) -> Atoms:
+        return self.lowering.atoms
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalState(Resumed):
     """``step`` sweeps were made; the intervals after them stand in ``table``, one of two by turns.
 
     ``said``: the tables of ground sentences. ``moved``: the largest change of an end in the last sweep.
     """
 
+    network: StoredNetwork
+    question: BoundQuestion
     shelves: Shelves
     said: tuple[str, ...] = ()
     step: int = 0
@@ -46,97 +79,155 @@ class IntervalState:
     def table(self) -> str:
         return f"interval_{self.step % 2}"
 
+    @property
+    def where(self) -> str:
+        """How and by whom messages are passed."""
+        return f"{schedule(self.shelves)}, by {self.network.solver.where}"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True)
 class StoredAriel:
     """``budget``: a sweep that is not done in time keeps what it has."""
 
-    run: Run
-    solver: Solver
-    atoms: Atoms
-    stated: Stated
+    iterations: int | None = None
     budget: Budget = UNLIMITED
+    markov: bool = True
+    progress: Progress | None = field(default=None, compare=False, repr=False)
     name: str = field(default="ariel", init=False)
 
-    @cached_property
-    def database(self) -> Database:
-        return self.run.database
+    @classmethod
+    def with_settings(cls, settings: BoundSettings) -> StoredAriel:
+        """Build the engine; refuse unsupported settings."""
+        if settings.mode != "sound":
+            raise UnsupportedError(
+                "on a database messages are bounds, not as published", hint="leave out --mode, or --on"
+            )
+        markov = settings.independence == "markov"
+        return cls(settings.iterations, settings.budget, markov, settings.progress)
 
-    def begun(self, sentences: Sentences, shelves: Shelves) -> IntervalState:
-        """The intervals by the sentences about single atoms."""
-        self.run.begin()
+    def prepare(
+        self, network: StoredNetwork, question: BoundQuestion, within: Budget
+    ) -> Prepared[IntervalState] | Refusal:
+        try:
+            refuse_other_questions(question, network.atoms, within)
+        except REFUSALS as error:
+            return Refusal(error)
+        return Prepared(partial(self._begun, network, question), lambda: Cost(guarantee=Guarantee.BOUND))
+
+    def _begun(self, network: StoredNetwork, question: BoundQuestion) -> IntervalState:
+        """The intervals by the sentences about single atoms, or, where the run is resumed, the last ones."""
+        if network.run.resume:
+            kept = network.run.kept()
+            shelves = Shelves(kept["shelves"], kept["parts"])
+            said = tuple(kept["said"])
+            return IntervalState(network, question, shelves, said, kept["step"], kept["moved"])
+        sentences = Sentences(network.database, network.lowering, self.markov)
+        sentences.write(self._report)
+        shelves = shelved(sentences, int(self.budget.bytes * SHARE_FOR_GRAPH), self._report)
+        state = self._first(
+            IntervalState(network, question, shelves, tuple(sentences.tables["said"])), sentences
+        )
+        sentences.clear()
+        return state
+
+    def _first(self, state: IntervalState, sentences: Sentences) -> IntervalState:
+        """The tables of a state, made."""
+        database, shelves = state.network.database, state.shelves
+        state.network.run.begin()
         members = map(shelves.member, range(shelves.count))
         parts = [f"SELECT DISTINCT atom, {FREE} FROM {member}" for member in members]
         single = sentences.all_of("single", "atom, lower, upper")
         union = " UNION ALL ".join([*parts, *([single] if single else []), NO_ATOM])
         met = f"SELECT atom, MAX(lower) AS low, MIN(upper) AS high FROM ({union}) u GROUP BY atom"
-        state = IntervalState(shelves, tuple(sentences.tables["said"]))
-        self.database.make(state.table, f"SELECT atom, {IN_ORDER}, 1 AS moved, low, high FROM ({met}) m")
-        self._refuse_crossed(state.table)
-        self._keep(state)
+        database.make(state.table, f"SELECT atom, {IN_ORDER}, 1 AS moved, low, high FROM ({met}) m")
+        _refuse_crossed(state)
+        _keep(state)
         return state
-
-    def resumed(self) -> IntervalState:
-        """The last state that is kept."""
-        kept = self.run.kept()
-        shelves = Shelves(kept["shelves"], kept["parts"])
-        return IntervalState(shelves, tuple(kept["said"]), kept["step"], kept["moved"])
 
     def step(self, state: IntervalState) -> IntervalState:
         """One sweep over the parts whose atoms have moved."""
-        tables, cut_off = [], False
+        network, tables, cut_off = state.network, [], False
+        database = network.database
         for shelf in range(state.shelves.count):
             cut_off = self.budget.ended
             if cut_off:
                 break
             table = f"told_{shelf}"
-            self.solver.tell(table, _asked(state, shelf, self.database))
+            network.solver.tell(table, _asked(state, shelf, database))
             tables.append(table)
-            self._refuse_failed(table, state)
+            _refuse_failed(table, state)
         after = replace(state, step=state.step + 1)
-        self.database.make(after.table, _met(state.table, tables, cut_off))
+        database.make(after.table, _met(state.table, tables, cut_off))
         for table in tables:
-            self.database.drop(table)
-        self._refuse_crossed(after.table)
-        moved = float(self.database.number(f"SELECT COALESCE(MAX(change), 0) FROM {after.table}"))
+            database.drop(table)
+        _refuse_crossed(after)
+        moved = float(database.number(f"SELECT COALESCE(MAX(change), 0) FROM {after.table}"))
         found = replace(after, moved=max(moved, state.moved) if cut_off else moved)
-        self._keep(found)
+        _keep(found)
+        done = min(found.step / (self.iterations or MOST_PASSES), 1.0)
+        self._report(f"sweep {found.step:,}: intervals move by {found.moved:.1e}", 0.4 + 0.6 * done)
         return found
 
     def residual(self, state: IntervalState) -> float:
         return state.moved
 
-    def _keep(self, state: IntervalState) -> None:
-        shelves = {"shelves": state.shelves.count, "parts": state.shelves.parts}
-        self.run.keep({"step": state.step, "moved": state.moved, "said": state.said, **shelves})
+    def read(self, state: IntervalState, status: Status) -> Bounds:
+        """The interval of each atom asked for, or of every atom."""
+        network = state.network
+        read = intervals_in(network.database, state.table, state.question, network.atoms)
+        where = replace(status, where=state.where)
+        return Bounds(self.name, Guarantee.BOUND, where, *read, np.full(len(read[0]), True))
 
-    def _refuse_failed(self, table: str, state: IntervalState) -> None:
-        failed = f"SELECT failed FROM {table} WHERE failed <> {NONE_FAILED} ORDER BY failed LIMIT 1"
-        for (number,) in self.database.rows(failed):
-            raise self._contradiction(int(number), state)
+    def explain(self, state: IntervalState, status: Status) -> Explanation:
+        raise explained_in_memory()
 
-    def _refuse_crossed(self, table: str) -> None:
-        crossed = f"SELECT atom FROM {table} WHERE low > high + {CROSSED!r} ORDER BY atom LIMIT 1"
-        found = self.database.rows(crossed)
-        if found:
-            atom = self.atoms.text(int(found[0][0]))
-            raise ContradictionError(
-                f"the bounds contradict each other: nothing is left for P({atom})", hint=ASK_IN_MEMORY
-            )
+    def _report(self, what: str, share: float) -> None:
+        if self.progress is not None:
+            self.progress(what, share)
 
-    def _contradiction(self, number: int, state: IntervalState) -> ContradictionError:
-        """The error that names one of the sentences that cannot hold together."""
-        union = " UNION ALL ".join(f"SELECT number, statement, atoms FROM {table}" for table in state.said)
-        row = self.database.rows(f"SELECT statement, atoms FROM ({union}) s WHERE number = {number}")[0]
-        statement, named = self.stated[int(row[0])], ", ".join(self.atoms.text(int(atom)) for atom in row[1])
-        text = next(iter(show_statement(statement)))
-        return ContradictionError(
-            Mistake(
-                f"the bounds contradict each other; this cannot hold with what others say of {named}: {text}",
-                statement.span,
-                ASK_IN_MEMORY,
-            )
+
+def schedule(shelves: Shelves) -> str:
+    """How messages go: within a part at once, between parts from sweep to sweep."""
+    return f"{shelves.parts:,} parts in place, synchronous between them" if shelves.parts > 1 else "in place"
+
+
+def _keep(state: IntervalState) -> None:
+    shelves = {"shelves": state.shelves.count, "parts": state.shelves.parts}
+    kept = {"step": state.step, "moved": state.moved, "said": state.said, **shelves}
+    state.network.run.keep(kept)
+
+
+def _refuse_failed(table: str, state: IntervalState) -> None:
+    failed = f"SELECT failed FROM {table} WHERE failed <> {NONE_FAILED} ORDER BY failed LIMIT 1"
+    for (number,) in state.network.database.rows(failed):
+        raise _contradiction(int(number), state)
+
+
+def _refuse_crossed(state: IntervalState) -> None:
+    crossed = f"SELECT atom FROM {state.table} WHERE low > high + {CROSSED!r} ORDER BY atom LIMIT 1"
+    found = state.network.database.rows(crossed)
+    if found:
+        atom = state.network.atoms.text(int(found[0][0]))
+        raise ContradictionError(
+            f"the bounds contradict each other: nothing is left for P({atom})", hint=ASK_IN_MEMORY
         )
+
+
+def _contradiction(number: int, state: IntervalState) -> ContradictionError:
+    """The error that names one of the sentences that cannot hold together."""
+    network = state.network
+    union = " UNION ALL ".join(f"SELECT number, statement, atoms FROM {table}" for table in state.said)
+    row = network.database.rows(f"SELECT statement, atoms FROM ({union}) s WHERE number = {number}")[0]
+    statement = network.lowering.stated[int(row[0])]
+    named = ", ".join(network.atoms.text(int(atom)) for atom in row[1])
+    text = next(iter(show_statement(statement)))
+    return ContradictionError(
+        Mistake(
+            f"the bounds contradict each other; this cannot hold with what others say of {named}: {text}",
+            statement.span,
+            ASK_IN_MEMORY,
+        )
+    )
 
 
 ASK_IN_MEMORY = "without --on, a smallest set of statements that cannot hold together is named"
