@@ -10,6 +10,7 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.engines.proof.request import Request
 from herbrand.errors import LanguageError, UnsupportedError
+from tests.engines.proof.explained import explained
 from tests.engines.proof.test_single_proofs import proof_of
 
 TEXT = """\
@@ -36,7 +37,8 @@ p("a", "d") @ 4
 
 
 def why(goal: str, **options: object) -> Explanation:
-    return proof_of(hb.Model(hb.parse(TEXT))).explain(goal, Request.of({"depth": 3, **options}))
+    rules = proof_of(hb.Model(hb.parse(TEXT)))
+    return explained(rules, goal, Request.of({"depth": 3, **options}))
 
 
 Tree = tuple[str, dict[str, object], float, list["Tree"]]
@@ -168,5 +170,5 @@ def test_wrong_goals_are_told_as_in_a_query() -> None:
 
 def test_a_constant_of_another_inferred_type_has_no_proof() -> None:
     model = hb.Model(hb.parse('p(x, y) :- e(x, y)\ne("a", "b")\nf("c")'))
-    told = proof_of(model).explain('p("c", "b")', Request())
+    told = explained(proof_of(model), 'p("c", "b")', Request())
     assert told.value == 0.0 and told.reasons == ()

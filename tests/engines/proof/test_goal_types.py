@@ -14,6 +14,7 @@ from herbrand.engines.proof.request import Request
 from herbrand.errors import LanguageError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from tests.engines.proof.explained import explained
 from tests.engines.proof.test_against_proofs import told
 from tests.engines.proof.test_single_proofs import proof_of
 from tests.laws import tries
@@ -140,7 +141,9 @@ def test_values_for_variables_of_linked_types() -> None:
 
 
 def test_links_of_a_goal_are_explained() -> None:
-    why = proof_of(hb.Model(hb.parse(FACTS))).explain('parent("liam", "mary") and age("mary", 40)', Request())
+    why = explained(
+        proof_of(hb.Model(hb.parse(FACTS))), 'parent("liam", "mary") and age("mary", 40)', Request()
+    )
     assert why.value == 1.0
     (reason,) = why.reasons
     assert [part.statement for part in reason.parts] == ['parent("liam", "mary")', 'age("mary", 40)']

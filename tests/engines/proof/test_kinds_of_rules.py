@@ -10,6 +10,7 @@ import pytest
 import herbrand as hb
 from herbrand.engines.proof.request import Request
 from herbrand.language import syntax as s
+from tests.engines.proof.explained import explained
 from tests.engines.proof.kinds_of_rules import CASES, KINDS, NODES, SHAPES, Case, quoted
 from tests.engines.proof.roads import CHOICES, taken
 from tests.engines.proof.test_against_proofs import told
@@ -126,7 +127,7 @@ def test_listed_proofs_add_up_to_the_weight(kind: str) -> None:
         proof, weights = proof_of(hb.Model(case.theory)), case.answers(2)
         for row in list(itertools.islice(sorted(weights), 2)):
             goal = shown(s.Atom("p", tuple(map(s.Constant, row))))
-            why = proof.explain(goal, Request(depth=2, top=3000))
+            why = explained(proof, goal, Request(depth=2, top=3000))
             assert why.value == pytest.approx(weights[row])
             if len(why.reasons) < 3000:
                 total = sum(reason.contribution for reason in why.reasons)

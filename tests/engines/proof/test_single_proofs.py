@@ -9,16 +9,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.explanation import Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
-from herbrand.engines.engine import first_state
-from herbrand.engines.proof.engine import ByProofs, Goals
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.errors import UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from tests.engines.proof.explained import explained
 from tests.engines.proof.programs import EXAMPLES, PLACES, Program, goals, programs
 from tests.engines.proof.test_against_proofs import plus, told
 from tests.oracles.chances import chances, of_predicate
@@ -30,11 +28,6 @@ quick = settings(
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-
-
-def explained(rules: Proof, goal: str, request: Request) -> Explanation:
-    engine = ByProofs(request)
-    return engine.explain(first_state(engine, rules, Goals(goal)), Status(False, 0))
 
 
 def proof_of(model: hb.Model) -> Proof:
