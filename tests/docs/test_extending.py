@@ -25,7 +25,6 @@ from herbrand.errors import ContradictionError, HerbrandError, LanguageError, Un
 from herbrand.language.dialects import DIALECTS
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Atom, Formula, Theory
-from herbrand.program.question import Question
 from tests.conftest import ROOT, Outcome
 from tests.engines.estimates import told_by
 from tests.engines.proof.programs import Program, goals, programs

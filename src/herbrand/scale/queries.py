@@ -29,7 +29,7 @@ from herbrand.engines.proof.goals import Goal, read_goal
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.wider_types import NarrowError
-from herbrand.errors import LanguageError
+from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.constants import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
