@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from herbrand.estimator import LinkClassifier
     from herbrand.induction.induce import induce
     from herbrand.induction.mine import mine
+    from herbrand.induction.saved_machine import conclude
     from herbrand.language.drawing import drawn as draw
     from herbrand.language.files import formatted, formatted_file, read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
@@ -38,6 +39,7 @@ __all__ = [
     "LinkClassifier",
     "Model",
     "compare",
+    "conclude",
     "draw",
     "formatted",
     "formatted_file",
@@ -69,6 +71,7 @@ _HOMES = {
     "size_report": ("herbrand.reports.sizes", "size_report"),
     "induce": ("herbrand.induction.induce", "induce"),
     "mine": ("herbrand.induction.mine", "mine"),
+    "conclude": ("herbrand.induction.saved_machine", "conclude"),
     "draw": ("herbrand.language.drawing", "drawn"),
     "show": ("herbrand.language.show", "show"),
 }

@@ -56,6 +56,41 @@ def test_a_theory_that_query_runs(towns: Path, tmp_path: Path, herbrand: Run) ->
     assert {a["bindings"]["x"] for a in json.loads(asked.out)["answers"]} == {"h2", "h4"}
 
 
+def test_a_saved_machine_concludes_from_new_facts(towns: Path, tmp_path: Path, herbrand: Run) -> None:
+    kept = tmp_path / "warned.hbm"
+    herbrand(
+        "induce", "--target", "warned", "--worlds", towns, "--engine", "nlm", "--budget", "0.05",
+        "--save", kept,
+    )  # fmt: skip
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "next.csv").write_text("a,b\nb,c\nc,d\n")
+    (new / "dog.csv").write_text("b\n")
+    outcome = herbrand("infer", kept, "--facts", new, "--format", "json")
+    assert outcome.status == 0, outcome.err
+    told = json.loads(outcome.out)
+    assert (told["engine"], told["guarantee"]) == ("nlm", "approximation")
+    assert {row["atom"] for row in told["marginals"]} == {f'warned("{name}")' for name in "abcd"}
+    assert all(0 <= row["probability"] <= 1 for row in told["marginals"])
+    first = herbrand("infer", kept, "--facts", new, "--top", "1", "--format", "json")
+    (row,) = json.loads(first.out)["marginals"]
+    assert row["probability"] == max(row["probability"] for row in told["marginals"])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--engine", "exact"], "a machine has no use for --engine"),
+        (["--dialect", "mln"], "a machine has no use for --dialect"),
+        (["rules.hb"], "a machine (.hbm) stands alone"),
+        ([], "there is no file"),
+    ],
+)
+def test_what_a_machine_has_no_use_for(herbrand: Run, tmp_path: Path, more: list[str], message: str) -> None:
+    outcome = herbrand("infer", tmp_path / "m.hbm", *more)
+    assert outcome.status != 0 and message in outcome.err
+
+
 def test_declarations_rules_and_standard_output(towns: Path, tmp_path: Path, herbrand: Run) -> None:
     theory = tmp_path / "towns.hb"
     theory.write_text(

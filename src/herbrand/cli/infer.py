@@ -1,25 +1,41 @@
-"""``herbrand infer``: marginal probabilities, or the most probable world."""
+"""``herbrand infer``: marginal probabilities, or the most probable world; or what a machine concludes."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-from herbrand.cli.opening import open_model
+import herbrand as hb
+from herbrand.cli.opening import has_header, open_model
 from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
 from herbrand.engines.described import budget_of
+from herbrand.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from herbrand.answers.marginals import Marginals
+
+MACHINE = ".hbm"
+"""How the name of a file ends that holds a machine, by which it is known."""
+
+OF_MACHINES = frozenset({"theory", "facts", "header", "top", "min"})
+"""What of the options a machine has a use for."""
 
 
 @takes("infer")
 def command(opened: Opened, written: Written, **options: Any) -> None:
     """Marginal probabilities of the latent atoms, of what is queried, or the most probable world.
 
-    Uses weighted and hard formulas.
+    Uses weighted and hard formulas. A file .hbm, which induce --save wrote, stands alone: how likely its
+    target holds of each tuple in the world of --facts.
     """
-    budget = budget_of(options)
-    answer = open_model(opened, budget).infer(note=note, within=budget, **options)
+    if any(path.endswith(MACHINE) for path in opened.theory):
+        answer = _concluded(opened, options)
+    else:
+        budget = budget_of(options)
+        answer = open_model(opened, budget).infer(note=note, within=budget, **options)
     title = answer.title
     if options.get("log_partition") and answer.log_partition is not None:
         title += f"\nlog partition {answer.log_partition:.6f} ({answer.log_partition_guarantee})"
@@ -32,3 +48,15 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
         answer.to_arrow,
     )
     leave_unconverged(answer.status)
+
+
+def _concluded(opened: Opened, options: dict[str, Any]) -> Marginals:
+    given = {one.name for one in fields(opened) if getattr(opened, one.name)} | set(options)
+    needless = sorted(given - OF_MACHINES)
+    if needless:
+        raise UnsupportedError(f"a machine has no use for --{needless[0].replace('_', '-')}")
+    machine, *others = opened.theory
+    if others:
+        raise UnsupportedError(f"'{machine}' and other files: a machine ({MACHINE}) stands alone")
+    answer = hb.conclude(machine, opened.facts, header=has_header(opened.header), note=note)
+    return answer.filtered(options.get("top"), options.get("min"))

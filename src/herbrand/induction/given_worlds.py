@@ -102,6 +102,23 @@ def read_worlds(
     return found
 
 
+def read_world(
+    theory: Theory,
+    target: str,
+    arity: int,
+    facts: Any,
+    header: bool | None = None,
+    note: Callable[[str], None] | None = None,
+) -> GivenWorld:
+    """One world from tables, in which the target need not be told of."""
+    known, loaded = _loaded(theory, check(theory), target, fact_sources(facts), header)
+    for text in loaded.notes if note is not None else ():
+        note(text)
+    for predicate in known.predicates.values():
+        _refuse_unreadable(predicate, loaded)
+    return _world("facts", known, loaded, target, arity)
+
+
 def _world_folders(folder: Path) -> list[tuple[str, tuple[FactSource, ...]]]:
     """Every folder in the folder; a folder of tables alone is one world."""
     if not folder.is_dir():

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from herbrand.errors import HerbrandError, UnsupportedError
-from herbrand.induction.checkpoint import save_machine
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, covered, derived, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import focused_search, relevance
+from herbrand.induction.given_sample import by_arity, known_rows, sample_of
 from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
 from herbrand.induction.limits import NOISE, Effort, Limits
+from herbrand.induction.saved_machine import About, save
 from herbrand.induction.search import Found
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.training import Plan, Progress, Training
@@ -98,6 +98,7 @@ class Induced:
     relevance: dict[str, float] = field(default_factory=dict)
     steps: int = 0
     reports: tuple[RuleReport, ...] = ()
+    about: About | None = field(default=None, repr=False)
 
     @property
     def perfect(self) -> bool:
@@ -122,13 +123,13 @@ class Induced:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Keeps the trained machine; raises where there is none."""
-        if self.machine is None:
+        """Keeps the trained machine, for :func:`herbrand.conclude`; raises where there is none."""
+        if self.machine is None or self.about is None:
             raise UnsupportedError(
                 "no machine was trained, so there is none to save",
                 hint=f"--engine nlm trains one, in worlds of at most {LARGEST} objects",
             )
-        save_machine(path, self.machine, {"examples": self.examples, "accuracy": self.machine_accuracy})
+        save(path, self.machine, self.about)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command line."""
@@ -228,6 +229,7 @@ def induce(
         trained.relevance,
         int(effort.done),
         reports,
+        About(target, theory, by_arity(given.predicates), trained.examples, trained.accuracy),
     )
 
 
@@ -285,11 +287,9 @@ def _trained(
 
 def _task(given: GivenWorlds, kept: Sequence[GivenWorld]) -> Task:
     """The worlds as a task: a draw is a choice among them; all of them where as many are asked for."""
-    vocabulary: dict[int, tuple[str, ...]] = {}
-    for name, arity in given.predicates.items():
-        vocabulary[arity] = (*vocabulary.get(arity, ()), name)
+    vocabulary = by_arity(given.predicates)
     largest = max(len(world.objects) for world in kept)
-    whole = _sample(given, kept, vocabulary, largest)
+    whole = sample_of(kept, vocabulary, given.arity)
 
     def draw(rng: np.random.Generator, worlds: int, objects: int) -> Sample:
         if worlds >= len(kept):
@@ -309,40 +309,6 @@ def _task(given: GivenWorlds, kept: Sequence[GivenWorld]) -> Task:
         4,
         breadth,
     )
-
-
-def _sample(
-    given: GivenWorlds, kept: Sequence[GivenWorld], vocabulary: dict[int, tuple[str, ...]], largest: int
-) -> Sample:
-    count = len(kept)
-    predicates = {
-        arity: torch.zeros(count, *[largest] * arity, len(names)) for arity, names in vocabulary.items()
-    }
-    shape = (count, *[largest] * given.arity)
-    target, known = torch.zeros(shape), torch.zeros(shape, dtype=torch.bool)
-    present = torch.zeros(count, largest, dtype=torch.bool)
-    for number, world in enumerate(kept):
-        present[number, : len(world.objects)] = True
-        for arity, names in vocabulary.items():
-            for channel, name in enumerate(names):
-                rows = world.facts.get(name)
-                if rows is not None and len(rows):
-                    predicates[arity][(number, *rows.T, channel)] = 1.0
-        if len(world.true):
-            target[(number, *world.true.T)] = 1.0
-        for rows in _known(world, given.arity):
-            known[(number, *rows.T)] = True
-    return Sample(predicates, target, present, known)
-
-
-def _known(world: GivenWorld, arity: int) -> list[np.ndarray]:
-    """Tuples of which the target is known."""
-    if world.false is not None:
-        return [world.true, world.false]
-    if arity == 0:
-        return [np.zeros((1, 0), np.int64)]
-    axes = np.meshgrid(*[np.flatnonzero(fits) for fits in world.typed], indexing="ij")
-    return [np.stack([axis.ravel() for axis in axes], 1)]
 
 
 # The rules
@@ -435,7 +401,7 @@ def _truth(
             return rows + start if rows.shape[1] else np.full((len(rows), width), start)
 
         true.append(placed(world.true))
-        known = np.concatenate([placed(rows) for rows in _known(world, given.arity)])
+        known = np.concatenate([placed(rows) for rows in known_rows(world, given.arity)])
         codes = database.codes(known)
         false.append(known[~np.isin(codes, database.codes(true[-1]))])
     return np.concatenate(true), np.concatenate(false)

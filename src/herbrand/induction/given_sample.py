@@ -1,0 +1,62 @@
+"""Given worlds as the tensors that a machine reads, and the tuples of the target that they tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+
+from herbrand.induction.given_worlds import GivenWorld
+from herbrand.induction.worlds.task import Sample
+
+Vocabulary = Mapping[int, tuple[str, ...]]
+"""Names of predicates by arity, in the order of the channels."""
+
+
+def by_arity(predicates: Mapping[str, int]) -> dict[int, tuple[str, ...]]:
+    """The vocabulary of predicates whose arities are given.
+
+    >>> by_arity({"edge": 2, "red": 1, "after": 2})
+    {2: ('edge', 'after'), 1: ('red',)}
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for name, arity in predicates.items():
+        found[arity] = (*found.get(arity, ()), name)
+    return found
+
+
+def sample_of(worlds: Sequence[GivenWorld], vocabulary: Vocabulary, arity: int) -> Sample:
+    """One batch of all worlds, for a target of this arity; of smaller ones some objects are not there."""
+    count, largest = len(worlds), max(len(world.objects) for world in worlds)
+    predicates = {
+        width: torch.zeros(count, *[largest] * width, len(names)) for width, names in vocabulary.items()
+    }
+    shape = (count, *[largest] * arity)
+    target, known = torch.zeros(shape), torch.zeros(shape, dtype=torch.bool)
+    present = torch.zeros(count, largest, dtype=torch.bool)
+    for number, world in enumerate(worlds):
+        present[number, : len(world.objects)] = True
+        for width, names in vocabulary.items():
+            for channel, name in enumerate(names):
+                rows = world.facts.get(name)
+                if rows is not None and len(rows):
+                    predicates[width][(number, *rows.T, channel)] = 1.0
+        if len(world.true):
+            target[(number, *world.true.T)] = 1.0
+        for rows in known_rows(world, arity):
+            known[(number, *rows.T)] = True
+    return Sample(predicates, target, present, known)
+
+
+def known_rows(world: GivenWorld, arity: int) -> list[np.ndarray]:
+    """Tuples of which the target is known."""
+    return [fitting_rows(world, arity)] if world.false is None else [world.true, world.false]
+
+
+def fitting_rows(world: GivenWorld, arity: int) -> np.ndarray:
+    """All tuples whose objects fit the target's places."""
+    if arity == 0:
+        return np.zeros((1, 0), np.int64)
+    axes = np.meshgrid(*[np.flatnonzero(fits) for fits in world.typed], indexing="ij")
+    return np.stack([axis.ravel() for axis in axes], 1)

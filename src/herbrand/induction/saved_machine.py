@@ -1,0 +1,104 @@
+"""What a machine that ``induce`` trained concludes in a world that it never saw.
+
+The file tells the target, the predicates that the machine reads, and the theory that was given: its
+declarations, its rules that derive predicates, and its facts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.marginals import AtomTable, Marginals
+from herbrand.answers.status import Status
+from herbrand.errors import FactsError, HerbrandError
+from herbrand.induction.checkpoint import load_machine, save_machine
+from herbrand.induction.given_sample import Vocabulary, fitting_rows, sample_of
+from herbrand.induction.given_worlds import read_world
+from herbrand.induction.target import TargetMachine
+from herbrand.language.parse import parse_theory
+from herbrand.language.show import show
+from herbrand.language.syntax import Theory
+from herbrand.tensor_files import restoring
+
+
+@dataclass(frozen=True)
+class About:
+    """What is told of a machine beside its weights: ``examples`` and ``accuracy`` are of its training."""
+
+    target: str
+    theory: Theory
+    vocabulary: Vocabulary
+    examples: int
+    accuracy: float | None
+
+
+def save(path: str | Path, machine: TargetMachine, about: About) -> None:
+    told = {
+        "target": about.target,
+        "theory": show(about.theory),
+        "vocabulary": [[arity, list(names)] for arity, names in about.vocabulary.items()],
+        "examples": about.examples,
+        "accuracy": about.accuracy,
+    }
+    save_machine(path, machine, told)
+
+
+def load(path: str | Path) -> tuple[TargetMachine, About]:
+    """A machine as :func:`save` left it."""
+    machine, told = load_machine(path)
+    if "vocabulary" not in told:
+        raise HerbrandError(
+            f"'{path}' does not say what its machine reads", hint="save one by herbrand induce --save"
+        )
+    with restoring(path):
+        vocabulary = {int(arity): tuple(names) for arity, names in told["vocabulary"]}
+        theory = parse_theory(told["theory"])
+        return machine, About(told["target"], theory, vocabulary, told["examples"], told["accuracy"])
+
+
+def conclude(
+    machine: str | Path,
+    facts: Any = None,
+    *,
+    header: bool | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Marginals:
+    """How likely the target of a saved ``machine`` holds of each tuple in the world that ``facts`` tell.
+
+    ``facts``: tables, as a model takes them, of the predicates that the machine was trained on; one that is
+    not among them holds of nothing, and what it does not read is noted. ``header`` and ``note`` are those of
+    a model."""
+    began = time.monotonic()
+    learned, about = load(machine)
+    if not facts:
+        raise FactsError("a machine concludes from facts, and none are given", hint="name tables by --facts")
+    arity = learned.shape.target_arity
+    reads = {name: width for width, names in about.vocabulary.items() for name in names}
+    world = read_world(about.theory, about.target, arity, facts, header, note)
+    for name, rows in world.facts.items():
+        if reads.get(name, rows.shape[1]) != rows.shape[1]:
+            raise FactsError(
+                f"'{name}' has {rows.shape[1]} columns; the machine was trained on {reads[name]}"
+            )
+    unread = sorted(name for name, rows in world.facts.items() if len(rows) and name not in reads)
+    if note is not None and unread:
+        note(f"the machine does not read {', '.join(unread)}")
+    sample = sample_of([world], about.vocabulary, arity)
+    with torch.no_grad():
+        log_odds = learned(sample.predicates, sample.present)[0]
+    rows = fitting_rows(world, arity)
+    likely = torch.sigmoid(log_odds[tuple(torch.as_tensor(column) for column in rows.T)]).reshape(-1)
+    likely = likely.double().numpy()
+    values = [value for *_, value in world.objects]
+    columns = tuple([values[place] for place in column] for column in rows.T.tolist())
+    table = AtomTable(about.target, columns, np.stack([1 - likely, likely], 1))
+    status = Status(True, 1, time.monotonic() - began)
+    return Marginals("nlm", Guarantee.APPROXIMATION, status, (table,))
