@@ -112,8 +112,9 @@ def read_world(
 ) -> GivenWorld:
     """One world from tables, in which the target need not be told of."""
     known, loaded = _loaded(theory, check(theory), target, fact_sources(facts), header)
-    for text in loaded.notes if note is not None else ():
-        note(text)
+    if note is not None:
+        for text in loaded.notes:
+            note(text)
     for predicate in known.predicates.values():
         _refuse_unreadable(predicate, loaded)
     return _world("facts", known, loaded, target, arity)

@@ -252,7 +252,8 @@ class _Learner:
         """True if some other theory may describe the examples in fewer bits than this one."""
         if limits.over or self.done:
             return False
-        longer = len(self.theory) > 2 or self._errors().total > 0
+        clauses = sum(1 + len(one.helpers) for one in self.theory)
+        longer = clauses > 2 or self._errors().total > 0
         return longer and description(self.theory, self.positive) > LEAST
 
     def _explained(self) -> bool:
