@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import herbrand as hb
 from herbrand.facts.domain import Domain
 
 numbers = st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9)
@@ -49,3 +50,11 @@ def test_equality_and_words():
     assert repr(Domain.of("t", range(1000))) == "Domain('t', 1,000 numbers)"
     with pytest.raises(IndexError, match="t has 1 constants, none at 1"):
         Domain.of("t", ["a"]).value(1)
+
+
+@pytest.mark.parametrize("number", ["1e20", "9223372036854775807", "-9223372036854775808", "1e300", "-2"])
+def test_a_declared_number_of_any_size_is_found_and_written_so_that_it_reads_back(number: str) -> None:
+    theory = hb.parse(f"type t = {{{number}}}\nlink({number})\n0.5 :: a(x) :- link(x)")
+    (row,) = hb.Model(theory).infer().rows()
+    assert hb.parse(f"type t = {{{number}}}\nlink({number})\n0.5 :: {row.atom}").choices
+    assert float(row.arguments[0]) == float(number)

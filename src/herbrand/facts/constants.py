@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from herbrand.facts.arrays import number_array
 from herbrand.facts.column import simplest_numbers
+from herbrand.language.names import simplest
 from herbrand.language.syntax import Value
 
 
@@ -77,4 +78,4 @@ class Constants(Sequence[Value]):
 
 def canonical(value: Value) -> Value:
     """Whole numbers as ``int``."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return value if isinstance(value, str) else simplest(value)

@@ -50,7 +50,8 @@ class Domain:
     def of(cls, name: str, constants: Iterable[Value], *, declared: bool = False) -> Domain:
         """From Python constants, all text or all numbers; ``declared`` keeps their order."""
         if isinstance(constants, range):
-            return cls(name, number_array(np.arange(constants.start, constants.stop, constants.step)))
+            assert constants.step == 1, "whole numbers in a row"
+            return cls(name, number_array(np.arange(len(constants), dtype=np.int64) + constants.start))
         array = array_of(list(dict.fromkeys(constants)))
         return cls(name, array, False) if declared else cls.merged(name, [array])
 

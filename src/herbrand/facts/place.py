@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from herbrand.errors import Mistake, Span
+from herbrand.language.names import simplest
 from herbrand.visible import visible
 
 MOST_ROWS_SHOWN = 5
@@ -41,8 +42,8 @@ class Place:
 
 def shown(value: object) -> str:
     """The constant as a theory has it, cut if it is long."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    if isinstance(value, float):
+        value = simplest(value)
     text = visible(json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value))
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 

@@ -69,9 +69,8 @@ def shown_constant(value: Value) -> str:
     """The constant as a theory file has it: quoted text or a number; equal numbers are written alike."""
     if isinstance(value, str):
         return visible(_quoted(value))
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and _fits(value) else repr(float(value))
-    return str(int(value))
+    simple = simplest(value)
+    return repr(float(simple)) if isinstance(simple, float) else str(int(simple))
 
 
 def shown_number(number: float) -> str:
@@ -83,13 +82,13 @@ def number_from(text: str) -> int | float:
     """The constant that a number stands for; an ``OverflowError`` where 64 bits would not hold it."""
     if _WHOLE.fullmatch(text):
         number = int(text) if len(text) <= _LONGEST_WHOLE else LARGEST_NUMBER + 1
-        if not _fits(number):
+        if not fits(number):
             raise OverflowError
         return number
     number = float(text)
     if math.isinf(number):
         raise OverflowError
-    return int(number) if number.is_integer() and _fits(number) else number
+    return simplest(number)
 
 
 def moment(calendar: str, text: str) -> str:
@@ -101,8 +100,17 @@ def moment(calendar: str, text: str) -> str:
     return (date if calendar == "date" else datetime).fromisoformat(text).isoformat()
 
 
-def _fits(number: float) -> bool:
-    """A whole number that a table's 64 bits can hold."""
+def simplest(number: int | float) -> int | float:
+    """A whole number as ``int``, where 64 bits hold it.
+
+    >>> simplest(2.0), simplest(2.5), simplest(1e20)
+    (2, 2.5, 1e+20)
+    """
+    return int(number) if isinstance(number, float) and number.is_integer() and fits(number) else number
+
+
+def fits(number: float) -> bool:
+    """Whether a table's 64 bits hold a whole number."""
     return -LARGEST_NUMBER - 1 <= number <= LARGEST_NUMBER
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from herbrand.errors import LanguageError, Span, nearest
-from herbrand.language.names import is_made
+from herbrand.language.names import fits, is_made
 from herbrand.language.syntax import (
     Calendar,
     Constant,
@@ -48,7 +48,7 @@ class Type:
         if isinstance(self.values, tuple) and self.values:
             first, last = self.values[0], self.values[-1]
             if not isinstance(first, str) and not isinstance(last, str):
-                in_a_row = last - first == len(self.values) - 1
+                in_a_row = last - first == len(self.values) - 1 and fits(first) and fits(last)
                 if in_a_row and self.values == tuple(every := range(int(first), int(last) + 1)):
                     object.__setattr__(self, "values", every)
 
