@@ -53,7 +53,7 @@ from herbrand.options.keywords import (
     QueryOptions,
     SampleOptions,
 )
-from herbrand.options.kinds import texts
+from herbrand.options.kinds import Text, texts
 from herbrand.options.table import check, refuse_unknown
 from herbrand.program.choices import refuse_resting
 from herbrand.program.evidence import Evidence
@@ -187,6 +187,8 @@ class Model:
         take and how the engine steps, as on the command line; one that the engine does not use is refused.
         Raises :class:`~herbrand.errors.HerbrandError` where the input is wrong or the work would not fit.
         """
+        named = {"engine": engine, "map": map, "log_partition": log_partition}
+        check("infer", {**named, "top": top, "min": min, "resume": resume})
         if texts(of):
             return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options, within)
         queries = self.theory.queries
@@ -198,7 +200,6 @@ class Model:
             )  # fmt: skip
             return found.respelled(self.theory.spelled, asked)
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
-        check("infer", {"map": map, "log_partition": log_partition, "top": top, "min": min, "resume": resume})
         chosen = settings_from(options, within)
         if self._on is None:
             refuse_unused("infer", engine, chosen)
@@ -306,7 +307,7 @@ class Model:
         """
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
-        check("bound", {"resume": resume})
+        check("bound", {"engine": engine, "resume": resume})
         queries, chosen = texts(query), asking.bound_settings(options, within)
         refuse_unused("bound", engine, chosen)
         with self._elsewhere(chosen.budget, note, resume=resume) as there:
@@ -337,7 +338,8 @@ class Model:
         ``bound``, whichever explains.
         """
         refuse_unknown("explain", options)
-        check("explain", {**options, "top": top})
+        check("explain", {**options, "engine": engine, "top": top})
+        Text().check("--query", query)
         chosen = {name: value for name, value in options.items() if value is not None}
         limits = budget_of(chosen) if within is None else within
         self._refuse_on()
@@ -437,6 +439,7 @@ class Model:
         A list of goals gives a tuple of answers; ``bindings`` gives constants for some variables, a list
         each. ``options``: as on the command line.
         """
+        check("query", {"engine": engine})
         if self._knowledge.states("choices"):
             return self._chosen(goal, bindings, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")

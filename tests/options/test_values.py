@@ -187,10 +187,37 @@ def test_what_is_no_text(told: Any) -> None:
             ask()
 
 
-@pytest.mark.parametrize("engine", ["", "exakt", None, 5])
+@pytest.mark.parametrize("engine", ["", "exakt", None])
 def test_engines_that_are_none(engine: Any) -> None:
     with pytest.raises(UnsupportedError, match=f"there is no engine '{engine}' for infer"):
         hb.Model(hb.parse(WEIGHTS)).infer(engine=engine)
+
+
+@pytest.mark.parametrize("told", [5, True, 1.5, b"exact", ["exact"], ("exact",), {"exact"}, {"exact": 1}])
+def test_engines_are_texts(told: Any) -> None:
+    weights, bounds, rules = (hb.Model(hb.parse(text)) for text in (WEIGHTS, BOUNDS, RULES))
+    asks: list[Call] = [
+        weights.infer,
+        lambda **o: weights.infer(damping=0.5, **o),
+        lambda **o: weights.infer(map=True, of="a", **o),
+        bounds.bound,
+        lambda **o: rules.query("r(x, y)", **o),
+        lambda **o: weights.explain("a", **o),
+        lambda **o: bounds.explain("P(b)", **o),
+        lambda **o: rules.explain('r("a", "b")', **o),
+    ]
+    for ask in asks:
+        with pytest.raises(UnsupportedError, match=r"--engine is a text, not "):
+            ask(engine=told)
+    with pytest.raises(UnsupportedError, match="expected a text, or a list of texts, not "):
+        hb.compare(weights, [told])
+
+
+@pytest.mark.parametrize("told", [5, None, ["a"], b"a"])
+def test_what_is_explained_is_a_text(told: Any) -> None:
+    for text in (WEIGHTS, BOUNDS, RULES):
+        with pytest.raises(UnsupportedError, match=r"--query is a text, not "):
+            hb.Model(hb.parse(text)).explain(told)
 
 
 @pytest.mark.parametrize("option", ["--seed=-1", "--tolerance=nan", "--time-limit=nan", "--min=nan"])

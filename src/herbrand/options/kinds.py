@@ -155,7 +155,7 @@ class Text:
 
     def check(self, flag: str, value: Any) -> None:
         if not isinstance(value, str | PathLike):
-            raise UnsupportedError(f"{flag} is a text, not {value!r}")
+            raise UnsupportedError(f"{flag} is a text, not {_shown(value)}")
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class Comparison(Sheet):
 
 def compare(
     model: Model,
-    engines: Sequence[str] = (),
+    engines: str | Sequence[str] = (),
     *,
     query: str | Iterable[str] = (),
     given: str | Iterable[str] = (),
@@ -121,7 +121,7 @@ def compare(
     An engine is given the options that it uses; one that none of them uses is refused. They share the time
     that is left.
     """
-    names = tuple(engines or INFERENCE)
+    names = texts(engines) or tuple(INFERENCE)
     refuse_unknown("compare", options)
     if "engine" in options:  # the command line's name
         raise UnsupportedError("compare has no option 'engine'", hint="engines=[...] names several")
