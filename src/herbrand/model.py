@@ -157,10 +157,23 @@ class Model:
         """The theory lowered over its facts as they are stated; rules are left out."""
         return self.measured_program(UNLIMITED, derived=False)
 
-    def measured_program(self, budget: Budget, derived: bool = True, given: Texts = ()) -> Program:
-        """The theory lowered within a budget, with what its rules derive or without, and what is given."""
+    def measured_program(
+        self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()
+    ) -> Program:
+        """The theory lowered within a budget, with what its rules derive or without, what is given, and
+        predicates that are queried."""
         self._refuse_on()
-        return self._knowledge.program(texts(given), derived=derived, budget=budget)
+        return self._knowledge.program(texts(given), queried, derived=derived, budget=budget)
+
+    def measured(
+        self, budget: Budget, query: tuple[str, ...], given: tuple[str, ...], derived: bool = True
+    ) -> tuple[Program, Question]:
+        """The same for queries, with what they ask of ``infer``: nothing where bounds are stated."""
+        if not self._knowledge.states("bounds"):
+            return self._asked(query, given, False, budget, derived=derived, whole_tables=False)
+        asking = importlib.import_module("herbrand.engines.credal.bounding")
+        named = asking.queried_predicates(query, self.signature)
+        return self.measured_program(budget, derived, given, named), Question()
 
     def infer(
         self,
@@ -626,7 +639,14 @@ class Model:
                 )
 
     def _asked(
-        self, query: Sequence[str], given: Sequence[str], map: bool, budget: Budget
+        self,
+        query: Sequence[str],
+        given: Sequence[str],
+        map: bool,
+        budget: Budget,
+        *,
+        derived: bool = True,
+        whole_tables: bool = True,
     ) -> tuple[Program, Question]:
         self._refuse_on()
         valued, knowledge = self.signature.valued_names, self._knowledge
@@ -636,9 +656,10 @@ class Model:
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         if any(computes(query) for query in queries):
             knowledge, queries = knowledge.asking(queries)
-        program = knowledge.program(given, named, whole_tables=True, budget=budget)
+        program = knowledge.program(given, named, derived=derived, whole_tables=whole_tables, budget=budget)
         question = read_question(queries, program.signature, program.facts, map)
-        refuse_weighted("infer", asked, knowledge.resting_on_weights(given, named))
+        if asked:
+            refuse_weighted("infer", asked, knowledge.resting_on_weights(given, named))
         return program, question
 
     def _repr_svg_(self) -> str:

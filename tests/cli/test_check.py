@@ -59,3 +59,24 @@ def test_very_many_atoms_alike_share_a_row(herbrand: Herbrand, tmp_path: Path) -
     assert "predicate smokes" in shown and len(shown.splitlines()) < 20
     told = json.loads(herbrand("check", tmp_path / "many.hb", "--format", "json").out)
     assert len(told["predicates"]) == 202
+
+
+def test_costs_are_of_what_is_asked_and_given(herbrand: Herbrand, tmp_path: Path) -> None:
+    told = json.loads(
+        herbrand(
+            "check", SMOKERS / "smokers.hb", "--facts", SMOKERS / "facts", "--format", "json",
+            "--query", "exists x: cancer(x)", "--given", 'cancer("helen")',
+        ).out
+    )  # fmt: skip
+    reasons = {each["engine"]: each["reason"] for each in told["engines"]}
+    assert reasons["bp"] == "bp gives the probabilities of atoms, not of formulas" and not reasons["exact"]
+    assert {p["predicate"]: p["known"] for p in told["predicates"]}["cancer"] == 1
+    outcome = herbrand("check", SMOKERS / "smokers.hb", "--query", "cancr")
+    assert outcome.status == 1 and "did you mean 'cancer'?" in outcome.err
+
+
+def test_lint_looks_at_no_question(herbrand: Herbrand) -> None:
+    for option, value in (("--query", "cancer"), ("--given", 'cancer("helen")')):
+        outcome = herbrand("check", SMOKERS / "smokers.hb", "--lint", option, value)
+        assert (outcome.status, outcome.out) == (1, "")
+        assert outcome.err.startswith(f"--lint does not use {option}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
-from herbrand.engines.engine import Cost
-from herbrand.errors import ContradictionError
+from herbrand.engines.engine import Cost, Refusal
+from herbrand.errors import ContradictionError, LanguageError
 from herbrand.language.syntax import Theory
 from herbrand.reports.sizes import MOST_ROWS
 from tests.laws import tries
@@ -120,3 +121,51 @@ def test_conditions_drop_groundings(where: str) -> None:
         ' where x != "c"': [p for p in pairs if p[0] != "c"],
     }[where]
     assert found["formulas"][0]["groundings"] == len(kept)
+
+
+SMOKERS = """
+predicate friends(person, person): observed
+predicate smokes(person)
+predicate cancer(person)
+1.5: smokes(x) and friends(x, y) => smokes(y)
+0.4: smokes(x) => cancer(x)
+"""
+FRIENDS = {"friends": [("anna", "bob"), ("bob", "carl")]}
+
+
+@pytest.mark.parametrize("on", ["memory", "database"])
+def test_what_is_given_is_known_and_what_is_asked_decides_who_can(on: str, tmp_path: Path) -> None:
+    place = None if on == "memory" else f"duckdb:{tmp_path / 'world.duckdb'}"
+    model = hb.Model(hb.parse(SMOKERS), FRIENDS, on=place)
+    known = {
+        size.predicate: size.known for size in hb.size_report(model, given=['smokes("anna")']).predicates
+    }
+    assert known == {"friends": 9, "smokes": 1, "cancer": 0}
+    with pytest.raises(LanguageError, match="did you mean 'smokes'"):
+        hb.size_report(model, query="smoks")
+    with pytest.raises(LanguageError, match="expected a formula"):
+        hb.size_report(model, query="P(smokes(x))")
+
+
+def test_engines_of_atoms_refuse_formulas_and_evidence_lowers_costs() -> None:
+    model = hb.Model(hb.parse(SMOKERS), FRIENDS)
+    everything, formula = hb.size_report(model), hb.size_report(model, query="count(x: smokes(x)) > 1")
+    assert isinstance(everything.engines["bp"], Cost) and isinstance(formula.engines["bp"], Refusal)
+    given = hb.size_report(model, query="cancer", given='smokes("anna")')
+    before, after = everything.engines["exact"], given.engines["exact"]
+    assert isinstance(before, Cost) and isinstance(after, Cost)
+    assert (after.operations or 0) < (before.operations or 0)
+
+
+def test_queries_of_bounds_are_those_of_bound() -> None:
+    model = hb.Model(hb.parse("P(a) <= 0.3\nP(b | a) >= 0.6\nP(b | not a) <= 0.2"))
+    costs = []
+    for query in ((), "P(b)", ["P(a)", "P(b | not a)"]):
+        network = hb.size_report(model, query=query).network
+        assert network is not None
+        cost = network.engines["exact"]
+        assert isinstance(cost, Cost)
+        costs.append(cost.operations or 0)
+    assert costs[1] < costs[0] <= costs[2]
+    with pytest.raises(LanguageError, match="no predicate 'zz'"):
+        hb.size_report(model, query="P(zz)")

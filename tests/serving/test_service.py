@@ -76,6 +76,14 @@ def test_rules_and_bounds_are_served_too(tmp_path: Path) -> None:
         assert (found["lower"], found["upper"]) == (pytest.approx(0.09), pytest.approx(0.2))
 
 
+def test_sizes_are_of_what_is_asked_and_given(ask: Ask) -> None:
+    found = ask("/check", {"query": ["exists x: cancer(x)"], "given": ['cancer("bob")']}).json()
+    reasons = {each["engine"]: each["reason"] for each in found["engines"]}
+    assert reasons["bp"] == "bp gives the probabilities of atoms, not of formulas" and not reasons["exact"]
+    assert {p["predicate"]: p["known"] for p in found["predicates"]}["cancer"] == 1
+    assert ask("/check", {"query": "cancer"}).status_code == 200
+
+
 BAD: dict[str, tuple[str, bytes, int, str]] = {
     "no JSON": ("/infer", b"{", 400, "no JSON"),
     "no text": ("/infer", b"\xff\xfe\xff", 400, "no JSON"),
@@ -97,6 +105,8 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "an engine": ("/infer", b'{"engine": "nonesuch"}', 422, "nonesuch"),
     "engines": ("/infer", b'{"engine": ["exact"]}', 400, "--engine is a text"),
     "an option of others": ("/infer", b'{"engine": "exact", "damping": 0.5}', 422, "--damping"),
+    "sizes of an unknown predicate": ("/check", b'{"query": ["smoks"]}', 422, "no predicate 'smoks'"),
+    "sizes given no text": ("/check", b'{"given": [5]}', 400, "list of texts"),
     "no rules": ("/query", b'{"query": "smokes(x)"}', 422, "cannot use"),
     "no question": ("/explain", b"{}", 400, "one question"),
     "no batch": ("/batch", b"{}", 400, "requests"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import herbrand as hb
@@ -11,6 +12,14 @@ from herbrand.cli.output import write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table
 from herbrand.engines.described import budget_of
+from herbrand.errors import UnsupportedError
+
+
+def refuse_asked(options: Mapping[str, Any]) -> None:
+    """Raise for what --lint does not look at."""
+    for name in ("query", "given"):
+        if name in options:
+            raise UnsupportedError(f"--lint does not use --{name}", hint=f"leave out --lint, or --{name}")
 
 
 @takes("check")
@@ -22,6 +31,7 @@ def command(opened: Opened, written: Written, lint: bool = False, **options: Any
     budget = budget_of(options)
     model = open_model(opened, budget)
     if lint:
+        refuse_asked(options)
         report = hb.lint(model, within=budget, **options)
     else:
         report = hb.size_report(model, within=budget, **options)

@@ -10,16 +10,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.engine import BoundSettings
-from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.markov import cyclic_atoms
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.engine import Cost, Refusal
 from herbrand.engines.offers import Choice, offered
 from herbrand.engines.registry import BOUND, engine_named
@@ -67,25 +67,27 @@ class NetworkSize:
         )
 
 
-def network_size(program: Program, settings: BoundSettings) -> NetworkSize:
-    """The size of what ``bound`` would look at, for the intervals of all atoms; nothing is solved."""
+def network_size(program: Program, settings: BoundSettings, queries: Sequence[str] = ()) -> NetworkSize:
+    """The size of what ``bound`` would look at, for these queries or the intervals of all atoms; nothing is
+    solved."""
     try:
-        network = credal_network(program, settings.budget)
+        lowering = Lowering.over(program, settings.budget)
+        network = lowering.network()
     except HerbrandError as error:
         refusal = Refusal(error)
         return NetworkSize(0, 0, 0, 0, 0, dict.fromkeys(BOUND, refusal), refusal.why)
-    scopes = scopes_of(network)
+    scopes, question = scopes_of(network), read_bound_question(queries, lowering)
     return NetworkSize(
         len(network.atoms),
         len(network),
         sum(map(len, scopes)),
         max((scope.arity for scope in scopes), default=0),
         int(cyclic_atoms(network).sum()),
-        {name: _told(name, settings, network) for name in BOUND},
+        {name: _told(name, settings, network, question) for name in BOUND},
     )
 
 
-def _told(name: str, settings: BoundSettings, network: Network) -> Cost | Refusal:
+def _told(name: str, settings: BoundSettings, network: Network, question: BoundQuestion) -> Cost | Refusal:
     engine = engine_named("bound", name, settings)
-    offer = offered(engine, settings, engine.prepare(network, BoundQuestion(), settings.budget))
+    offer = offered(engine, settings, engine.prepare(network, question, settings.budget))
     return offer.cost if isinstance(offer, Choice) else offer.refusal

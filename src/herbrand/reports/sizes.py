@@ -21,16 +21,24 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.names import is_made
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Bound, BoundRows, Theory
+from herbrand.language.syntax import Theory
 from herbrand.memory import readable
-from herbrand.model import Model
+from herbrand.model import Model, Texts
+from herbrand.options.kinds import texts
 from herbrand.program.choices import unusable_by
 from herbrand.program.counting import groundings
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.reports.network import NetworkSize, network_size
-from herbrand.scale.sizes import measured, measured_instead, measured_on_scratch, preferred
+from herbrand.scale.sizes import (
+    Asked,
+    measured,
+    measured_instead,
+    measured_on_scratch,
+    preferred,
+    states_bounds,
+)
 from herbrand.scale.too_large import facts_too_large
 
 MOST_ROWS = 50
@@ -154,30 +162,34 @@ def size_report(
     memory: int | str | None = None,
     time_limit: float | None = None,
     *,
+    query: Texts = (),
+    given: Texts = (),
     within: Budget | None = None,
 ) -> SizeReport:
-    """Sizes and engines of a model; nothing is inferred.
+    """Sizes and engines of a model, for all that is uncertain or what is queried; nothing is inferred.
 
+    ``query`` and ``given`` are as ``infer`` takes them, or ``bound`` where the theory states bounds.
     ``within``: time and memory of which a part is used already; else the clock starts now.
     """
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
-    allowed = budget.memory
+    allowed, asked = budget.memory, Asked(texts(query), texts(given))
     on_database = model.on is not None
     too_large = None if on_database else facts_too_large(model.sources, budget, model.tables_read)
     if model.on is None and too_large is None:
-        program = _measured_program(model, budget)
+        program, question = _measured_program(model, budget, asked)
         evidence: Evidence = Evidence(program)
-        engines = _inference(program, Settings(budget))
-        if not _states_bounds(program):
-            engines, on_database = measured_instead(model.stored_at, engines, allowed)
+        engines = _inference(program, Settings(budget), question)
+        if not states_bounds(program):
+            engines, on_database = measured_instead(model.stored_at, engines, allowed, asked)
     else:
         found = (
-            measured(model.stored, allowed)
+            measured(model.stored, allowed, asked)
             if too_large is None
-            else measured_on_scratch(model.stored_at, too_large, allowed)
+            else measured_on_scratch(model.stored_at, too_large, allowed, asked)
         )
         program, evidence, engines = found.program, found.evidence, found.engines
         on_database = True
+    bounded = states_bounds(program) and not too_large
     stated = (name for name in program.signature.predicates if not is_made(name))
     known = {name: evidence.known(name) for name in stated}
     return SizeReport(
@@ -193,7 +205,7 @@ def size_report(
         ),
         engines,
         _preferred(preferred(engines) if on_database else engines),
-        network_size(program, BoundSettings(budget)) if _states_bounds(program) and not too_large else None,
+        network_size(program, BoundSettings(budget), asked.queries) if bounded else None,
         f"a scratch database: {too_large.why}" if too_large else model.on,
     )
 
@@ -212,9 +224,9 @@ def _with_worlds(program: Program) -> Signature:
     return replace(program.signature, predicates=predicates)
 
 
-def _inference(program: Program, settings: Settings) -> dict[str, Cost | Refusal]:
+def _inference(program: Program, settings: Settings, question: Question) -> dict[str, Cost | Refusal]:
     """What every engine of ``infer`` says of the program."""
-    if _states_bounds(program):
+    if states_bounds(program):
         why = "infer cannot use probability bounds: leave them out by --ignore bounds"
         return dict.fromkeys(INFERENCE, Refusal(UnsupportedError(why)))
     if program.uncertain:
@@ -223,7 +235,7 @@ def _inference(program: Program, settings: Settings) -> dict[str, Cost | Refusal
         return {**refused, CHOICES: drawing}
     return {
         offer.name: offer.cost if isinstance(offer, Choice) else offer.refusal
-        for offer in choices(settings, program, Question())
+        for offer in choices(settings, program, question)
     }
 
 
@@ -237,10 +249,6 @@ def _preferred(engines: Mapping[str, Cost | Refusal]) -> Offer | None:
         return best(offers)
     except BudgetError:
         return None
-
-
-def _states_bounds(program: Program) -> bool:
-    return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)
 
 
 def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
@@ -258,12 +266,12 @@ def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
     ]
 
 
-def _measured_program(model: Model, budget: Budget) -> Program:
+def _measured_program(model: Model, budget: Budget, asked: Asked) -> tuple[Program, Question]:
     """With all that rules derive, where they derive from what is known; else as stated."""
     try:
-        return model.measured_program(budget)
+        return model.measured(budget, asked.queries, asked.given)
     except UnsupportedError:
-        return model.measured_program(budget, derived=False)
+        return model.measured(budget, asked.queries, asked.given, derived=False)
 
 
 def _said(told: Cost | Refusal) -> tuple[str, str]:

@@ -224,9 +224,11 @@ class StoredModel:
             reason = "it needs the facts in memory" if method == "auto" else None
             return replace(found, reason=reason, status=replace(found.status, where=self._where(database)))
 
-    def evidence_of(self, database: Database) -> StoredEvidence:
-        """What is known, nothing asked and nothing given."""
-        return self._evidence(database, frozenset(), (), False)
+    def evidence_of(
+        self, database: Database, queried: frozenset[str] = frozenset(), given: Sequence[str] = ()
+    ) -> StoredEvidence:
+        """What is known, where some predicates are queried and some literals given."""
+        return self._evidence(database, queried, given, False)
 
     def _evidence(
         self,

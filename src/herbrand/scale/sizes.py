@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.offers import Refused, offered
 from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE, engine_named
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.language.parse import is_probability
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Bound, BoundRows
 from herbrand.memory import allowed_bytes, readable
 from herbrand.program.program import Program
-from herbrand.program.question import Question
+from herbrand.program.question import Question, queried_predicates, read_question
 from herbrand.scale.database_memory import is_enough
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import StoredModel
@@ -22,6 +26,35 @@ from herbrand.scale.place import opened
 from herbrand.scale.run import Run, StoredProgram
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
 from herbrand.scale.too_large import TooLarge
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the costs of engines are told for: queries of ``infer``, or of ``bound`` where the theory states
+    bounds, and what is given."""
+
+    queries: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+
+    def predicates(self, signature: Signature) -> frozenset[str]:
+        """The predicates that queries name outright."""
+        bounds = [text for text in self.queries if is_probability(text)]
+        others = [text for text in self.queries if not is_probability(text)]
+        return asked_predicates(bounds, signature) | queried_predicates(others, signature)
+
+    def question(self, program: Program) -> Question:
+        """What engines of ``infer`` are asked."""
+        if states_bounds(program):
+            return Question()
+        return read_question(self.queries, program.signature, program.facts)
+
+
+NOTHING = Asked()
+
+
+def states_bounds(program: Program) -> bool:
+    """Whether ``bound`` is what answers."""
+    return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,21 +69,23 @@ class Measured:
     engines: dict[str, Cost | Refusal]
 
 
-def measured_on_scratch(stored_at: StoredAt, reason: TooLarge, memory: int | None) -> Measured:
+def measured_on_scratch(
+    stored_at: StoredAt, reason: TooLarge, memory: int | None, asked: Asked = NOTHING
+) -> Measured:
     """What :func:`measured` finds on a database that is made for it."""
     with scratch(reason) as place:
-        return measured(stored_at(place), memory)
+        return measured(stored_at(place), memory, asked)
 
 
 def measured_instead(
-    stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None
+    stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None, asked: Asked = NOTHING
 ) -> tuple[dict[str, Cost | Refusal], bool]:
     """Where no engine can run in memory: those that a database would run, the others as they are; and
     whether there are such."""
     if any(isinstance(told, Cost) for told in engines.values()) or not is_enough(allowed_bytes(memory)):
         return engines, False
     try:
-        there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory).engines
+        there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory, asked).engines
     except HerbrandError:
         return engines, False
     able = {
@@ -67,22 +102,23 @@ def preferred(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal
     return {name: engines[name] for name in able[:1]}
 
 
-def measured(model: StoredModel, memory: int | None = None) -> Measured:
+def measured(model: StoredModel, memory: int | None = None, asked: Asked = NOTHING) -> Measured:
     """Sizes and engines of a model on its database."""
     with opened(model.place, memory) as database:
-        evidence = model.evidence_of(database)
+        evidence = model.evidence_of(database, asked.predicates(model.signature), asked.given)
+        question = asked.question(evidence.program)
         for predicate in evidence.program.signature.predicates:
             evidence.known(predicate)
-        engines = {name: _told(name, evidence, str(model.place)) for name in INFERENCE}
+        engines = {name: _told(name, evidence, question, str(model.place)) for name in INFERENCE}
         return Measured(evidence.program, evidence, engines)
 
 
-def _told(name: str, evidence: StoredEvidence, where: str) -> Cost | Refusal:
+def _told(name: str, evidence: StoredEvidence, question: Question, where: str) -> Cost | Refusal:
     if name not in ENGINES[DATABASE]["infer"]:
         return Refusal(UnsupportedError("runs in memory only"))
     settings, stored = Settings(), StoredProgram(evidence, Run(evidence.database))
     engine = engine_named("infer", name, settings, DATABASE)
-    offer = offered(engine, settings, engine.prepare(stored, Question(), settings.budget))
+    offer = offered(engine, settings, engine.prepare(stored, question, settings.budget))
     if isinstance(offer, Refused):
         return offer.refusal
     return replace(offer.cost, detail=f"on {where}, {readable(offer.cost.disk)} of its disk")
