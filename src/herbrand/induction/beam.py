@@ -35,7 +35,9 @@ PATIENCE = 1
 otherwise; the next looks at what is left."""
 
 KEPT = 5
-"""Clauses of one table of bindings that go into the pool, and that may go on."""
+"""Clauses of one table of bindings that go into the pool, and that may go on; while there are few tables, as
+many go on as there is room for in the beam: which of two tests that tell nothing alone do so together is not
+to be seen in one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,15 +121,16 @@ class Beam:
     def run(self, root: Partial) -> None:
         beam, since, before = [root], 0, 0.0
         while beam and not self.limits.over and since <= PATIENCE + 2 * (self.clean_gain < self.gain):
-            steps = [step for partial in beam for step in self._steps(partial)]
+            kept = max(KEPT, self.limits.beam // len(beam))
+            steps = [step for partial in beam for step in self._steps(partial, kept)]
             since = since + 1 if before == self.gain > 0 else 0
             before = self.gain
             beam = [taken for step in self._chosen(steps) if (taken := step.taken())]
 
-    def _steps(self, partial: Partial) -> Iterator[_Step]:
+    def _steps(self, partial: Partial, kept: int) -> Iterator[_Step]:
         if self.limits.over:
             return
-        yield from self._tested(partial, None, partial)
+        yield from self._tested(partial, None, partial, kept)
         if partial.length < self.limits.literals:
             spread = self.limits.spread * partial.rows
             for join in partial.joins(self.setting.examples.of_worlds):
@@ -136,7 +139,7 @@ class Beam:
                 free = all(variable is None for variable in join.variables)
                 grown = partial.joined(join, MOST_ROWS if free else int(min(MOST_ROWS, spread)))
                 if grown is not None:
-                    yield from self._tested(partial, join, grown)
+                    yield from self._tested(partial, join, grown, kept)
 
     def _chosen(self, steps: list[_Step]) -> list[_Step]:
         """The best by each measure in turn, of those that look alike the cheapest; half goes to joins that no
@@ -160,8 +163,9 @@ class Beam:
         may cover few others, so that no clause saves bits alone; such clauses are shown too."""
         return potential > self.gain or (self.aim.seed is not None and self.gain == 0)
 
-    def _tested(self, start: Partial, join: Join | None, partial: Partial) -> Iterator[_Step]:
-        """Every test of a table of bindings at once: clauses for the pool, and ways to go on."""
+    def _tested(self, start: Partial, join: Join | None, partial: Partial, kept: int) -> Iterator[_Step]:
+        """Every test of a table of bindings at once: clauses for the pool, and ways to go on, by each measure
+        the ``kept`` best."""
         self.limits.effort.spend(1 + partial.bits.size / WORK)
         examples, seed = partial.covered(), self.aim.seed
         weights = self.aim.weights[:, examples]
@@ -196,7 +200,7 @@ class Beam:
             counts = np.array([right[place], wrong[place]])
             covered = examples[left[:, number] > 0]
             self._keep(partial, number, covered, counts, float(costs[place]), float(gains[place]))
-        ranked = [np.argsort(-(one - 0.01 * costs)[:-1], kind="stable")[:KEPT].tolist() for one in scores]
+        ranked = [np.argsort(-(one - 0.01 * costs)[:-1], kind="stable")[:kept].tolist() for one in scores]
         for place in dict.fromkeys(ranked[0] + ranked[1]):
             if wrong[place]:  # else nothing is left to distinguish: what is longer covers no more
                 number = int(places[place])

@@ -269,15 +269,15 @@ class _Learner:
         self._explore(limits, [])
 
     def _rest(self, limits: Limits) -> None:
-        """What the theory leaves, or what clauses without exceptions leave, in each case all of it at
-        once, then positive by positive."""
-        for clean in (False, True):
-            if not clean or self._errors().wrong:
-                self._explain(limits, clean)
+        """What the theory leaves, and what clauses without exceptions leave where it has some; in each case
+        all of it at once, then positive by positive."""
+        self._explain(limits, False)
+        if self._errors().wrong or any(one.helpers for one in self.theory):
+            self._explain(limits, True)
 
     def _explain(self, limits: Limits, clean: bool) -> None:
         together, tried, failures = True, set[int](), 0
-        while not limits.over and not self._explained() and failures < ASIDE:
+        while not limits.over and failures < ASIDE and (clean or not self._explained()):
             own, before = self._own(clean), self._standing(clean)
             left = np.flatnonzero(self.positive & ~union(own, len(self.positive))).tolist()
             seed = None if together else next((place for place in left if place not in tried), None)
