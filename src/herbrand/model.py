@@ -23,7 +23,7 @@ from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.choice import CHOICES, choose, with_alternatives
+from herbrand.engines.choice import CHOICES, LatestChoice, with_alternatives
 from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Settings, first_state, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
@@ -123,6 +123,7 @@ class Model:
         )
         self._on = on
         self._progress = progress
+        self._latest = LatestChoice()
         self._queried: dict[tuple[tuple[str, ...], bool], Any] = {}
 
     @property
@@ -616,7 +617,7 @@ class Model:
                 *nothing_uncertain(question, self._knowledge.used, program.facts),
             ):
                 note(text)
-        chosen = choose(name, settings, program, question)
+        chosen = self._latest.chosen(name, settings, program, question)
         if note is not None and name == "auto":
             note(str(chosen))
         limits = Limits.of(chosen.settings)

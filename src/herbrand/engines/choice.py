@@ -6,6 +6,9 @@ The estimate often had to prepare what a run needs; a choice goes on from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
@@ -22,10 +25,38 @@ CHOICES = "circuit"
 """The one engine that draws choices (``::``)."""
 BEST_WORLD = "integer"
 """The engine that finds the most probable world under counts and sums."""
+MOST_KEPT = 2**26
+"""Bytes of a run: what is larger is prepared again, as memory is worth more than the time."""
 PLANNING_SHARE = 0.25
 """Of the time left, what one engine's estimate may take, so that others can still be asked, and run."""
 PLANNING_SECONDS = 10.0
 """The same where there is no limit: an engine whose plan is not made by then is not the one to wait for."""
+
+
+@dataclass(eq=False)
+class LatestChoice:
+    """The choice for the latest question of a model, and its first state, where that lasts and is not large:
+    who asks again begins at once."""
+
+    _kept: tuple[tuple[Any, ...], Choice] | None = None
+
+    def chosen(self, name: str, settings: Settings, program: Program, question: Question) -> Choice:
+        """As :func:`choose`; the engine has the clock of this call."""
+        key = name, settings, program, question
+        kept, self._kept = self._kept, None  # where something else is asked it makes room
+        if kept is None or kept[0] != key:
+            choice = choose(*key)
+            return replace(choice, begin=partial(self._begun, key, choice))
+        self._kept = kept
+        own = used_settings("infer", kept[1].name, settings)
+        return replace(kept[1], engine=engine_named("infer", kept[1].name, own), settings=own)
+
+    def _begun(self, key: tuple[Any, ...], choice: Choice) -> Any:
+        state = choice.begin()
+        needed = choice.cost.bytes
+        if needed is not None and needed <= MOST_KEPT and getattr(state, "lasting", False):
+            self._kept = key, replace(choice, begin=lambda: state)
+        return state
 
 
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:

@@ -92,7 +92,8 @@ class Prepared(Generic[State]):
 class Engine(Protocol[Program, Question, State, Answer, Why]):
     """One way to answer. ``budget`` is what its whole run may take.
 
-    A class also has ``with_settings(settings)``, which makes the engine that is chosen by name.
+    A class also has ``with_settings(settings)``, which makes the engine that is chosen by name. A first state
+    that is ``lasting`` holds no clock and no step changes it, so that it begins any number of runs.
     """
 
     @property

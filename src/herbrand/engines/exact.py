@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -57,6 +58,7 @@ def operations_in(seconds: float | None, otherwise: float) -> float:
 class ExactState:
     """A planned elimination, and after the one step what it found."""
 
+    lasting: ClassVar[bool] = True
     ground: Ground
     question: Question
     elimination: Elimination

@@ -41,6 +41,10 @@ class FirstState(Generic[State]):
     program: Program
     question: Question
 
+    @property
+    def lasting(self) -> bool:
+        return getattr(self.state, "lasting", False)
+
 
 @dataclass(frozen=True, eq=False)
 class SecondState(Generic[State]):
@@ -48,6 +52,10 @@ class SecondState(Generic[State]):
 
     state: State
     why: str
+
+    @property
+    def lasting(self) -> bool:
+        return getattr(self.state, "lasting", False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ with no symmetry left it is the cost of ground messages.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class BeliefState:
     ``order``: the factors of a forest, leaves first; ``rounds``: how many were taken in all.
     """
 
+    lasting: ClassVar[bool] = True
     question: Question
     compiled: Compiled
     order: Array | None

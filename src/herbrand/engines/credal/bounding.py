@@ -93,8 +93,7 @@ def bound_settings(given: Mapping[str, Any], budget: Budget | None = None) -> Bo
 def _chosen(
     program: Program, queries: Sequence[str], engine: str, settings: BoundSettings, note: Note
 ) -> tuple[Choice, BoundQuestion]:
-    lowering = _lowering(program, settings.budget)
-    question = read_bound_question(queries, lowering)
+    question = _question(program, settings.budget, tuple(queries))
     network = _network(program, settings.budget)
     return chosen(engine, settings, network, question, note), question
 
@@ -107,6 +106,11 @@ def _lowering(program: Program, budget: Budget) -> Lowering:
 @lru_cache(maxsize=4)
 def _first_lowering(program: Program, budget: Budget) -> Lowering:
     return Lowering.over(program, budget)
+
+
+@lru_cache(maxsize=4)
+def _question(program: Program, budget: Budget, queries: tuple[str, ...]) -> BoundQuestion:
+    return read_bound_question(queries, _lowering(program, budget))
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class GibbsState:
     Batches of warming up are written at the end, where draws overwrite them.
     """
 
+    lasting: ClassVar[bool] = True
     question: Question
     compiled: Compiled
     network: Network

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,6 +51,7 @@ CLOSED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class IntegerState:
+    lasting: ClassVar[bool] = True
     ground: Ground
     question: Question
     linear: Linear

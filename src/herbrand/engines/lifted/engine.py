@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import ClassVar
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
@@ -45,6 +46,7 @@ TOTAL_ONLY = Question(atoms=(), formulas=(Truth(True),))
 class LiftedState:
     """A problem to be solved by counting, and after the one step its solution."""
 
+    lasting: ClassVar[bool] = True
     question: Question
     problem: Problem
     solution: Solution | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -76,6 +77,7 @@ AS_ASKED = "each region is one ground formula (--structure ground)"
 class RegionState:
     """``runs``: for each part its starts; ``loopy``: what messages between ground atoms came to."""
 
+    lasting: ClassVar[bool] = True
     question: Question
     problem: Problem
     parts: tuple[RegionPart, ...]
