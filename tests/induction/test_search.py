@@ -262,3 +262,16 @@ def test_thresholds_and_constants(sign: str) -> None:
     assert (found.missed, found.wrong) == (0, 0)
     (rule,) = found.clauses
     assert rule.literals == 3 and any(one.binds for one in rule.conditions)
+
+
+def test_names_of_single_objects_are_no_constants() -> None:
+    """Each car stands in several tables, but in one row of each."""
+    trains, cars = range(40), range(40, 120)
+    tables = {"has": [(c % 40, c) for c in cars], "long": [(c,) for c in cars if c % 3]}
+    constants = tuple(f"n{number}" for number in range(120))
+    database = Database.of([World(120, tables, constants)])
+    rng = np.random.default_rng(2)
+    labels = np.array([[train] for train in trains])
+    examples = Examples("t", labels, rng.random(40) < 0.5)
+    found = search(examples, database, Limits(effort=Effort(most=300)))
+    assert not [one for clause in found.clauses for one in clause.conditions if isinstance(one.value, str)]

@@ -222,7 +222,8 @@ class Beam:
     ) -> None:
         """Put a clause into the pool if it may be of use."""
         few = self.aim.seed is not None or counts[0] >= 0.1 * self.aim.errors.missed
-        useful = (counts[1] == 0 and (few or gain > 0)) or (gain > 0 and self.limits.noise > 0)
+        pays = gain > 0 or (self.gain == 0 and gain > -cost / 2)  # beside another, where none does alone
+        useful = (counts[1] == 0 and (few or gain > 0)) or (pays and self.limits.noise > 0)
         wide = self.setting.excepted and counts[1] > 0 and partial.length <= 2
         if not useful and not wide:
             return

@@ -69,6 +69,10 @@ class Errors:
         return self.missed <= noise * self.positives and self.wrong <= noise * self.covered
 
 
+BEGINNINGS = 8
+"""Candidates that a theory may begin with though they do not pay alone."""
+
+
 def union(theory: Sequence[Candidate], examples: int) -> np.ndarray:
     covers = np.zeros(examples, bool)
     for one in theory:
@@ -85,13 +89,21 @@ def description(theory: Sequence[Candidate], positive: np.ndarray) -> float:
 def shortest_cover(
     pool: Sequence[Candidate], positive: np.ndarray, most: int = MOST_CLAUSES
 ) -> list[Candidate]:
-    """Candidates added one by one while the description gets shorter, then each put to the test again."""
-    theory = _added([], pool, positive, most)
+    """Candidates added one by one while the description gets shorter, then each put to the test again. Where
+    at most one pays, each of the best begins: what does not pay alone may pay beside another."""
+    if not pool:
+        return []
+    whole = _Pool(pool)
+    theory = _added([], whole, positive, most)
+    if len(theory) < 2:
+        best = np.argsort(-whole.saved(np.zeros(len(positive), bool), positive), kind="stable")
+        theories = [theory, *(_added([pool[n]], whole, positive, most) for n in best[:BEGINNINGS])]
+        theory = min(theories, key=lambda t: description(t, positive))
     for _ in range(3):
         before = description(theory, positive)
         for one in list(theory):
             rest = [other for other in theory if other is not one]
-            changed = min(rest, _added(rest, pool, positive, most), key=lambda t: description(t, positive))
+            changed = min(rest, _added(rest, whole, positive, most), key=lambda t: description(t, positive))
             if description(changed, positive) < description(theory, positive) - 1e-9:
                 theory = changed
                 break
@@ -100,24 +112,31 @@ def shortest_cover(
     return theory
 
 
-def _added(
-    theory: Sequence[Candidate], pool: Sequence[Candidate], positive: np.ndarray, most: int
-) -> list[Candidate]:
+class _Pool:
+    """Candidates in tables: what each covers, and its bits."""
+
+    def __init__(self, pool: Sequence[Candidate]) -> None:
+        self.own = pool
+        self.covers = np.stack([one.covers for one in pool]).astype(np.float32)
+        self.bits = np.array([one.bits for one in pool])
+
+    def saved(self, covers: np.ndarray, positive: np.ndarray) -> np.ndarray:
+        """Bits that each saves beside a theory that ``covers`` so much."""
+        right = self.covers @ (positive & ~covers).astype(np.float32)
+        wrong = self.covers @ (~positive & ~covers).astype(np.float32)
+        return Errors.of(covers, positive).saved(right, wrong) - self.bits
+
+
+def _added(theory: Sequence[Candidate], pool: _Pool, positive: np.ndarray, most: int) -> list[Candidate]:
     found = list(theory)
-    if not pool:
-        return found
-    table = np.stack([one.covers for one in pool]).astype(np.float32)
-    costs = np.array([one.bits for one in pool])
     covers = union(found, len(positive))
     while len(found) < most:
-        right = table @ (positive & ~covers).astype(np.float32)
-        wrong = table @ (~positive & ~covers).astype(np.float32)
-        saved = Errors.of(covers, positive).saved(right, wrong) - costs
+        saved = pool.saved(covers, positive)
         best = int(np.argmax(saved))
         if saved[best] <= 1e-9:
             break
-        found.append(pool[best])
-        covers = covers | pool[best].covers
+        found.append(pool.own[best])
+        covers = covers | pool.own[best].covers
     return found
 
 

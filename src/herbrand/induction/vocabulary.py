@@ -28,9 +28,9 @@ Bits = npt.NDArray[np.uint64]
 """``[rows, words]``: 64 tests a word, the first in the lowest bit."""
 
 FEW_CONSTANTS, MOST_CONSTANTS = 12, 24
-"""Constants of a kind are tried where there are few of them; else those that stand in most rows, of kinds
-that no argument of the target has: others are names of single objects. In a single world, those that the
-target's first argument stands for are never tried."""
+"""Constants of a kind are tried where there are few of them; else those that stand in most rows of a table,
+of kinds that no argument of the target has: others are names of single objects. In a single world, those that
+the target's first argument stands for are never tried."""
 
 MOST_THRESHOLDS = 16
 """Thresholds on a column of numbers that are tried; those that a rule needs are moved to where they fit best
@@ -210,8 +210,8 @@ class Vocabulary:
         if kind in self.head or kind in self._numeric:
             return labels[:0]
         counts = np.zeros(int(labels.max()) + 1, np.int64)
-        for column in self._columns_of(kind):
-            counts += np.bincount(database.labels[column], minlength=len(counts))
+        for column in self._columns_of(kind):  # what stands in each column once is the name of one object
+            np.maximum(counts, np.bincount(database.labels[column], minlength=len(counts)), out=counts)
         most = labels[np.argsort(-counts[labels], kind="stable")[:MOST_CONSTANTS]]
         return most[counts[most] > 1]
 
