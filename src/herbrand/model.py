@@ -37,8 +37,8 @@ from herbrand.language.arguments import in_body, in_formula
 from herbrand.language.computed import body_computes, computes, variables_of
 from herbrand.language.drawing import drawn
 from herbrand.language.files import Paths, read
-from herbrand.language.parse import is_probability, parse_formula
-from herbrand.language.show import show_formula
+from herbrand.language.parse import is_probability, parse_formula, parse_theory
+from herbrand.language.show import show, show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
@@ -553,7 +553,7 @@ class Model:
             chosen = replace(methods.settings_from(options, within), watch=watch)
             methods.refuse_unused("likelihood", chosen)
             unused = {"target": target, "latent": latent, "held-out": held_out}
-            return self._learn_choices(worlds, unused, chosen)
+            return self._as_stated(self._learn_choices(worlds, unused, chosen))
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
         chosen = replace(methods.settings_from(options, within), watch=watch, held_out=held_out)
@@ -562,11 +562,17 @@ class Model:
         separate = [fact_sources(facts) for facts in own or [()]]
         with self._elsewhere(chosen.budget, note, chain.from_iterable(separate)) as there:
             if there is not None:
-                return there.learn(method, *aim, worlds, chosen)
+                return self._as_stated(there.learn(method, *aim, worlds, chosen))
         opened = partial(self._knowledge.open_facts, budget=chosen.budget)
         stated = map(opened, separate)  # read once all options are known to be good
         held = map(opened, map(fact_sources, methods.held_out(chosen)))
-        return methods.learned(method, self._knowledge.used, stated, *aim, chosen, held)
+        return self._as_stated(methods.learned(method, self._knowledge.used, stated, *aim, chosen, held))
+
+    def _as_stated(self, found: Learning) -> Learning:
+        """What was learned, its theory with what it computes as it is written, and not as atoms."""
+        if not self._knowledge.definitions:
+            return found
+        return replace(found, theory=parse_theory(show(found.theory)))
 
     def _learn_choices(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -366,6 +367,33 @@ def test_a_learned_weight_times_a_number(method: str) -> None:
         low, high = (middle, high) if slope > 0 else (low, middle)
     assert learned.theory.formulas[0].weight == pytest.approx(low, abs=1e-3)
     assert hb.parse(show(learned.theory)) == learned.theory
+
+
+COMPUTED_TWICE = """
+    type amount = number
+    predicate pays(p, amount): observed
+    predicate rich(p): observed
+    predicate twice(p, amount)
+    predicate happy(p)
+    twice(x, b) :- pays(x, a), b = a * 2
+    {}: rich(x) and count(a: pays(x, a)) >= 2 => happy(x)
+    0.1 * b: twice(x, b) and happy(x)
+"""
+
+
+def test_a_learned_theory_computes_again(tmp_path: Path) -> None:
+    facts = {"pays": [("a", 1), ("a", 2), ("b", 3), ("c", 1), ("c", 5)], "rich": ["a", "b", "c"]}
+    for place in (None, f"duckdb:{tmp_path}/world.duckdb"):
+        learned = hb.Model(hb.parse(COMPUTED_TWICE.format("?")), {**facts, "happy": ["a"]}, on=place).learn(
+            method="pseudo-likelihood", target="happy", l2=0.1
+        )
+        weight = learned.weights[0].weight
+        assert learned.theory == hb.parse(COMPUTED_TWICE.format(weight))
+        found, expected = (
+            hb.Model(theory, facts).infer("happy").to_dict()["marginals"]
+            for theory in (learned.theory, hb.parse(COMPUTED_TWICE.format(weight)))
+        )
+        assert found == expected
 
 
 def test_a_weight_is_multiplied_by_numbers_only() -> None:
