@@ -1,0 +1,12 @@
+# Five questions to drivers, many left blank; what answers have in common is a habit that nobody asked for.
+?: belt(x)
+?: helmet(x)
+?: insured(x)
+?: serviced(x)
+?: speeds(x)
+?: cautious(x) and belt(x)
+?: cautious(x) and helmet(x)
+?: cautious(x) and insured(x)
+?: cautious(x) and serviced(x)
+?: cautious(x) and speeds(x)
+?: cautious(x)
