@@ -6,6 +6,7 @@ Worlds to learn from that are over the same constants, and of which the same is 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from herbrand.errors import BudgetError
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Example
 from herbrand.program.lower import lower
@@ -56,6 +58,19 @@ def both_sides(
         hidden,
         sum(one.label_count(name) for one in examples for name in one.targets),
     )
+
+
+def refuse_cancellation(program: Program, most: float) -> None:
+    """Raise where more groundings than ``most`` may hold on both sides, so that their difference is lost."""
+    for template in program.templates:
+        if template.weight is not None and program.weights[template.weight].learned:
+            count = math.prod(len(program.domain(kind)) for _, kind in template.conjunction.variables)
+            if count > most:
+                raise BudgetError(
+                    f"a statement has {count:.0e} groundings, and the likelihood is the difference of two "
+                    "such counts, which is lost by rounding",
+                    hint="--method pseudo-likelihood counts what differs",
+                )
 
 
 def fingerprint(program: Program) -> bytes:

@@ -28,6 +28,7 @@ from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.factors.ground_graph import ground_graph
+from herbrand.learning.both_sides import refuse_cancellation
 from herbrand.learning.groundings import Groundings
 from herbrand.learning.parameters import Parameters
 from herbrand.program.evidence import Evidence
@@ -69,7 +70,7 @@ class Side(Protocol):
 
 def side_of(program: Program, parameters: Parameters, budget: Budget, most_operations: float) -> Side:
     """The cheapest exact way to count; raises ``BudgetError`` with each way's reason where there is none."""
-    _refuse_cancellation(program)
+    refuse_cancellation(program, MOST_COUNTED)
     try:
         grounded: GroundSide | BudgetError = GroundSide.of(program, parameters, budget, most_operations)
     except OutOfTimeError:
@@ -90,19 +91,6 @@ def side_of(program: Program, parameters: Parameters, budget: Budget, most_opera
     if isinstance(grounded, GroundSide) and grounded.operations <= counting.operations:
         return grounded
     return counting
-
-
-def _refuse_cancellation(program: Program) -> None:
-    """Raise where so many groundings hold on both sides that their difference would be lost by rounding."""
-    for template in program.templates:
-        if template.weight is not None and program.weights[template.weight].learned:
-            count = math.prod(len(program.domain(kind)) for _, kind in template.conjunction.variables)
-            if count > MOST_COUNTED:
-                raise BudgetError(
-                    f"a statement has {count:.0e} groundings, and the likelihood is the difference of two "
-                    "such counts, which is lost by rounding",
-                    hint="--method pseudo-likelihood counts what differs",
-                )
 
 
 # Ground

@@ -143,7 +143,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         _refuse_unsampled(settings)
         found = contrastive_divergence.learn(theory, worlds, aim, settings)
     except (BudgetError, UnsupportedError) as error:
-        raise BudgetError((*refused.mistakes, *error.mistakes)) from None
+        raise BudgetError(dict.fromkeys((*refused.mistakes, *error.mistakes))) from None
     return replace(found, reason=refused.mistakes[0].message)
 
 

@@ -15,6 +15,7 @@ from herbrand.budget import Budget
 from herbrand.engines.gibbs.chains import begun
 from herbrand.engines.gibbs.kernels import met_entries, operations, sweeps
 from herbrand.factors.graph import Array
+from herbrand.learning.both_sides import refuse_cancellation
 from herbrand.learning.parameters import Parameters
 from herbrand.learning.weighted_graph import WeightedGraph
 from herbrand.loops import chosen
@@ -23,6 +24,8 @@ from herbrand.program.program import Program
 PARALLEL = 1e5
 """Operations of a sweep from which on chains have threads of their own."""
 SWEEPS_EXPECTED = 1000
+MOST_COUNTED = 2.0**53
+"""Groundings: floats count no further one by one."""
 
 
 class SampledSide:
@@ -31,7 +34,9 @@ class SampledSide:
     def __init__(
         self, program: Program, parameters: Parameters, chains: int, budget: Budget, seed: list[int]
     ) -> None:
-        """Raises where the groundings do not fit, or hard statements leave no way from world to world."""
+        """Raises where groundings do not fit or are too many to be counted, or hard statements leave no way
+        from world to world."""
+        refuse_cancellation(program, MOST_COUNTED)
         graph = WeightedGraph.of(program, parameters, budget)
         self._chains = None
         self._dice = [np.random.default_rng([*seed, chain]) for chain in range(chains)]
