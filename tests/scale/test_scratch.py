@@ -162,7 +162,7 @@ class TestJoins:
         def refused(*_: object) -> None:
             raise BudgetError([Mistake("a join does not fit"), Mistake("nor does another")])
 
-        monkeypatch.setattr("herbrand.model.choose", refused)
+        monkeypatch.setattr("herbrand.engines.choice.choose", refused)
         return []
 
     def test_a_join_larger_than_memory(self, folder: Path, notes: list[str]) -> None:
