@@ -146,7 +146,7 @@ class Model:
     @property
     def program(self) -> Program:
         """The theory lowered over its facts and what its rules derive from them."""
-        return self._program()
+        return self.measured_program(UNLIMITED)
 
     def restated(self, theory: Theory) -> Model:
         """Another theory over the same facts, predicates open and closed as here."""
@@ -328,7 +328,7 @@ class Model:
             if there is not None:
                 return there.bound(queries, texts(given), engine, chosen, resume, note, progress)
         named = asking.queried_predicates(queries, self.signature)
-        program = self._program(texts(given), named, chosen.budget)
+        program = self.measured_program(chosen.budget, given=given, queried=named)
         refuse_resting(program, "bound")
         resting = self._knowledge.resting_on_weights(texts(given), named)
         refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
@@ -388,7 +388,8 @@ class Model:
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         chosen = settings_from(options, budget)
         refuse_unused("infer", engine, chosen)
-        program = self._program(given, queried_predicates((query,), self.signature), budget)
+        named = queried_predicates((query,), self.signature)
+        program = self.measured_program(budget, given=given, queried=named)
         question = read_explained(query, program.signature, program.facts)
         asked = Asked.of(question, Evidence(program))
         if asked.known is not None:
@@ -408,7 +409,8 @@ class Model:
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         chosen = asking.bound_settings(options, budget)
         refuse_unused("bound", engine, chosen)
-        program = self._program(given, asking.queried_predicates((query,), self.signature), budget)
+        named = asking.queried_predicates((query,), self.signature)
+        program = self.measured_program(budget, given=given, queried=named)
         refuse_resting(program, "bound")
         watched = replace(chosen, progress=self._progress)
         ends = asking.explained_bounds(program, query, engine, watched, note)
@@ -706,17 +708,6 @@ class Model:
                 f"only infer, bound, query, learn and check run on {self._on}",
                 hint="leave out on (--on), and give the facts by facts (--facts)",
             )
-
-    def _program(
-        self,
-        given: Sequence[str] = (),
-        queried: Collection[str] = (),
-        budget: Budget = UNLIMITED,
-        *,
-        whole_tables: bool = False,
-    ) -> Program:
-        self._refuse_on()
-        return self._knowledge.program(given, queried, whole_tables=whole_tables, budget=budget)
 
 
 def _planned(knowledge: Knowledge, given: tuple[str, ...], budget: Budget, apart: bool) -> Any:

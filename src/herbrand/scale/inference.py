@@ -66,10 +66,11 @@ from herbrand.scale.sources import StoreOf, refuse_connections
 
 
 class Used(NamedTuple):
-    """A command, and the predicates that it is asked about."""
+    """A command, the predicates that it is asked about, and those of them that are named outright."""
 
     command: str
     predicates: frozenset[str]
+    queried: frozenset[str]
 
 
 def _learning() -> ModuleType:
@@ -113,20 +114,15 @@ class StoredModel:
         """Marginals, by an engine that runs on a database."""
         refuse_in_memory_only("infer", engine)
         refuse_unused("infer", engine, settings, DATABASE)
+        own = engine_named("infer", engine, settings, DATABASE)
         with opened(self.place, settings.budget.memory) as database:
-            if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
-                raise nothing_to_resume(database)
             asked = [parse_formula(text, "<query>", self.signature.valued_names) for text in queries]
-            used = Used("infer", named_predicates(asked))
-            queried = queried_predicates(queries, self.signature)
-            evidence = self._evidence(database, queried, given, resume, used)
-            resume = resume and database.has(RUN)
+            used = Used("infer", named_predicates(asked), queried_predicates(queries, self.signature))
+            evidence, kept = self._kept_run(database, used, given, resume, own.name, settings.damping)
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, most_probable)
             refuse_unanswerable(evidence, question, top, settings.budget.memory)
-            own = engine_named("infer", engine, settings, DATABASE)
-            fingerprint = self._fingerprint(evidence, given, own.name, settings.damping)
-            stored = StoredProgram(evidence, Run(database, fingerprint, resume, self._room, top, least))
+            stored = StoredProgram(evidence, replace(kept, room=self._room, top=top, least=least))
             choice = offered(own, settings, own.prepare(stored, question, settings.budget))
             if isinstance(choice, Refused):
                 raise choice.refusal.error
@@ -142,7 +138,7 @@ class StoredModel:
                 needs = f"about {choice.operations:.1e} joined rows a step, {disk} of disk"
                 note(f"engine {own.name} on {self.place}: {needs}")
             state = choice.begin()
-            if resume and note is not None:
+            if kept.resume and note is not None:
                 note(f"going on after step {state.step}")
             limits = Limits.of(settings)
             state, status = settle(own, lambda: state, limits, watching(self.progress, limits))
@@ -178,22 +174,18 @@ class StoredModel:
         watched = replace(settings, progress=reported)
         own = engine_named("bound", engine, watched, DATABASE)
         with opened(self.place, database_memory(self.place.kind, settings.budget.memory)) as database:
-            if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
-                raise nothing_to_resume(database)
-            used = Used("bound", named_in(queries, self.signature))
-            queried = asked_predicates(queries, self.signature)
-            evidence = self._evidence(database, queried, given, resume, used)
-            fingerprint = self._fingerprint(evidence, given, own.name, settings.independence)
-            resume = resume and database.has(RUN)
+            named, queried = named_in(queries, self.signature), asked_predicates(queries, self.signature)
+            used = Used("bound", named, queried)
+            evidence, kept = self._kept_run(database, used, given, resume, own.name, settings.independence)
             began = time.perf_counter()
             lowering = StoredLowering.of(evidence, settings.budget)
             question = read_bound_question(queries, lowering)
             with solver(database, settings.budget.memory) as solving:
-                network = StoredNetwork(lowering, Run(database, fingerprint, resume), solving)
+                network = StoredNetwork(lowering, kept, solving)
                 state = first_state(own, network, question)
                 if note is not None:
                     note(f"engine {own.name}: {state.where}")
-                    if resume:
+                    if kept.resume:
                         note(f"going on after sweep {state.step:,}")
                 found = own.read(*settle(own, lambda: state, Limits.of(settings, TOLERANCE)))
             where = f"{self._where(database)}; {found.status.where}"
@@ -228,19 +220,23 @@ class StoredModel:
         self, database: Database, queried: frozenset[str] = frozenset(), given: Sequence[str] = ()
     ) -> StoredEvidence:
         """What is known, where some predicates are queried and some literals given."""
-        return self._evidence(database, queried, given, False)
+        return self._evidence(database, Used("check", frozenset(), queried), given, False)
 
-    def _evidence(
-        self,
-        database: Database,
-        queried: frozenset[str],
-        given: Sequence[str],
-        resume: bool,
-        used: Used | None = None,
-    ) -> StoredEvidence:
-        signature, facts = self._facts(database, queried, given, resume)
-        if used is not None and used.predicates:
-            refuse_weighted(*used, resting_on_weights(self.theory.rules, facts.weighted_predicates()))
+    def _kept_run(
+        self, database: Database, used: Used, given: Sequence[str], resume: bool, engine: str, option: object
+    ) -> tuple[StoredEvidence, Run]:
+        """What is known, and the run over it, of which steps are kept; ``option``: what these depend on."""
+        if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
+            raise nothing_to_resume(database)
+        evidence = self._evidence(database, used, given, resume)
+        fingerprint = self._fingerprint(evidence, given, engine, option)
+        return evidence, Run(database, fingerprint, resume and database.has(RUN))
+
+    def _evidence(self, database: Database, used: Used, given: Sequence[str], resume: bool) -> StoredEvidence:
+        signature, facts = self._facts(database, used.queried, given, resume)
+        if used.predicates:
+            resting = resting_on_weights(self.theory.rules, facts.weighted_predicates())
+            refuse_weighted(used.command, used.predicates, resting)
         if self.theory.rules:
             facts = with_derived(self.theory.rules, signature, facts)
         return StoredEvidence(lower(self.theory, signature, facts.facts), facts)
