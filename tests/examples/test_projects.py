@@ -120,3 +120,46 @@ def test_blanks_of_the_survey_are_filled_by_the_habit_behind_the_answers(tmp_pat
     right = (filled > 0.5) == (whole.to_numpy() > 0.5)
     alone = (asked.mean().to_numpy() > 0.5) == (whole.to_numpy() > 0.5)
     assert right[blank].sum() > alone[blank].sum()
+
+
+def fitted(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Weights of a logistic regression without penalty, by Newton's steps."""
+    weights = np.zeros(features.shape[1])
+    for _ in range(50):
+        chances = 1 / (1 + np.exp(-features @ weights))
+        curvature = (features.T * (chances * (1 - chances))) @ features
+        weights += np.linalg.solve(curvature, features.T @ (labels - chances))
+    return weights
+
+
+def test_recommendations_are_the_likeliest_by_counts_of_reasons(tmp_path: Path) -> None:
+    """Weights as by a regression on the reasons counted by hand; most of what is recommended is liked."""
+    made("recommendations", tmp_path)
+    names = ("wrote", "about", "admires", "follows", "friends")
+    wrote, about, admires, follows, friends = (rows_of(tmp_path / "tables" / f"{n}.csv") for n in names)
+    shown, hidden = (
+        {(u, b): told == "true" for u, b, told in rows_of(tmp_path / "tables" / f"{name}.csv") if u != "u"}
+        for name in ("likes", "hidden")
+    )
+
+    def reasons(user: str, book: str) -> list[int]:
+        return [
+            1,
+            sum((user, author) in set(admires) for author, written in wrote if written == book),
+            sum((user, theme) in set(follows) for of, theme in about if of == book),
+            sum(shown.get((friend, book), False) for one, friend in friends if one == user),
+        ]
+
+    weights = fitted(np.array([reasons(*pair) for pair in shown]), np.array([*shown.values()]))
+    chances = pd.read_parquet(tmp_path / "chances.parquet").set_index(["argument_1", "argument_2"])
+    found = chances["probability"].to_dict()
+    assert found.keys() == hidden.keys()
+    by_hand = {pair: 1 / (1 + np.exp(-np.dot(reasons(*pair), weights))) for pair in hidden}
+    assert found == pytest.approx(by_hand, abs=1e-4)
+
+    best = pd.read_parquet(tmp_path / "best.parquet")
+    recommended = list(zip(best["u"], best["b"], strict=True))
+    most = {user: max(p for (u, _), p in found.items() if u == user) for user, _ in hidden}
+    assert set(recommended) == {pair for pair, p in found.items() if p == most[pair[0]]}
+    liked = np.mean([hidden[pair] for pair in recommended])
+    assert liked > 2 * np.mean([*hidden.values()])
