@@ -205,6 +205,17 @@ def test_planted_weights_come_back_within_two_standard_errors(trials: int) -> No
     assert np.mean(near) >= 0.9
 
 
+@pytest.mark.parametrize("method", ["likelihood", "pseudo-likelihood", "layers"])
+@pytest.mark.parametrize("test", ["k > 1", "k + 1 > 2", "k = 2", "count(m: n(x, m) and m > 1) > 0"])
+def test_what_a_statement_computes_is_no_target(method: str, test: str) -> None:
+    """Of three true atoms one meets the test: log sigma(w) - 0.05 w² tops where 1 - sigma(w) = 0.1 w."""
+    facts = 'n("a", 0)\nn("b", 1)\nn("c", 2)\np("a")\np("b")\np("c")'
+    declared = "type num = {0, 1, 2}\npredicate n(thing, num): observed\npredicate p(thing)"
+    theory = hb.parse(f"{declared}\n?: n(x, k) and p(x) and {test}\n{facts}")
+    (weight,) = hb.Model(theory).learn(method=method, l2=0.1).weights
+    assert 1 - 1 / (1 + math.exp(-weight.weight)) == pytest.approx(0.1 * weight.weight, abs=3e-3)
+
+
 def test_two_symmetric_friends_have_a_finite_weight() -> None:
     """Each pair is one choice with two groundings: log-odds of 2 w."""
     theory = 'type person = {"a", "b", "c"}\npredicate f(person, person)\nhard: f(x, y) => f(y, x)\n'

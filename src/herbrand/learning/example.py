@@ -26,6 +26,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
+from herbrand.language.names import is_made
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
@@ -124,7 +125,8 @@ def masked_facts(
 
 
 def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] = ()) -> tuple[str, ...]:
-    """The predicates of learned statements that are neither declared observed, nor derived, nor latent."""
+    """The predicates of learned statements that are neither declared observed, nor derived, nor latent, nor
+    made for what a statement computes."""
     learned = learned_statements(theory)
     if not learned:
         raise UnsupportedError(
@@ -133,7 +135,7 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
         )
     derived = {rule.head.predicate for rule in theory.rules}
     names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))
-    settled = {name for name in names if signature.predicates[name].role is not None}
+    settled = {name for name in names if is_made(name) or signature.predicates[name].role is not None}
     found = tuple(name for name in names if name not in settled | derived | set(latent))
     if not found:
         raise UnsupportedError(
