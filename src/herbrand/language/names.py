@@ -13,9 +13,12 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
-from herbrand.language.syntax import Value
 from herbrand.visible import visible
+
+if TYPE_CHECKING:  # what shows a path of a file needs no theory
+    from herbrand.language.syntax import Value
 
 RESERVED = frozenset(
     {"type", "predicate", "hard", "where", "exists", "forall"}
