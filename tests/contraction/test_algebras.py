@@ -20,6 +20,7 @@ from herbrand.contraction.algebra import MANY, Algebra, algebra_named, register
 from herbrand.contraction.algebras import ADDED
 from herbrand.contraction.algebras.real import Real
 from herbrand.errors import UnsupportedError
+from herbrand.options.algebras import QUERY_ALGEBRAS
 from herbrand.relations.expression import column
 from herbrand.relations.memory import Memory
 from tests.contraction.problems import ALGEBRAS, DTYPES, VALUES, agree
@@ -260,7 +261,7 @@ class TestOfOnesOwn:
             found = contract(asked, [Dense(torch.eye(2)), Dense(torch.ones(2))])
             assert found.to_dense().tolist() == [1.0, 1.0]
         finally:
-            ADDED.clear()
+            del ADDED["shifted"], QUERY_ALGEBRAS["shifted"]
         with pytest.raises(ValueError, match="there is no algebra 'shifted'"):
             Contraction.parse("a ->", {"a": 2}, algebra="shifted")
 
