@@ -125,6 +125,12 @@ def test_the_changelog_has_every_note() -> None:
     assert scripted["with_notes"](page) == page, "run `make changelog`"
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = (page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+    assert [page for page in pages if page not in navigation] == []
+
+
 def test_search_works_from_disk() -> None:
     """What the hook replaces is what the theme has; else a page from disk would ask the network."""
     hook = runpy.run_path(str(DOCS / "search_from_disk.py"))
