@@ -89,6 +89,17 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
         inferred(tmp_path)
 
 
+def test_files_that_are_damaged(tmp_path: Path) -> None:
+    world = made(tmp_path / "world.duckdb", "CREATE TABLE friends AS SELECT range AS x, 1 AS y FROM range(9)")
+    content = bytearray(world.read_bytes())
+    content[12_388] ^= 255  # behind the headers, where its catalogue stands
+    world.write_bytes(content)
+    for facts, on in (([], world), ([world], tmp_path / "new.duckdb")):
+        model = hb.Model(hb.parse(THEORY), *facts, on=f"duckdb:{on}")
+        with pytest.raises(HerbrandError, match=r"world\.duckdb.*: Corrupt"):
+            model.infer(iterations=2)
+
+
 def test_notes_that_are_garbled_are_no_notes(tmp_path: Path) -> None:
     """A later version of this library, or somebody's hand."""
     path = made(tmp_path / "world.duckdb", FRIENDS)

@@ -14,7 +14,7 @@ from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
 from herbrand.facts.sources.memory import PythonRows
-from herbrand.facts.sources.stored import StoredTable
+from herbrand.facts.sources.stored import StoredTable, unreadable
 from herbrand.facts.store import Store, is_sealed, seal
 
 
@@ -48,6 +48,12 @@ class StoreOf(Store):
             store.__exit__(None, None, None)
         if "_folder" in self.__dict__:
             self._folder.cleanup()
+
+    def attach(self, path: Path) -> str:
+        try:
+            return super().attach(path)
+        except duckdb.Error as error:
+            raise unreadable(str(path), error) from None
 
     def sealed(self, path: Path) -> tuple[Store, str]:
         """This one: its database is sealed as a whole."""
