@@ -157,3 +157,10 @@ def test_long_formulas(connective: str, wanted: bool) -> None:
     """A disjunction of thousands is false in one way, a conjunction true in one."""
     (case,) = cases(parse_formula(connective.join(f"p{i}" for i in range(2000))), wanted)
     assert len(case) == 2000 and {holds for _, holds in case} == {wanted}
+
+
+@pytest.mark.parametrize(("word", "holds"), [("and", True), ("or", False)])
+def test_a_row_longer_than_the_most_cases_is_one_case(word: str, holds: bool) -> None:
+    formula = parse_formula(f" {word} ".join(f"a{number}" for number in range(normal_form.MOST_CASES + 5)))
+    ((found,), side) = shorter_cases(formula)
+    assert side == holds and len(found) == normal_form.MOST_CASES + 5

@@ -64,10 +64,12 @@ def cases(formula: Formula, wanted: bool) -> list[Case]:
 
 def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
     """The cases for true or for false, whichever are fewer, and which of the two they are."""
-    false = cases(formula, False)
-    if len(false) <= 1:
-        return false, False
-    true = cases(formula, True)
+    likely = isinstance(simplified(plain(formula)), And)  # a conjunction is true in one case, false in many
+    found = cases(formula, likely)
+    if len(found) <= 1:
+        return found, likely
+    others = cases(formula, not likely)
+    true, false = (found, others) if likely else (others, found)
     return (true, True) if len(true) < len(false) else (false, False)
 
 
