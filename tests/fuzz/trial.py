@@ -39,7 +39,8 @@ class Case:
 
     @property
     def form(self) -> str:
-        return self.arguments[self.arguments.index("--format") + 1]
+        last = len(self.arguments) - self.arguments[::-1].index("--format")  # of several the command takes it
+        return self.arguments[last]
 
     def kept(self, folder: Path) -> None:
         """Write the files and a script that repeats the case."""
