@@ -34,12 +34,10 @@ class HandOverError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class FirstState(Generic[State]):
-    """A state of the first engine, and what was asked: the second begins with it."""
+class _StateOf(Generic[State]):
+    """A state of one of the two; it lasts as that does."""
 
     state: State
-    program: Program
-    question: Question
 
     @property
     def lasting(self) -> bool:
@@ -47,15 +45,18 @@ class FirstState(Generic[State]):
 
 
 @dataclass(frozen=True, eq=False)
-class SecondState(Generic[State]):
+class FirstState(_StateOf[State]):
+    """A state of the first engine, and what was asked: the second begins with it."""
+
+    program: Program
+    question: Question
+
+
+@dataclass(frozen=True, eq=False)
+class SecondState(_StateOf[State]):
     """A state of the second engine, and why the first handed over."""
 
-    state: State
     why: str
-
-    @property
-    def lasting(self) -> bool:
-        return getattr(self.state, "lasting", False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,7 +29,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status, out_of_iterations, out_of_time
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned, with_weights
-from herbrand.learning.both_sides import both_sides
+from herbrand.learning.both_sides import BothSides, both_sides
 from herbrand.learning.climbing import Penalty
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.learned import Learning, learned_weights
@@ -75,7 +75,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     sampled = Sampled.of(theory, examples, settings)
     keys, penalty = sampled.parameters.keys, penalty_of(settings)
     first = np.array([starts.get(key, 0.0) for key in keys])
-    if sampled.hidden and not first.any():
+    if sampled.sides.hidden and not first.any():
         first = np.random.default_rng(settings.seed).normal(0, 0.1, len(keys))
     trail = Trail(sampled, penalty, first)
     status = _followed(trail, settings)
@@ -89,7 +89,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
             "still_to_gain": trail.still_to_gain,
             "r_hat": trail.r_hat,
             "sampled_worlds": trail.sampled_worlds,
-            "atoms": sampled.atom_count,
+            "atoms": sampled.sides.atom_count,
             "weights": len(keys),
         },
         engine="gibbs",
@@ -133,13 +133,10 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The worlds in which labels hold and all worlds, each with how often it is learned from."""
+    """Worlds drawn of both sides."""
 
     parameters: Parameters
-    given: Mapping[SampledSide, int]
-    free: Mapping[SampledSide, int]
-    hidden: bool
-    atom_count: int
+    sides: BothSides[SampledSide]
 
     @classmethod
     def of(cls, theory: Theory, examples: Sequence[Example], settings: LearningSettings) -> Sampled:
@@ -151,8 +148,7 @@ class Sampled:
             seed = [settings.seed, next(numbers)]
             return SampledSide(program, parameters, CHAINS, settings.budget, seed)
 
-        found = both_sides(theory, examples, prepare)
-        return cls(parameters, found.given, found.free, found.hidden, found.atom_count)
+        return cls(parameters, both_sides(theory, examples, prepare))
 
     def look(self, weights: np.ndarray, sweeps: int) -> Look:
         """At worlds drawn at these weights."""
@@ -160,9 +156,9 @@ class Sampled:
         together = size <= MOST_FULL
         expected, by_chain = np.zeros(size), np.zeros((CHAINS, sweeps, size))
         spread = np.zeros((size, size) if together else size)
-        for side, times in self.given.items():
+        for side, times in self.sides.given.items():
             expected += times * side.drawn(weights, sweeps).mean(axis=(0, 1))
-        for side, times in self.free.items():
+        for side, times in self.sides.free.items():
             counts = side.drawn(weights, sweeps)
             mean = counts.mean(axis=(0, 1))
             apart = (counts - mean).reshape(CHAINS * sweeps, size)
@@ -188,7 +184,7 @@ class Trail:
         self._spread = look.spread
         self._turns, self._is_far = 0, False
         self.sampled_worlds = CHAINS * FIRST_SWEEPS
-        self._longest = 1 + math.sqrt(FOLLOWED * self.sampled.atom_count)
+        self._longest = 1 + math.sqrt(FOLLOWED * self.sampled.sides.atom_count)
 
     def step(self) -> None:
         """Look at worlds and go on."""

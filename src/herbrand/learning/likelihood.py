@@ -30,7 +30,7 @@ from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned
 from herbrand.learning import contrastive_divergence
-from herbrand.learning.both_sides import both_sides
+from herbrand.learning.both_sides import BothSides, both_sides
 from herbrand.learning.climbing import Patience, Penalty, Top, climb
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.expected_counts import Side, side_of
@@ -50,33 +50,32 @@ LOOKS = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The objective over all worlds. ``given``: worlds in which the labels hold, and ``free``: all worlds,
-    each with how often it occurs; ``opinions``: what makes opinions count by their probabilities; ``hidden``:
-    whether something is summed out while the labels hold."""
+    """The objective over all worlds. ``opinions``: what makes opinions count by their probabilities."""
 
     parameters: Parameters
-    given: Mapping[Side, int]
-    free: Mapping[Side, int]
+    sides: BothSides[Side]
     opinions: float
-    hidden: bool
-    atom_count: int
+
+    @property
+    def atom_count(self) -> int:
+        return self.sides.atom_count
 
     @property
     def guarantee(self) -> Guarantee:
         """Of values and gradients."""
-        exact = all(side.guarantee is Guarantee.EXACT for side in (*self.free, *self.given))
+        exact = all(side.guarantee is Guarantee.EXACT for side in (*self.sides.free, *self.sides.given))
         return Guarantee.EXACT if exact else Guarantee.APPROXIMATION
 
     @property
     def engines(self) -> str:
-        return ", ".join(dict.fromkeys(side.engine for side in (*self.free, *self.given)))
+        return ", ".join(dict.fromkeys(side.engine for side in (*self.sides.free, *self.sides.given)))
 
     def value(self, weights: np.ndarray) -> float:
         return self.value_and_gradient(weights)[0]
 
     def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.opinions, np.zeros(len(weights))
-        for sign, sides in ((1, self.given), (-1, self.free)):
+        for sign, sides in ((1, self.sides.given), (-1, self.sides.free)):
             for side, times in sides.items():
                 counts = side.at(weights)
                 value += sign * times * counts.log_partition
@@ -86,7 +85,7 @@ class Likelihood:
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """How far the groundings of each weight vary, as if each did so by itself."""
         found = np.zeros(len(weights))
-        for side, times in self.free.items():
+        for side, times in self.sides.free.items():
             spread = side.at(weights).spread
             if spread is None:
                 return np.maximum(-np.diag(self.hessian(weights)), 0.0)
@@ -108,15 +107,8 @@ def likelihood(
 ) -> Likelihood:
     """The objective of these worlds; raises where counting is not affordable or labels cannot hold."""
     parameters = Parameters.of(examples[0].program)
-    found = both_sides(theory, examples, lambda p: side_of(p, parameters, budget, most_operations))
-    return Likelihood(
-        parameters,
-        found.given,
-        found.free,
-        sum(map(_opinions, examples)),
-        found.hidden,
-        found.atom_count,
-    )
+    sides = both_sides(theory, examples, lambda p: side_of(p, parameters, budget, most_operations))
+    return Likelihood(parameters, sides, sum(map(_opinions, examples)))
 
 
 def _opinions(one: Example) -> float:
@@ -197,8 +189,8 @@ def _held_out(
 def _highest(objective: Likelihood, first: np.ndarray, penalty: Penalty, settings: LearningSettings) -> Top:
     """The highest of the tops reached from several starts; those after the first are drawn."""
     dice, size = np.random.default_rng(settings.seed), len(first)
-    count = settings.starts or (STARTS if objective.hidden else 1)
-    if objective.hidden and not first.any():
+    count = settings.starts or (STARTS if objective.sides.hidden else 1)
+    if objective.sides.hidden and not first.any():
         first = dice.normal(0, 0.1, size)  # at 0 what is hidden is often symmetric, and nothing moves first
     points = [first, *(first + dice.normal(0, 1, (count - 1, size)))]
     patience, slope = METHOD.patience(settings), slope_of(objective, newton=False)

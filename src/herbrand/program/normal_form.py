@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from herbrand.errors import UnsupportedError
+from herbrand.errors import Span, UnsupportedError
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -50,13 +50,18 @@ MOST_CASES = 20_000
 
 def cases(formula: Formula, wanted: bool) -> list[Case]:
     """The disjoint cases in which a formula has the wanted truth value."""
+    return _listed(simplified(plain(formula)), wanted, formula.span)
+
+
+def _listed(simple: Formula, wanted: bool, span: Span | None) -> list[Case]:
+    """The cases of a simplified formula that is written here."""
     found: list[Case] = []
-    for case in _decided(simplified(plain(formula)), wanted):
+    for case in _decided(simple, wanted):
         found.append(case)
         if len(found) > MOST_CASES:
             raise UnsupportedError(
                 f"the formula falls into more than {MOST_CASES:,} cases",
-                span=formula.span,
+                span=span,
                 hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
             )
     return found
@@ -64,11 +69,12 @@ def cases(formula: Formula, wanted: bool) -> list[Case]:
 
 def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
     """The cases for true or for false, whichever are fewer, and which of the two they are."""
-    likely = isinstance(simplified(plain(formula)), And)  # a conjunction is true in one case, false in many
-    found = cases(formula, likely)
+    simple = simplified(plain(formula))
+    likely = isinstance(simple, And)  # a conjunction is true in one case, false in many
+    found = _listed(simple, likely, formula.span)
     if len(found) <= 1:
         return found, likely
-    others = cases(formula, not likely)
+    others = _listed(simple, not likely, formula.span)
     true, false = (found, others) if likely else (others, found)
     return (true, True) if len(true) < len(false) else (false, False)
 

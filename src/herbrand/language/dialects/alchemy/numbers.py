@@ -13,6 +13,7 @@ the numbers of a type are so related. A type has to list its numbers in the file
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -69,15 +70,14 @@ class Order:
         return 2 if self.bound is None else 1
 
     def rows(self, numbers: Mapping[str, float]) -> list[Row]:
+        holds = operator.gt if self.sign == ">" else operator.lt
         if self.bound is not None:
             limit = _number(self.bound)
-            return [(t,) for t, n in numbers.items() if (n > limit if self.sign == ">" else n < limit)]
+            return [(text,) for text, number in numbers.items() if holds(number, limit)]
         if len(numbers) ** 2 > MOST_PAIRS:
             raise LanguageError(f"type '{self.type}' has too many numbers to list the pairs that are ordered")
         pairs = product(numbers.items(), repeat=2)
-        return [
-            (a, b) for (a, one), (b, other) in pairs if (one > other if self.sign == ">" else one < other)
-        ]
+        return [(a, b) for (a, one), (b, other) in pairs if holds(one, other)]
 
 
 def statements_of(
