@@ -76,7 +76,7 @@ def _for_choices(name: str, program: Program, question: Question) -> str:
     if whole_world and name in ("auto", BEST_WORLD) and only_count(program.uncertain):
         return BEST_WORLD
     if name not in ("auto", CHOICES):
-        raise unusable_by(name, program.uncertain[0])
+        raise unusable_by(name, program.uncertain[0], program.signature)
     return CHOICES
 
 

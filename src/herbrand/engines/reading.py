@@ -12,7 +12,6 @@ import numpy as np
 
 from herbrand.answers.marginals import AtomTable
 from herbrand.budget import Budget
-from herbrand.language.names import is_made
 from herbrand.language.syntax import Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
@@ -44,8 +43,8 @@ def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
 def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:
     """A table for each predicate asked for, its latent atoms looked up."""
     if question.everything:
-        for predicate in evidence.program.signature.predicates:
-            if not is_made(predicate) and evidence.known(predicate).latent_count():
+        for predicate in evidence.program.signature.named:
+            if evidence.known(predicate).latent_count():
                 yield _table(evidence, look_up, predicate, evidence.known(predicate).latent_codes())
         return
     for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):

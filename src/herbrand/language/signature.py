@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from herbrand.errors import LanguageError, Span, nearest
-from herbrand.language.names import fits, is_made
+from herbrand.language.names import fits
 from herbrand.language.syntax import (
     Calendar,
     Constant,
@@ -59,7 +59,8 @@ class Predicate:
 
     ``tells_world``: its declaration says whether it is open or observed; some dialects' do not. ``query``:
     SQL whose rows are its facts. ``function``: its last argument is the value of a function of the others, so
-    that one listed value excludes all others, and where none is listed there still is one.
+    that one listed value excludes all others, and where none is listed there still is one. ``computed``: no
+    text names it, and it stands for what a statement computes.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Predicate:
     tells_world: bool = field(default=True, compare=False, repr=False)
     query: str | None = None
     function: bool = field(default=False, compare=False, repr=False)
+    computed: bool = False
 
     @property
     def undecided(self) -> bool:
@@ -123,9 +125,13 @@ class Signature:
         ('thing',)
         """
         inline = {p.value_type for p in self.predicates.values() if _inline(p)}
-        stated = [p for p in self.predicates.values() if not is_made(p.name)]
         types = (_type(known) for known in self.types.values() if known.name not in inline)
-        return Theory((*types, *(_predicate(self, p) for p in stated)))
+        return Theory((*types, *(_predicate(self, p) for p in self.named.values())))
+
+    @property
+    def named(self) -> dict[str, Predicate]:
+        """The predicates that a text can name: all but those that stand for what statements compute."""
+        return {name: known for name, known in self.predicates.items() if not known.computed}
 
     @property
     def observed(self) -> frozenset[str]:

@@ -101,10 +101,11 @@ class Uses:
         name, arity, span = atom.predicate, len(atom.arguments), atom.span
         predicate = self._vocabulary.predicates.get(name)
         if predicate is None:
-            if (self._vocabulary.strict and not is_made(name)) or name in self._unread:
+            computed = is_made(name)
+            if (self._vocabulary.strict and not computed) or name in self._unread:
                 self._undeclared.setdefault(name, []).append(span)
                 return None
-            predicate = Predicate(name, ("",) * arity, span=span)
+            predicate = Predicate(name, ("",) * arity, span=span, computed=computed)
             self._vocabulary.predicates[name] = predicate
             self.classes.add_slots(predicate)
         if predicate.arity != arity:

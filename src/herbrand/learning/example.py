@@ -26,7 +26,6 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
-from herbrand.language.names import is_made
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
@@ -135,8 +134,8 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
         )
     derived = {rule.head.predicate for rule in theory.rules}
     names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))
-    settled = {name for name in names if is_made(name) or signature.predicates[name].role is not None}
-    found = tuple(name for name in names if name not in settled | derived | set(latent))
+    free = {name for name, known in signature.named.items() if known.role is None}
+    found = tuple(name for name in names if name in free - derived - set(latent))
     if not found:
         raise UnsupportedError(
             "nothing is there to predict: every predicate of the learned statements is observed, derived or "

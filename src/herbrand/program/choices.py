@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
 from herbrand.graphs import strong_components
-from herbrand.language.names import is_made, text_of_made
+from herbrand.language.names import text_of_made
 from herbrand.language.show import show_statement
+from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, Computed, Rule, Statement
 from herbrand.program.program import Program
 from herbrand.program.strata import body_predicates, check_strata
@@ -25,11 +26,11 @@ def refuse_choices(statements: Iterable[Statement], what: str) -> None:
             raise UnsupportedError(message, span=statement.span)
 
 
-def unusable_by(name: str, statement: Choice | Rule) -> UnsupportedError:
+def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> UnsupportedError:
     """Why an engine other than the one of choices cannot use a statement that rests on them."""
     hint = "infer, query and sample do, by --engine circuit, which auto takes"
     head = next(heads_of(statement))
-    if is_made(head):
+    if signature.predicates[head].computed:
         message = f"{name} cannot count what is uncertain: {text_of_made(head)}"
     else:
         message = f"{name} cannot use this statement: {next(show_statement(statement))}"
@@ -39,7 +40,7 @@ def unusable_by(name: str, statement: Choice | Rule) -> UnsupportedError:
 def refuse_resting(program: Program, what: str) -> None:
     """An ``UnsupportedError`` that names a statement which rests on choices or counts what is uncertain."""
     for statement in program.uncertain[:1]:
-        raise unusable_by(what, statement)
+        raise unusable_by(what, statement, program.signature)
 
 
 def heads_of(statement: Choice | Rule) -> Iterator[str]:
@@ -52,17 +53,17 @@ def heads_of(statement: Choice | Rule) -> Iterator[str]:
 
 def only_count(statements: Sequence[Choice | Rule]) -> bool:
     """Whether these are rules that count, and none rests on itself: then no choice is to be drawn."""
-    if not any(is_made(head) for statement in statements for head in heads_of(statement)):
-        return False
     below: dict[str, set[str]] = {}
+    counts = False
     for statement in statements:
         if isinstance(statement, Choice):
             return False
+        counts = counts or any(isinstance(part, Computed) for part in statement.body)
         below.setdefault(statement.head.predicate, set()).update(
             name for name, _ in body_predicates(statement)
         )
     known = {name: parts & below.keys() for name, parts in below.items()}
-    return all(len(c) == 1 and c[0] not in known[c[0]] for c in strong_components(known))
+    return counts and all(len(c) == 1 and c[0] not in known[c[0]] for c in strong_components(known))
 
 
 def resting_on_choices(

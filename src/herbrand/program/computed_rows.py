@@ -31,7 +31,7 @@ from herbrand.language.formulas import (
     Variable,
     walk,
 )
-from herbrand.language.names import is_made, shown_name
+from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, Rule
@@ -131,7 +131,7 @@ class Computation:
             group = [name for name in left if name == first or self._together(name, first)]
             left = [name for name in left if name not in group]
             self._complete(group)
-        return {name: rows for name, rows in self._tables.items() if is_made(name)}
+        return {name: rows for name, rows in self._tables.items() if self.signature.predicates[name].computed}
 
     def _together(self, one: str, other: str) -> bool:
         return one in self._reached[other] and other in self._reached[one]
@@ -241,11 +241,8 @@ class Computation:
 
     def _cycle(self, first: str, last: str) -> str:
         """The predicates of a cycle through both, as the user named them."""
-        members = [
-            name
-            for name in self._needs
-            if not is_made(name) and last in self._reached[name] and name in {first, *self._reached[first]}
-        ]
+        about = {first, *self._reached[first]} & self.signature.named.keys()
+        members = [name for name in self._needs if name in about and last in self._reached[name]]
         return " -> ".join([*map(shown_name, members), *map(shown_name, members[:1])])
 
     def of(self, definition: Definition) -> Relation:

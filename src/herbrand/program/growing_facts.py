@@ -29,7 +29,6 @@ from herbrand.facts.column import simplest_numbers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
-from herbrand.language.names import is_made
 from herbrand.language.signature import Signature
 from herbrand.program.clause_rows import Source
 from herbrand.relations.expression import Expression, cast, column, either, magnitude
@@ -141,7 +140,7 @@ def with_new_constants(
     tables = {
         name: _moved(table, signature.predicates[name].column_types, moved)
         for name, table in facts.tables.items()
-        if not is_made(name)
+        if not signature.predicates[name].computed
     }
     for name, rows in made.items():
         empty = FactTable.empty(rows.shape[1], "closed")

@@ -25,7 +25,6 @@ from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.table import FactTable
 from herbrand.language.check import check
 from herbrand.language.computed import Definition, plain_variables, separated, tests_of
-from herbrand.language.names import is_made
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom, show_statement
@@ -164,7 +163,7 @@ class Knowledge:
         if not signature.strict:
             known = self.facts()[0].predicates
             for part in (p for one in asked for f in _formulas_of(one) for p in walk(f)):
-                if isinstance(part, Atom) and part.predicate not in known and not is_made(part.predicate):
+                if isinstance(part, Atom) and part.predicate not in known:
                     name = part.predicate
                     hint = nearest(name, known)
                     raise LanguageError(f"there is no predicate '{name}'", span=part.span, hint=hint)
@@ -392,14 +391,16 @@ class Knowledge:
             stated = _closed(facts, listed)
             computed, rules = with_computed(self.definitions, statements, signature, stated, budget)
             tables = {
-                name: table if is_made(name) else replace(table, world=facts.tables[name].world)
+                name: table
+                if signature.predicates[name].computed
+                else replace(table, world=facts.tables[name].world)
                 for name, table in computed.tables.items()
             }
             facts = replace(computed, tables=tables)
             if counting is not None:
                 counting += rules
             elif rules:
-                raise unusable_by("this command", rules[0])
+                raise unusable_by("this command", rules[0], signature)
         self.tell(facts.notes)
         if not more:  # what one world lacks another one may have
             self.tell(remarks(self.theory, signature, facts))

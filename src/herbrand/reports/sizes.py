@@ -18,7 +18,6 @@ from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.offers import Choice, Offer, Refused, best
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.language.names import is_made
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
@@ -190,8 +189,7 @@ def size_report(
         program, evidence, engines = found.program, found.evidence, found.engines
         on_database = True
     bounded = states_bounds(program) and not too_large
-    stated = (name for name in program.signature.predicates if not is_made(name))
-    known = {name: evidence.known(name) for name in stated}
+    known = {name: evidence.known(name) for name in program.signature.named}
     return SizeReport(
         show(_with_worlds(program).declarations()),
         {name: len(domain) for name, domain in program.facts.domains.items()},
@@ -230,7 +228,8 @@ def _inference(program: Program, settings: Settings, question: Question) -> dict
         why = "infer cannot use probability bounds: leave them out by --ignore bounds"
         return dict.fromkeys(INFERENCE, Refusal(UnsupportedError(why)))
     if program.uncertain:
-        refused = {name: Refusal(unusable_by(name, program.uncertain[0])) for name in INFERENCE}
+        first, signature = program.uncertain[0], program.signature
+        refused = {name: Refusal(unusable_by(name, first, signature)) for name in INFERENCE}
         drawing = Cost(guarantee=Guarantee.EXACT)  # how large a circuit becomes only compiling shows
         return {**refused, CHOICES: drawing}
     return {

@@ -36,7 +36,6 @@ from herbrand.engines.explained_atom import Asked
 from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
-from herbrand.language.names import is_made
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
 from herbrand.program.ground import ground
@@ -242,10 +241,10 @@ def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
     ground, found = worlds.ground, list[int]()
     predicates = ground.program.signature.predicates
     if question.everything:
-        stated = [name for name in worlds.derived if not is_made(name)]
+        stated = [name for name in worlds.derived if not predicates[name].computed]
         worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
         for name, codes in ground.atoms.codes.items():
-            if not is_made(name):
+            if not predicates[name].computed:
                 found += range(ground.atoms.start[name], ground.atoms.start[name] + len(codes))
     else:
         patterns = [

@@ -72,7 +72,7 @@ class Derived:
     def __init__(self, ground: Ground, linear: Linear, budget: Budget) -> None:
         program = ground.program
         if not only_count(program.uncertain):
-            raise unusable_by("integer", program.uncertain[0])
+            raise unusable_by("integer", program.uncertain[0], program.signature)
         self._ground, self._linear = ground, linear
         self._stated = Stated(ground.evidence, program.signature, program.facts)
         statements = lowered_all(program.uncertain, program.signature, program.facts)

@@ -22,7 +22,7 @@ from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN
 from herbrand.language.dialects.renaming import SpelledNames
-from herbrand.language.names import is_made, shown_constant, shown_number
+from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.scope import variable_types
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
@@ -62,11 +62,7 @@ def write_pl(theory: Theory, signature: Signature) -> str:
     writer = _Writer(theory, signature)
     lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
     used = {rows.predicate for rows in theory.facts} | theory.derived.keys()
-    bare = [
-        predicate
-        for name, predicate in signature.predicates.items()
-        if name not in used and not is_made(name)
-    ]
+    bare = [predicate for name, predicate in signature.named.items() if name not in used]
     for predicate in bare:
         if predicate.role != "observed":
             message = f"'{predicate.name}' is open, and a .pl file has closed predicates only"
