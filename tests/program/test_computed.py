@@ -350,6 +350,31 @@ def test_a_weight_times_a_number(engine: str) -> None:
     assert found.to_dict()["log_partition"] == pytest.approx(expected.to_dict()["log_partition"], abs=1e-6)
 
 
+B_AND_C = '0.7: same("b")\n0.7: same("c")\n'
+COUNTED = {
+    "0.7: count(y: link(x, y)) >= 1 and same(x)": B_AND_C,
+    "0.7: same(x) and count(y: link(x, y), count(z: link(y, z)) >= 1) = 1": B_AND_C,
+    "0.7: sum(n, y: score(x, y, n)) > 2 and same(x)": '0.7: same("a")',
+    "predicate one(p)\none(x) :- link(y, x), count(z: link(y, z)) = 1\n0.7: one(x) and same(x)": B_AND_C,
+}
+
+
+@pytest.mark.parametrize("counted", COUNTED)
+@pytest.mark.parametrize("engine", ["exact", "lifted", "circuit", "bp", "regions", "mean-field"])
+def test_counts_of_known_atoms_add_no_worlds(counted: str, engine: str) -> None:
+    text = 'type p = {"a", "b", "c"}\ntype s = number\npredicate score(p, p, s): observed\n' + (
+        "predicate link(p, p): observed\npredicate same(p)\n0.3: same(x) and same(y)\n"
+    )
+    found, expected = (
+        hb.Model(hb.parse(text + more), SCORES).infer(engine=engine, log_partition=True)
+        for more in (counted, COUNTED[counted])
+    )
+    assert found.to_dict()["log_partition"] == pytest.approx(expected.to_dict()["log_partition"], abs=1e-6)
+    assert {row.atom: row.probability for row in found.rows()} == pytest.approx(
+        {row.atom: row.probability for row in expected.rows()}, abs=1e-6
+    )
+
+
 @pytest.mark.parametrize("method", ["pseudo-likelihood", "likelihood"])
 def test_a_learned_weight_times_a_number(method: str) -> None:
     rng = random.Random(0)

@@ -101,10 +101,13 @@ SCORES = [("p", "q", 0.9), ("p", "r", 0.2), ("q", "r", 0.7)]
 @pytest.mark.parametrize("engine", ["mean-field", "bp"])
 def test_formulas(engine: str, tmp_path: Path) -> None:
     here, there = both(FORMULAS, {"score": SCORES}, tmp_path)
-    found = {mark.atom: mark.probability for mark in there.infer("same(x, y)", engine=engine).rows()}
-    known = {mark.atom: mark.probability for mark in here.infer("same(x, y)", engine=engine).rows()}
+    answer, expected = (model.infer("same(x, y)", engine=engine) for model in (there, here))
+    found = {mark.atom: mark.probability for mark in answer.rows()}
+    known = {mark.atom: mark.probability for mark in expected.rows()}
     assert found.keys() == known.keys()
     assert found == pytest.approx(known, abs=1e-9)
+    log_partition = expected.to_dict()["log_partition"]
+    assert answer.to_dict()["log_partition"] == pytest.approx(log_partition, abs=1e-9)
     resumed = there.infer("same(x, y)", engine=engine, resume=True)
     assert {mark.atom: mark.probability for mark in resumed.rows()} == found
 

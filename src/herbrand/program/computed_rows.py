@@ -119,7 +119,8 @@ class Computation:
         return reached
 
     def rows(self) -> Mapping[str, Relation]:
-        """All that may hold of each definition."""
+        """All that may hold of each definition; nothing of what was made to count what is known: these atoms
+        would else be unknown, and each double the worlds."""
         self._refuse_cycles()
         needed = set(self._own).union(*(self._reached[name] for name in self._own)) & self._needs.keys()
         # Members of a cycle reach themselves: counting each itself puts what only reads a cycle behind it.
@@ -131,7 +132,10 @@ class Computation:
             group = [name for name in left if name == first or self._together(name, first)]
             left = [name for name in left if name not in group]
             self._complete(group)
-        return {name: rows for name, rows in self._tables.items() if self.signature.predicates[name].computed}
+        ruled = {rule.head.predicate for rule in self.counting}
+        unused = self._needs.keys() - self._tables.keys() - ruled
+        rows = self._tables | {name: self._empty(name) for name in unused}
+        return {name: found for name, found in rows.items() if self.signature.predicates[name].computed}
 
     def _together(self, one: str, other: str) -> bool:
         return one in self._reached[other] and other in self._reached[one]
