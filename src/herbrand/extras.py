@@ -1,13 +1,16 @@
-"""Packages that a plain installation leaves out, and what to install where one is missed.
+"""Modules that are imported when something needs them, among them those of packages that a plain
+installation leaves out; what to install where one is missed.
 
->>> imported("math").pi > 3
-True
+>>> imported("math").pi > 3, member("math:cos")(0), later("math:cos")(0)
+(True, 1.0, 1.0)
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from herbrand.errors import UnsupportedError
 
@@ -38,3 +41,14 @@ def imported(module: str) -> ModuleType:
             f"this needs {NAMES.get(package, package)}, which is not installed",
             hint=f"pip install 'herbrand[{EXTRAS[package]}]'",
         ) from None
+
+
+def member(named: str) -> Any:
+    """The member of a module, written ``module:member``."""
+    module, _, name = named.partition(":")
+    return getattr(imported(module), name)
+
+
+def later(named: str) -> Callable[..., Any]:
+    """A function of a module, written so, that is imported when it is called."""
+    return lambda *arguments: member(named)(*arguments)

@@ -16,8 +16,7 @@ from herbrand.budget import Budget
 from herbrand.engines.described import options_in, without
 from herbrand.engines.engine import Engine, Refusal
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.extras import MissingPackageError
-from herbrand.extras import imported as imported_module
+from herbrand.extras import MissingPackageError, member
 from herbrand.language.collection import collector_paused
 from herbrand.options.table import options_of, unused, uses
 
@@ -203,7 +202,6 @@ def installed(command: str, name: str, settings: Any) -> Any:
 
 def imported(named: str) -> Any:
     """The member of a module, written ``module:member``."""
-    module, _, member = named.partition(":")
     # What is imported stays: looking for garbage in it takes a sixth of torch's import.
     with collector_paused():
-        return getattr(imported_module(module), member)
+        return member(named)

@@ -1,7 +1,7 @@
 """The field's own formats, read into our syntax and written from it.
 
 :data:`DIALECTS` is the table of them, a row a format. Everything here goes by that table: a file's ending,
-or the name the user gives, chooses the row.
+or the name the user gives, chooses the row, whose reader is imported then.
 
 >>> sorted(DIALECTS)
 ['benchmark', 'bif', 'cfacts', 'db', 'evid', 'lcn', 'mln', 'pl', 'ppr', 'tlog', 'uai']
@@ -19,33 +19,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from herbrand.errors import LanguageError, Mistake, Source, UnsupportedError, nearest
+from herbrand.extras import later
 from herbrand.language.collection import collector_paused
 from herbrand.language.computed import separated
-from herbrand.language.dialects.alchemy.facts import facts_of, read_db
-from herbrand.language.dialects.alchemy.theory import read_mln
-from herbrand.language.dialects.alchemy.writer import write_db, write_mln
-from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
 from herbrand.language.dialects.dialect import Dialect
-from herbrand.language.dialects.lcn.theory import read_lcn
-from herbrand.language.dialects.lcn.writer import write_lcn
-from herbrand.language.dialects.networks.bif import read_bif
-from herbrand.language.dialects.networks.uai import read_evidence, read_uai
-from herbrand.language.dialects.networks.writer import write_bif
-from herbrand.language.dialects.problog.theory import read_pl
-from herbrand.language.dialects.problog.writer import write_pl
 from herbrand.language.dialects.sources import read_source
-from herbrand.language.dialects.tensorlog.facts import read_cfacts
-from herbrand.language.dialects.tensorlog.rules import read_ppr, read_tlog
-from herbrand.language.dialects.tensorlog.writer import write_cfacts, write_ppr
 from herbrand.language.parse import plain_source
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration
 
 __all__ = [
     "DIALECTS",
-    "Benchmark",
     "Dialect",
     "dialect_of",
     "read_benchmark",
@@ -59,8 +46,9 @@ __all__ = [
 ]
 
 
-def _only_source(read: Callable[[Source], Theory]) -> Callable[[Source, Path | None], Theory]:
-    return lambda source, folder: read(source)
+def _only_source(read: Callable[[Source], Any]) -> Callable[[Source, Any], Any]:
+    """A reader that has no use for the folder, or for the names of many-valued predicates."""
+    return lambda source, _: read(source)
 
 
 def _facts_as_theory(
@@ -68,6 +56,14 @@ def _facts_as_theory(
 ) -> Callable[[Source, Path | None], Theory]:
     return lambda source, folder: Theory(read(source))
 
+
+def _own(place: str) -> Callable[..., Any]:
+    """A reader or writer of this package, imported with the first file of its dialect."""
+    return later(f"{__name__}.{place}")
+
+
+read_benchmark = _own("benchmark:read_benchmark")
+"""A folder in the layout of published benchmarks, its labelled queries too."""
 
 DIALECTS: dict[str, Dialect] = {}
 """Every dialect by its name; :func:`register` adds one."""
@@ -79,27 +75,69 @@ def register(dialect: Dialect) -> None:
 
 
 for _dialect in (
-    Dialect("mln", (".mln",), read=read_mln, write=write_mln, facts="db", tells_world=True),
-    Dialect("db", (".db",), read=_facts_as_theory(read_db), read_facts=read_db, write_facts=write_db),
-    Dialect("ppr", (".ppr",), read=_only_source(read_ppr), write=write_ppr, facts="cfacts"),
-    Dialect("tlog", (".tlog",), read=_only_source(read_tlog)),
+    Dialect(
+        "mln",
+        (".mln",),
+        read=_own("alchemy.theory:read_mln"),
+        write=_own("alchemy.writer:write_mln"),
+        facts="db",
+        tells_world=True,
+    ),
+    Dialect(
+        "db",
+        (".db",),
+        read=_facts_as_theory(_own("alchemy.facts:read_db")),
+        read_facts=_own("alchemy.facts:read_db"),
+        write_facts=_own("alchemy.writer:write_db"),
+    ),
+    Dialect(
+        "ppr",
+        (".ppr",),
+        read=_only_source(_own("tensorlog.rules:read_ppr")),
+        write=_own("tensorlog.writer:write_ppr"),
+        facts="cfacts",
+    ),
+    Dialect("tlog", (".tlog",), read=_only_source(_own("tensorlog.rules:read_tlog"))),
     Dialect(
         "cfacts",
         (".cfacts",),
-        read=_facts_as_theory(read_cfacts),
-        read_facts=lambda source, many_valued: read_cfacts(source),
-        write_facts=write_cfacts,
+        read=_facts_as_theory(_own("tensorlog.facts:read_cfacts")),
+        read_facts=_only_source(_own("tensorlog.facts:read_cfacts")),
+        write_facts=_own("tensorlog.writer:write_cfacts"),
     ),
-    Dialect("lcn", (".lcn",), read=_only_source(read_lcn), write=write_lcn, tells_world=True),
-    Dialect("pl", (".pl",), read=_only_source(read_pl), write=write_pl, computes=True),
-    Dialect("bif", (".bif",), read=_only_source(read_bif), write=write_bif, tells_world=True),
-    Dialect("uai", (".uai",), read=_only_source(read_uai), tells_world=True),
-    Dialect("evid", (".evid",), read=_facts_as_theory(read_evidence), read_facts=read_evidence),
+    Dialect(
+        "lcn",
+        (".lcn",),
+        read=_only_source(_own("lcn.theory:read_lcn")),
+        write=_own("lcn.writer:write_lcn"),
+        tells_world=True,
+    ),
+    Dialect(
+        "pl",
+        (".pl",),
+        read=_only_source(_own("problog.theory:read_pl")),
+        write=_own("problog.writer:write_pl"),
+        computes=True,
+    ),
+    Dialect(
+        "bif",
+        (".bif",),
+        read=_only_source(_own("networks.bif:read_bif")),
+        write=_own("networks.writer:write_bif"),
+        tells_world=True,
+    ),
+    Dialect("uai", (".uai",), read=_only_source(_own("networks.uai:read_uai")), tells_world=True),
+    Dialect(
+        "evid",
+        (".evid",),
+        read=_facts_as_theory(_own("networks.uai:read_evidence")),
+        read_facts=_own("networks.uai:read_evidence"),
+    ),
     Dialect(
         "benchmark",
         ("facts",),
         read_folder=lambda folder: read_benchmark(folder).theory,
-        read_facts=lambda source, many_valued: facts_of(source),
+        read_facts=_only_source(_own("alchemy.facts:facts_of")),
         tells_world=True,
     ),
 ):
