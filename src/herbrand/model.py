@@ -32,6 +32,7 @@ from herbrand.engines.offers import AnyEngine
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported
+from herbrand.facts.empty_tables import without_empty_tables
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.arguments import in_body, in_formula
 from herbrand.language.computed import body_computes, computes, variables_of
@@ -551,24 +552,30 @@ class Model:
         ``options``: as on the command line; one that the method does not use is refused.
         """
         methods = imported("herbrand.learning.methods")
-        if method in ("auto", "likelihood") and methods.learns_choices(self._knowledge.used):
+        choices = methods.choices_to_learn(self._knowledge.used, options.get("relearn", False))
+        if method in ("auto", "likelihood") and choices is not None:
             chosen = replace(methods.settings_from(options, within), watch=watch)
             methods.refuse_unused("likelihood", chosen)
             unused = {"target": target, "latent": latent, "held-out": held_out}
-            return self._as_stated(self._learn_choices(worlds, unused, chosen))
+            return self._as_stated(self._learn_choices(choices, worlds, unused, chosen))
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
         chosen = replace(methods.settings_from(options, within), watch=watch, held_out=held_out)
         methods.refuse_unused(method, chosen)
         own = methods.separate_facts(worlds) if self._on is None else ()
-        separate = [fact_sources(facts) for facts in own or [()]]
+        separate = self._separate(own or [()])
         with self._elsewhere(chosen.budget, note, chain.from_iterable(separate)) as there:
             if there is not None:
                 return self._as_stated(there.learn(method, *aim, worlds, chosen))
         opened = partial(self._knowledge.open_facts, budget=chosen.budget)
         stated = map(opened, separate)  # read once all options are known to be good
-        held = map(opened, map(fact_sources, methods.held_out(chosen)))
+        held = map(opened, self._separate(methods.held_out(chosen)))
         return self._as_stated(methods.learned(method, self._knowledge.used, stated, *aim, chosen, held))
+
+    def _separate(self, worlds: Sequence[Any]) -> list[tuple[FactSource, ...]]:
+        """The sources of each world's facts."""
+        declared = {predicate.name for predicate in self.theory.predicates}
+        return without_empty_tables([fact_sources(facts) for facts in worlds], declared)
 
     def _as_stated(self, found: Learning) -> Learning:
         """What was learned, its theory with what it computes as it is written, and not as atoms."""
@@ -578,11 +585,12 @@ class Model:
 
     def _learn_choices(
         self,
+        learned: Theory,
         worlds: Any,
         unused: Mapping[str, Any],
         settings: LearningSettings,
     ) -> Learning:
-        """The theory with probabilities in place of its ``? ::``: what is listed is evidence."""
+        """A theory with probabilities in place of its ``? ::``: what is listed is evidence."""
         methods, knowledge = imported("herbrand.learning.methods"), self._knowledge
         self._refuse_on()
         knowledge.refuse_unusable("learn", "weights", "rules", "choices")
@@ -592,12 +600,14 @@ class Model:
                 "what is listed, and the rest is unknown",
                 hint=f"leave out --{option}",
             )
-        theory = methods.with_starts(knowledge.used)
+        theory = methods.with_starts(learned)
         closed = knowledge.signature.predicates.keys() - theory.derived.keys() - set(knowledge.open)
+        given = methods.separate_facts(worlds) or [()]
+        separate = self._separate([() if isinstance(own, Theory) else own for own in given])
 
         def programs() -> Iterator[Program]:
-            for own in methods.separate_facts(worlds) or [()]:
-                stated, facts = (own, ()) if isinstance(own, Theory) else (Theory(()), fact_sources(own))
+            for own, facts in zip(given, separate, strict=True):
+                stated = own if isinstance(own, Theory) else Theory(())
                 whole = Knowledge(
                     methods.in_world(theory, stated),
                     (*knowledge.sources, *facts),
@@ -607,7 +617,7 @@ class Model:
                 )
                 yield whole.program(budget=settings.budget)
 
-        return methods.learned_choices(knowledge.used, programs(), settings)
+        return methods.learned_choices(learned, programs(), settings, knowledge.closed)
 
     def _settled(
         self,

@@ -242,7 +242,10 @@ WRONG = {
     "loss": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"loss": "crossentropy"}, "there is no loss"),
     "argument": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"asked": 2}, "p has 1 argument"),
     "depth": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"depth": -1}, "--depth is a whole number from 0 on"),
-    "worlds": ("p(x) :- e(x) @ ?", {}, {"worlds": [{"e": [1], "p": [1]}] * 2}, "one world's facts"),
+    "worlds": (
+        "predicate e(n): learned\npredicate p(n)\np(x) :- e(x)", {}, {"worlds": [{"e": [1], "p": [1]}] * 2},
+        "weights of facts, here those of e, in one world alone",
+    ),
     "start": (
         'predicate e(n): learned\npredicate p(n)\np(x) :- e(x)\ne("a") @ -1\np("a")', {}, {},
         "starts above 0",

@@ -183,6 +183,17 @@ def _of_folder(folder: Path) -> tuple[FactSource, ...]:
     return tuple(map(_of_file, files))
 
 
+def inner_folders(folder: Path) -> list[Path]:
+    """The folders in a folder in the order of their names; what begins with a dot or an underscore is left
+    out."""
+    return sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
+
+
+def holds_tables(folder: Path) -> bool:
+    """True if some file of the folder is read as facts."""
+    return any(path.name[0] not in "._" and _is_readable(path) for path in folder.iterdir())
+
+
 def _is_readable(path: Path) -> bool:
     ending = _ending(path)[0]
     return path.is_file() and (ending in TABLE_READERS or ending in FILE_READERS or _is_database(path))

@@ -15,10 +15,10 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, FactsError, Mistake, UnsupportedError, nearest
+from herbrand.facts.empty_tables import without_empty_tables
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
-from herbrand.facts.source import FactSource, fact_sources
-from herbrand.facts.sources.text import TextFile
+from herbrand.facts.source import FactSource, fact_sources, inner_folders
 from herbrand.induction.database import Rows
 from herbrand.induction.machine import WIDEST
 from herbrand.language.check import check
@@ -76,11 +76,15 @@ def read_worlds(
     refuse_choices(theory.statements, "induce")
     signature = check(theory)
     shared = fact_sources(facts)
-    named = _without_empty_tables(_world_folders(Path(folder)), {p.name for p in theory.predicates})
+    folders = _world_folders(Path(folder))
+    separate = without_empty_tables(
+        [fact_sources(path) for path in folders], {p.name for p in theory.predicates}
+    )
     loaded = []
-    for number, (name, sources) in enumerate(named):
+    for number, (path, sources) in enumerate(zip(folders, separate, strict=True)):
+        name = path.name
         if progress is not None:
-            progress(f"reading {name}", number / len(named))
+            progress(f"reading {name}", number / len(folders))
         loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources), header)))
     if note is not None:
         for text in dict.fromkeys(text for *_, found in loaded for text in found.notes):
@@ -120,31 +124,13 @@ def read_world(
     return _world("facts", known, loaded, target, arity)
 
 
-def _world_folders(folder: Path) -> list[tuple[str, tuple[FactSource, ...]]]:
+def _world_folders(folder: Path) -> list[Path]:
     """Every folder in the folder; a folder of tables alone is one world."""
     if not folder.is_dir():
         raise FactsError(
             f"there is no folder '{folder}'", hint="--worlds names a folder that holds a folder a world"
         )
-    inner = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
-    if not inner:
-        return [(folder.name, fact_sources(folder))]
-    return [(path.name, fact_sources(path)) for path in inner]
-
-
-def _without_empty_tables(
-    worlds: list[tuple[str, tuple[FactSource, ...]]], declared: set[str]
-) -> list[tuple[str, tuple[FactSource, ...]]]:
-    """The worlds without files that hold nothing of what such files of other worlds have rows of: the columns
-    of a predicate that is not declared are those of its rows there."""
-    files = [source for _, sources in worlds for source in sources if isinstance(source, TextFile)]
-    empty = {source.path for source in files if not source.path.stat().st_size}
-    full = {source.predicate for source in files if source.path not in empty} - declared
-
-    def needless(source: FactSource) -> bool:
-        return isinstance(source, TextFile) and source.path in empty and source.predicate in full
-
-    return [(name, tuple(s for s in sources if not needless(s))) for name, sources in worlds]
+    return inner_folders(folder) or [folder]
 
 
 def _loaded(

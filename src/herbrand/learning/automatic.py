@@ -1,4 +1,5 @@
-"""The method that ``learn`` takes by itself: likelihood where it is cheap, else pseudo-likelihood.
+"""The method that ``learn`` takes by itself: likelihood where it is cheap, else pseudo-likelihood; proof
+where rules alone have weights to be learned.
 
 The likelihood is what is meant by learning weights: it also learns from atoms that hard statements tie, and
 sums out what is hidden. Each step needs exact counts, however. Whether they are cheap is decided by their
@@ -18,13 +19,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from herbrand.engines.described import options_in
+from herbrand.engines.registry import imported
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import Learned, Theory
+from herbrand.language.written_weights import weight_statements
 from herbrand.learning import likelihood, pseudo_likelihood
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings
 from herbrand.options.table import uses
+
+PROOF = "herbrand.learning.proof.method:learn"
 
 CHEAP = 3e7
 """Operations for one gradient of the likelihood, up to which nothing else is considered."""
@@ -32,6 +37,9 @@ CHEAP = 3e7
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """By likelihood if it is cheap, or if pseudo-likelihood cannot learn from these worlds."""
+    if _rules_alone(theory, settings.relearn):
+        found = imported(PROOF)(theory, worlds, aim, settings)
+        return replace(found, reason="only rules have weights to be learned")
     if not _used_by("likelihood", settings):
         return pseudo_likelihood.learn(theory, worlds, aim, settings)
     try:
@@ -47,6 +55,13 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     except UnsupportedError:
         return likelihood.learn(theory, worlds, aim, settings)
     return replace(found, reason=refused.mistakes[0].message)
+
+
+def _rules_alone(theory: Theory, relearn: bool) -> bool:
+    """True if the weights to be learned are those behind rules."""
+    formulas = any(isinstance(s.weight, Learned) or relearn for s in weight_statements(theory))
+    numbered = any(isinstance(r.weight, Learned) or (relearn and r.weight is not None) for r in theory.rules)
+    return numbered and not formulas
 
 
 def _used_by(method: str, settings: LearningSettings) -> bool:

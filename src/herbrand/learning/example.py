@@ -130,7 +130,8 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
     if not learned:
         raise UnsupportedError(
             "no statement has a weight to be learned",
-            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x)",
+            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x), or learn given ones by "
+            "--relearn",
         )
     derived = {rule.head.predicate for rule in theory.rules}
     names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -85,6 +85,17 @@ def with_starts(theory: Theory) -> Theory:
     return Theory(tuple(_started(s) if isinstance(s, Choice) else s for s in theory.statements))
 
 
+def relearned(theory: Theory) -> Theory:
+    """The theory with a ``?`` in place of every number before a head, which starts there.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> (choice,) = relearned(parse_theory("0.3 :: rain")).choices
+    >>> choice.alternatives[0].probability.start
+    0.3
+    """
+    return Theory(tuple(_relearned(s) if isinstance(s, Choice) else s for s in theory.statements))
+
+
 def in_world(theory: Theory, stated: Theory) -> Theory:
     r"""The theory with what is stated of one world. What an example of a ``.pl`` file names is evidence, also
     where the theory has facts of it: these are then rules, so that they make it true.
@@ -108,17 +119,21 @@ def in_world(theory: Theory, stated: Theory) -> Theory:
     return Theory((*statements, *stated.statements))
 
 
-def learn(theory: Theory, worlds: Iterable[Program], settings: LearningSettings) -> Learning:
-    """The theory with the likeliest probabilities; ``worlds`` are those of :func:`with_starts`."""
+def learn(
+    theory: Theory, worlds: Iterable[Program], settings: LearningSettings, closed: Collection[str] = ()
+) -> Learning:
+    """The theory with the likeliest probabilities; ``worlds`` are those of :func:`with_starts`. ``closed``:
+    derived predicates of which what is not listed is false."""
     began = time.perf_counter()
-    numbers = {_place(s): n for n, s in enumerate(theory.statements) if isinstance(s, Choice)}
+    stated = with_starts(theory).statements
+    numbers = {_place(s): n for n, s in enumerate(stated) if isinstance(s, Choice)}
     same: dict[bytes, Program] = {}
     times: Counter[bytes] = Counter()
     for program in worlds:
         key = fingerprint(program)
         same.setdefault(key, program)
         times[key] += 1
-    made = [_World.of(same[key], theory, numbers, settings.budget, times[key]) for key in same]
+    made = [_World.of(same[key], theory, numbers, settings.budget, times[key], closed) for key in same]
     dice = np.random.default_rng(settings.seed)
     best = _climbed(made, theory, _first(made, theory, None), settings)
     drawn = any(_open_places(theory, group).any() for group in best.probabilities)
@@ -162,12 +177,20 @@ class _World:
 
     @classmethod
     def of(
-        cls, program: Program, theory: Theory, numbers: Mapping[Any, int], budget: Budget, times: int
+        cls,
+        program: Program,
+        theory: Theory,
+        numbers: Mapping[Any, int],
+        budget: Budget,
+        times: int,
+        closed: Collection[str],
     ) -> _World:
         """Compile what is known; raises where no probabilities allow it."""
         made = ChoiceConstraints(scaled=True)
         worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
         worlds.add_formulas()
+        for name in sorted(worlds.derived.intersection(closed)):
+            worlds.close(name)
         draws = []
         for instance, drawn in worlds.drawn:
             choice = cast(Choice, instance.plan.statement)
@@ -279,6 +302,18 @@ def _choice(theory: Theory, number: int) -> Choice:
 def _place(choice: Choice) -> Any:
     """What tells a statement from others, also after it was rewritten."""
     return choice if choice.span is None else (choice.span.source.name, choice.span.start)
+
+
+def _relearned(choice: Choice) -> Choice:
+    """The choice to be learned anew, unless its probabilities are those of a body's row."""
+    chances = [one.probability for one in choice.alternatives]
+    if not all(isinstance(chance, float | int) for chance in chances):
+        return choice
+    alternatives = tuple(
+        replace(one, probability=Learned(start=float(cast(float, one.probability))))
+        for one in choice.alternatives
+    )
+    return replace(choice, alternatives=alternatives)
 
 
 def _by(choice: Choice) -> tuple[str, ...] | None:

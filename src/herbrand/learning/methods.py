@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,9 +65,13 @@ def learned(
     return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), settings)
 
 
-def learns_choices(theory: Theory) -> bool:
-    """Whether the probability of some choice is to be learned."""
-    return any(isinstance(a.probability, Learned) for c in theory.choices for a in c.alternatives)
+def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
+    """The theory, if the probability of some choice is to be learned; with ``relearn`` those that are given,
+    too, from where they are."""
+    if relearn and theory.choices:
+        theory = imported("herbrand.learning.interpretations:relearned")(theory)
+    learned = any(isinstance(a.probability, Learned) for c in theory.choices for a in c.alternatives)
+    return theory if learned else None
 
 
 def with_starts(theory: Theory) -> Theory:
@@ -80,10 +84,12 @@ def in_world(theory: Theory, stated: Theory) -> Theory:
     return imported("herbrand.learning.interpretations:in_world")(theory, stated)
 
 
-def learned_choices(theory: Theory, worlds: Iterable[Program], settings: LearningSettings) -> Learning:
+def learned_choices(
+    theory: Theory, worlds: Iterable[Program], settings: LearningSettings, closed: Collection[str]
+) -> Learning:
     """The theory with the likeliest probabilities in place of ``? ::``."""
     learn = imported("herbrand.learning.interpretations:learn")
-    return with_curve(lambda watched: learn(theory, worlds, watched), settings)
+    return with_curve(lambda watched: learn(theory, worlds, watched, closed), settings)
 
 
 def refuse_unused(method: str, settings: LearningSettings) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from herbrand.errors import FactsError
+from herbrand.facts.source import holds_tables, inner_folders
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.dialects.sources import read_source
 from herbrand.language.syntax import Theory
@@ -26,7 +27,7 @@ _BAR = re.compile(r"-{3,}")
 
 
 def separate_facts(worlds: Any) -> list[Any]:
-    """What is given as the facts of each world."""
+    """What is given as the facts of each world; a folder of tables alone is one world."""
     if not isinstance(worlds, str | os.PathLike):
         if not isinstance(worlds, Iterable):
             raise FactsError("worlds are a folder, or a list of facts")
@@ -36,12 +37,12 @@ def separate_facts(worlds: Any) -> list[Any]:
         return _interpretations(folder)
     if not folder.is_dir():
         raise FactsError(f"there is no folder '{folder}' of worlds")
-    found = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
-    if not found:
+    found = inner_folders(folder)
+    if not found and not holds_tables(folder):
         raise FactsError(
             f"the folder '{folder}' holds no world", hint="each world is a folder of its own, with its tables"
         )
-    return list(found)
+    return found or [folder]
 
 
 def _interpretations(path: Path) -> list[Theory]:

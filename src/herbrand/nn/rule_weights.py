@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import torch
@@ -43,7 +44,8 @@ class RuleWeights(nn.Module):
         self.predicates = tuple(name for name in learned if program.relation(name).count)
         self.learned_rules = tuple(r for r in program.weighted if isinstance(r.weight, Learned))
         self.of_facts = nn.ParameterList(nn.Parameter(self._logs(name)) for name in self.predicates)
-        self.of_rules = nn.Parameter(torch.zeros(len(self.learned_rules), dtype=torch.float64))
+        starts = [1.0 if w.start is None else w.start for w in map(_learned, self.learned_rules)]
+        self.of_rules = nn.Parameter(torch.tensor(starts, dtype=torch.float64).log())
         places = [i for i, rule in enumerate(program.weighted) if isinstance(rule.weight, Learned)]
         self._places = torch.tensor(places, dtype=torch.int64)
         self._stated = torch.tensor([rule_number(rule) for rule in program.weighted], dtype=torch.float64)
@@ -104,3 +106,23 @@ class RuleWeights(nn.Module):
                 hint="leave the fact out if it should not count",
             )
         return torch.from_numpy(np.log(weights))
+
+
+def relearned_rules(theory: Theory) -> Theory:
+    """The theory with a ``?`` in place of the number behind each rule, which starts there.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> relearned_rules(parse_theory("p(x) :- q(x) @ 0.5")).rules[0].weight.start
+    0.5
+    """
+    return Theory(tuple(_relearned(s) if isinstance(s, Rule) else s for s in theory.statements))
+
+
+def _relearned(rule: Rule) -> Rule:
+    """A weight that is learned is positive: others stay as they are given."""
+    positive = isinstance(rule.weight, float | int) and rule.weight > 0
+    return replace(rule, weight=Learned(start=float(cast(float, rule.weight)))) if positive else rule
+
+
+def _learned(rule: Rule) -> Learned:
+    return cast(Learned, rule.weight)

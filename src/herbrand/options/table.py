@@ -212,7 +212,7 @@ TABLE = (
     _row("l1", "learn", Number(0), "The same, with small weights exactly 0.",
          "likelihood pseudo-likelihood contrastive-divergence layers", metavar="X", default="0"),
     _row("relearn", "learn", Flag(), "Learn given weights too, and start from them.",
-         "likelihood contrastive-divergence"),
+         "likelihood contrastive-divergence proof"),
     _row("held_out", "learn", Facts(), "Worlds, as for --worlds, to measure the weights on.", "likelihood",
          metavar="DIR"),
     _row("starts", "learn", Whole(1, 10_000), "Climbs, from different points; the best counts.", "likelihood",

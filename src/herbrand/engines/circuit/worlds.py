@@ -259,6 +259,15 @@ class Worlds:
             text = atom_text(self.program, (name, row))
             self.made.stipulate(literal if holds else negated(literal), text if holds else f"not {text}")
 
+    def close(self, predicate: str) -> None:
+        """Keep only worlds in which no atom of a derived predicate holds but those that are listed."""
+        columns = self.program.signature.predicates[predicate].column_types
+        self.solve([(predicate, (ANY,) * len(columns))])
+        listed = set(map(tuple, self.program.facts.tables[predicate].true.tolist()))
+        for atom, literal in sorted(self._literals.items()):
+            if atom[0] == predicate and atom[1] not in listed:
+                self.made.stipulate(negated(literal), f"not {atom_text(self.program, atom)}")
+
     def formula(self, formula: Formula) -> int:
         """The literal of a closed formula's truth."""
         ground = self.ground

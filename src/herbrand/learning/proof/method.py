@@ -30,7 +30,6 @@ from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
 from herbrand.facts.table import FactTable
 from herbrand.language.show import show_atom
-from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import LearnedWeight, Learning, statement_text
@@ -38,29 +37,33 @@ from herbrand.learning.proof.losses import LOSSES
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.proof.training import Training, train
 from herbrand.learning.settings import LearningSettings
-from herbrand.nn.rule_weights import RuleWeights
+from herbrand.nn.rule_weights import RuleWeights, relearned_rules
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """The theory with weights under which the targets' facts are answered best."""
     began = time.perf_counter()
-    _refuse(worlds, aim, settings)
-    (world,) = worlds
-    targets = _targets(theory, world.signature, world.facts, aim)
-    asked = [Questions.of(name, world.signature, world.facts, settings.asked) for name in targets]
-    hidden = {name: FactTable.empty(world.facts.tables[name].columns, "closed") for name in targets}
-    facts = Facts(world.facts.domains, {**world.facts.tables, **hidden})
-    learned = [n for n in learned_predicates(theory.rules, world.signature, facts) if n not in targets]
-    features = features_of(learned, facts)
-    facts = with_features(theory.rules, world.signature, facts, learned, settings.budget)
-    program = HornProgram.of(theory.rules, world.signature, facts)
-    refuse_absence(
-        program, [clause for name in targets for clause in program.clauses.get(name, ())], features
-    )
-    weights = RuleWeights(program, learned)
-    _refuse_nothing(weights, learned)
+    _refuse(aim, settings)
+    if settings.relearn:
+        theory = relearned_rules(theory)
+    targets = _targets(theory, worlds, aim)
+    asked: list[tuple[Proof, Questions]] = []
+    weights: RuleWeights | None = None
+    for world in worlds:
+        program, learned = _program(theory, world, targets, settings)
+        _refuse_facts_of_several(worlds, learned)
+        weights = weights or RuleWeights(program, learned)
+        _refuse_nothing(weights, learned)
+        proof = Proof(program)
+        asked += [
+            (proof, Questions.of(name, world.signature, world.facts, settings.asked))
+            for name in targets
+            if name in world.facts.tables and len(world.facts.tables[name].true)
+        ]
+    assert weights is not None
     depth, loss = DEPTH if settings.depth is None else settings.depth, settings.loss or "cross-entropy"
-    state = Training.of(Proof(program), weights, asked, settings, depth, loss)
+    proofs, questions = zip(*asked, strict=True)
+    state = Training.of(proofs, weights, questions, settings, depth, loss)
     before = state.measured()
     if before["without_proof"] == before["questions"]:
         raise UnsupportedError(
@@ -81,21 +84,38 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     return Learning("proof", written, status, tuple(_listed(weights)), metrics)
 
 
-def _targets(theory: Theory, signature: Signature, facts: Facts, aim: Aim) -> tuple[str, ...]:
+def _program(
+    theory: Theory, world: World, targets: Sequence[str], settings: LearningSettings
+) -> tuple[HornProgram, list[str]]:
+    """The rules over what is known in a world, the targets' facts hidden; and predicates whose facts are
+    learned."""
+    tables = world.facts.tables
+    hidden = {name: FactTable.empty(tables[name].columns, "closed") for name in targets if name in tables}
+    facts = Facts(world.facts.domains, {**tables, **hidden})
+    learned = [n for n in learned_predicates(theory.rules, world.signature, facts) if n not in targets]
+    features = features_of(learned, facts)
+    facts = with_features(theory.rules, world.signature, facts, learned, settings.budget)
+    program = HornProgram.of(theory.rules, world.signature, facts)
+    asked = [clause for name in targets for clause in program.clauses.get(name, ())]
+    refuse_absence(program, asked, features)
+    return program, learned
+
+
+def _targets(theory: Theory, worlds: Sequence[World], aim: Aim) -> tuple[str, ...]:
     derived = dict.fromkeys(rule.head.predicate for rule in theory.rules)
+    known = {name for world in worlds for name in world.signature.predicates}
+    answered = {n for world in worlds for n, table in world.facts.tables.items() if len(table.true)}
     mistakes = []
     for name in aim.targets:
-        if name not in signature.predicates:
-            mistakes.append(
-                Mistake(f"--target: there is no predicate '{name}'", hint=nearest(name, signature.predicates))
-            )
+        if name not in known:
+            mistakes.append(Mistake(f"--target: there is no predicate '{name}'", hint=nearest(name, known)))
         elif name not in derived:
             mistakes.append(
                 Mistake(
                     f"--target {name}: no rule derives it", hint=f"derived: {', '.join(derived) or 'nothing'}"
                 )
             )
-        elif not len(facts.tables[name].true):
+        elif name not in answered:
             mistakes.append(
                 Mistake(
                     f"--target {name}: no fact says what is right", hint=f"point at facts of {name}: --facts"
@@ -103,7 +123,7 @@ def _targets(theory: Theory, signature: Signature, facts: Facts, aim: Aim) -> tu
             )
     if mistakes:
         raise UnsupportedError(mistakes)
-    found = aim.targets or tuple(name for name in derived if len(facts.tables[name].true))
+    found = aim.targets or tuple(name for name in derived if name in answered)
     if not found:
         raise UnsupportedError(
             "nothing is there to learn from: no fact is of a predicate that rules derive",
@@ -112,12 +132,15 @@ def _targets(theory: Theory, signature: Signature, facts: Facts, aim: Aim) -> tu
     return tuple(found)
 
 
-def _refuse(worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> None:
-    if len(worlds) > 1:
+def _refuse_facts_of_several(worlds: Sequence[World], learned: Sequence[str]) -> None:
+    if len(worlds) > 1 and learned:
         raise UnsupportedError(
-            "proof learns the weights of one world's facts",
+            f"proof learns the weights of facts, here those of {learned[0]}, in one world alone",
             hint="leave --worlds out; questions of several worlds can be put into one, under other names",
         )
+
+
+def _refuse(aim: Aim, settings: LearningSettings) -> None:
     if aim.latent:
         raise UnsupportedError(
             f"--latent {aim.latent[0]}: proof takes what is not listed as false",

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
-from herbrand.engines.proof.goals import Goal
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.scores import scores
 from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
@@ -37,9 +36,10 @@ MOST_ROWS = 4096
 
 @dataclass(eq=False)
 class Training:
-    """What changes from step to step, and what is asked: questions of one target each."""
+    """What changes from step to step, and what is asked: questions of one target each, with what proves their
+    answers in the world that they are about."""
 
-    proof: Proof
+    proofs: tuple[Proof, ...]
     weights: RuleWeights
     targets: tuple[Questions, ...]
     depth: int
@@ -56,14 +56,14 @@ class Training:
 
     @classmethod
     def of(
-        cls, proof: Proof, weights: RuleWeights, targets: Sequence[Questions], settings: LearningSettings,
-        depth: int, loss: str,
+        cls, proofs: Sequence[Proof], weights: RuleWeights, targets: Sequence[Questions],
+        settings: LearningSettings, depth: int, loss: str,
     ) -> Training:  # fmt: skip
         """Before the first step, or where a saved run was left."""
         count = sum(map(len, targets))
         batch = None if settings.batch is None or settings.batch >= count else settings.batch
         found = cls(
-            proof, weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.budget,
+            tuple(proofs), weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.budget,
             Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
             np.random.default_rng(settings.seed),
@@ -84,33 +84,30 @@ class Training:
         total = float(penalty.detach())
         if penalty.requires_grad:
             penalty.backward()
-        for asked in self._parts(chosen):
-            found = self._loss(self.scored(asked)) / len(chosen)
+        for proof, asked in self._parts(chosen):
+            found = self._loss(self._scored(proof, asked)) / len(chosen)
             if found.requires_grad:
                 found.backward()
             total += float(found.detach())
         self.adam.step()
         return total
 
-    def scored(self, asked: Questions) -> Scored:
+    def _scored(self, proof: Proof, asked: Questions) -> Scored:
         """The answers that the rules give under the present weights."""
-        goal = self.goal(asked)
+        goal = proof.read(asked.goal, asked.given)
         table = scores(
-            self.proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
+            proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
             depth=self.depth, budget=self.budget,
         )  # fmt: skip
         refuse_infinite(table.values)
         return Scored.of(table, asked)
 
-    def goal(self, asked: Questions) -> Goal:
-        return self.proof.read(asked.goal, asked.given)
-
     @torch.no_grad()
     def measured(self) -> dict[str, float | int]:
         """Mean loss and accuracy over all questions, and how many of them no proof answers."""
         losses, hits, answerable = 0.0, 0.0, 0
-        for asked in self._parts(np.arange(self.count)):
-            scored = self.scored(asked)
+        for proof, asked in self._parts(np.arange(self.count)):
+            scored = self._scored(proof, asked)
             losses += float(self._loss(scored))
             hits += float(scored.accuracy().sum())
             answerable += int(scored.answerable.sum())
@@ -137,15 +134,15 @@ class Training:
         chosen, self.waiting = self.waiting[: self.batch], self.waiting[self.batch :]
         return np.sort(chosen)
 
-    def _parts(self, chosen: np.ndarray) -> Iterator[Questions]:
+    def _parts(self, chosen: np.ndarray) -> Iterator[tuple[Proof, Questions]]:
         """Chosen questions by target, as many at once as have states of a moderate size."""
-        width = max(self.proof.program.sizes.values(), default=1)
-        most = min(MOST_ROWS, max(FEWEST_ROWS, GRID_CACHE // max(1, width)))
         before = 0
-        for target in self.targets:
+        for proof, target in zip(self.proofs, self.targets, strict=True):
+            width = max(proof.program.sizes.values(), default=1)
+            most = min(MOST_ROWS, max(FEWEST_ROWS, GRID_CACHE // max(1, width)))
             own = chosen[(chosen >= before) & (chosen < before + len(target))] - before
             for start in range(0, len(own), most):
-                yield target.part(own[start : start + most])
+                yield proof, target.part(own[start : start + most])
             before += len(target)
 
 
