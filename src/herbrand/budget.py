@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from herbrand.errors import BudgetError, OutOfTimeError
-from herbrand.memory import allowed_bytes, readable, resident_bytes
+from herbrand.memory import allowed_bytes, bytes_of, readable, resident_bytes
 
 Item = TypeVar("Item")
 
@@ -141,6 +141,17 @@ class Budget:
                 f"the process has grown by {readable(grown)}, and {readable(self.bytes)} are allowed",
                 hint="allow more by --memory",
             )
+
+
+def budget_of(given: Mapping[str, Any]) -> Budget:
+    """The budget that keywords of a command describe; its time begins now.
+
+    >>> found = budget_of({"memory": "2GB", "time_limit": 5.0})
+    >>> found.memory, found.seconds
+    (2147483648, 5.0)
+    """
+    memory = given.get("memory")
+    return Budget(None if memory is None else bytes_of(memory), given.get("time_limit"))
 
 
 UNLIMITED = Budget()

@@ -17,6 +17,10 @@ from herbrand.options.kinds import amount as parsed_amount
 SHARE = 0.7
 """The part of the machine's memory that a plan may use unless it is set otherwise."""
 
+SHARE_FOR_DATABASE = 0.8
+"""Of the memory allowed; the rest is this process's own."""
+LEAST_FOR_DATABASE = 64 << 20
+
 ANY_MACHINE = 2**50
 """No machine has so many bytes. Plans are made for whatever one might have; engines have their own limits."""
 
@@ -26,6 +30,15 @@ CGROUPS = Path("/sys/fs/cgroup")
 def allowed_bytes(memory: int | None = None) -> int:
     """The bytes that a call may use: those given, else 70 % of the machine's memory."""
     return int(memory) if memory is not None else int(SHARE * machine_memory())
+
+
+def holds_database(memory: int) -> bool:
+    """Whether a database can be opened within so many bytes.
+
+    >>> holds_database(1 << 30), holds_database(1 << 20)
+    (True, False)
+    """
+    return memory * SHARE_FOR_DATABASE >= LEAST_FOR_DATABASE
 
 
 @lru_cache(maxsize=1)

@@ -22,9 +22,8 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, budget_of
 from herbrand.engines.choice import CHOICES, LatestChoice, with_alternatives
-from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Settings, first_state, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import Limits, run, settle, watching

@@ -15,8 +15,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal.engine import BoundSettings
-from herbrand.engines.described import LIMITS, options_in
-from herbrand.engines.engine import Settings
+from herbrand.engines.engine import LIMITS, Settings, options_in
 from herbrand.engines.proof.request import Request
 from herbrand.engines.regions.engine import STRUCTURES
 from herbrand.engines.registry import BOUND, INFERENCE, QUERY, engine_named, register

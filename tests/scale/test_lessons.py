@@ -155,7 +155,7 @@ class TestTooLarge:
     ) -> None:
         """Of text they are not; what cannot be read is left to loading, which says why."""
         sources = fact_sources([str(files / name) for name in names])
-        monkeypatch.setattr("herbrand.scale.too_large.is_enough", lambda memory: True)
+        monkeypatch.setattr("herbrand.scale.too_large.holds_database", lambda memory: True)
         assert facts_too_large(sources, Budget(max(cells * BYTES_A_CELL, 1))) is None
         found = facts_too_large(sources, Budget(max(cells * BYTES_A_CELL - 1, 1)))
         assert (found is not None) == (cells > 0)
@@ -183,7 +183,7 @@ class TestTooLarge:
             connection.execute("CREATE TABLE likes AS SELECT i AS a, i AS b FROM range(10) t(i)")
         name, _, file = address.rpartition("=")
         model = hb.Model(hb.parse(text), [f"{name}{'=' if name else ''}{tmp_path}/{file}"])
-        monkeypatch.setattr("herbrand.scale.too_large.is_enough", lambda memory: True)
+        monkeypatch.setattr("herbrand.scale.too_large.holds_database", lambda memory: True)
         asked = (model.sources, model.tables_read)
         assert facts_too_large(asked[0], Budget(cells * BYTES_A_CELL), asked[1]) is None
         assert facts_too_large(asked[0], Budget(cells * BYTES_A_CELL - 1), asked[1]) is not None

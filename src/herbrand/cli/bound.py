@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from herbrand.budget import budget_of
 from herbrand.cli.opening import open_model
 from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import Bar, leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
-from herbrand.engines.described import budget_of
 
 
 @takes("bound")

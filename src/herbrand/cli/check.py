@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import herbrand as hb
+from herbrand.budget import budget_of
 from herbrand.cli.opening import open_model
 from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table
-from herbrand.engines.described import budget_of
 from herbrand.errors import UnsupportedError
 
 

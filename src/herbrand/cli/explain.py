@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from herbrand.budget import budget_of
 from herbrand.cli.opening import last_argument, open_model
 from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
-from herbrand.engines.described import budget_of
 
 
 @takes("explain")

@@ -6,12 +6,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import herbrand as hb
+from herbrand.budget import budget_of
 from herbrand.cli.opening import has_header, open_model
 from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
-from herbrand.engines.described import budget_of
 from herbrand.errors import UnsupportedError
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from herbrand.budget import budget_of
 from herbrand.cli.opening import open_model
 from herbrand.cli.options import Format, Opened, Written
 from herbrand.cli.output import Bar, leave_unconverged, note, write_result, write_text
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
-from herbrand.engines.described import budget_of
 
 if TYPE_CHECKING:
     from herbrand.learning.settings import Progress

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from herbrand.budget import Budget
-from herbrand.engines.described import options_in, without
-from herbrand.engines.engine import Engine, Refusal
+from herbrand.engines.engine import Engine, Refusal, options_in, without
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import MissingPackageError, member
 from herbrand.language.collection import collector_paused
@@ -200,6 +200,7 @@ def installed(command: str, name: str, settings: Any) -> Any:
         return NotInstalled(name, f"{mistake.message} ({mistake.hint})")
 
 
+@cache
 def imported(named: str) -> Any:
     """The member of a module, written ``module:member``."""
     # What is imported stays: looking for garbage in it takes a sixth of torch's import.

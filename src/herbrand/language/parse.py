@@ -17,7 +17,7 @@ import re
 import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ from herbrand.language.syntax import (
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 _STARTS = ["statement", "query_formula", "query_probability", "query_literal"]
 _NAMES = re.compile(r"`([^`\n]+)`|([^\W\d]\w*)")
+MOST_ASKED = 256
+"""So many questions are kept as they were read: servers and notebooks ask the same again."""
 _one_at_a_time = threading.Lock()
 
 
@@ -95,6 +97,11 @@ def parse_formula(
 ) -> Formula:
     """One formula. ``valued`` names many-valued predicates without arguments, which look like variables.
     ``computes``: it may compute values; else that is refused."""
+    return _formula(text, name, frozenset(valued), computes)
+
+
+@lru_cache(MOST_ASKED)
+def _formula(text: str, name: str, valued: frozenset[str], computes: bool) -> Formula:
     formula = with_valued_names(_fragment(text, name, "query_formula", computes), valued)
     refuse_deep(formula)
     return formula
@@ -104,6 +111,11 @@ def parse_probability(
     text: str, name: str = "<query>", valued: Collection[str] = ()
 ) -> tuple[Formula, Formula | None]:
     """An event and, after a bar, what is given, with or without ``P( )`` around them."""
+    return _probability(text, name, frozenset(valued))
+
+
+@lru_cache(MOST_ASKED)
+def _probability(text: str, name: str, valued: frozenset[str]) -> tuple[Formula, Formula | None]:
     event, given = _fragment(text, name, "query_probability")
     refuse_deep(event, given)
     return with_valued_names(event, valued), None if given is None else with_valued_names(given, valued)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from herbrand.errors import LanguageError, Span, nearest
@@ -128,17 +129,17 @@ class Signature:
         types = (_type(known) for known in self.types.values() if known.name not in inline)
         return Theory((*types, *(_predicate(self, p) for p in self.named.values())))
 
-    @property
+    @cached_property
     def named(self) -> dict[str, Predicate]:
         """The predicates that a text can name: all but those that stand for what statements compute."""
         return {name: known for name, known in self.predicates.items() if not known.computed}
 
-    @property
+    @cached_property
     def observed(self) -> frozenset[str]:
         """Predicates of which what no table lists is false."""
         return frozenset(name for name, known in self.predicates.items() if known.role == "observed")
 
-    @property
+    @cached_property
     def valued_names(self) -> frozenset[str]:
         """Many-valued predicates without arguments: their names look like variables before ``=``."""
         return frozenset(p.name for p in self.predicates.values() if p.value_type and not p.types)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from herbrand.engines.described import options_in
+from herbrand.engines.engine import options_in
 from herbrand.engines.registry import imported
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.language.syntax import Learned, Theory

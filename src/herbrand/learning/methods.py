@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from herbrand.engines.described import options_in
+from herbrand.engines.engine import options_in
 from herbrand.engines.registry import imported
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.facts import Facts

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.described import check_settings, described
+from herbrand.engines.engine import check_settings, described
 
 Watch = Callable[["Progress"], None]
 

@@ -180,6 +180,11 @@ class Knowledge:
         stated = whole.theory.statements[len(own.statements) :]
         return known, tuple(formula_of(cast(_Asked, statement)) for statement in stated)
 
+    @cached_property
+    def _declared(self) -> bool:
+        """Whether declarations give every predicate its world, so that no query decides any."""
+        return self.signature.strict and all(declared.tells_world for declared in self.theory.predicates)
+
     @property
     def _in_tables(self) -> set[str]:
         """Variables whose choices are kept as tables: nothing derives them."""
@@ -231,10 +236,7 @@ class Knowledge:
     def _known(
         self, given: Sequence[str], queried: Collection[str], derived: bool, budget: Budget = UNLIMITED
     ) -> _Lowered:
-        declared = (
-            all(predicate.tells_world for predicate in self.theory.predicates) and self.signature.strict
-        )
-        world = _World(tuple(given), frozenset() if declared else frozenset(queried), derived)
+        world = _World(tuple(given), frozenset() if self._declared else frozenset(queried), derived)
         found = self._programs.pop(world, None) or self._lowered(world, budget)
         if len(self._programs) >= MOST_WORLDS:
             del self._programs[next(iter(self._programs))]

@@ -12,8 +12,7 @@ from herbrand.answers.chart import Bar
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.budget import Budget
-from herbrand.engines.described import options_in
-from herbrand.engines.engine import settings_from
+from herbrand.engines.engine import options_in, settings_from
 from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.model import Model

@@ -21,8 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
-from herbrand.budget import Budget
-from herbrand.engines.described import budget_of
+from herbrand.budget import Budget, budget_of
 from herbrand.errors import ContradictionError, HerbrandError, Span
 from herbrand.facts.table import FactTable
 from herbrand.language.arguments import in_body

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
-from herbrand.budget import Budget
+from herbrand.budget import Budget, budget_of
 from herbrand.engines.choice import CHOICES, choices
 from herbrand.engines.credal.engine import BoundSettings
-from herbrand.engines.described import budget_of
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.offers import Choice, Offer, Refused, best
 from herbrand.engines.registry import INFERENCE

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from herbrand.errors import BudgetError, FactsError, UnsupportedError
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import LEAST_FOR_DATABASE, SHARE_FOR_DATABASE, allowed_bytes, holds_database, readable
 from herbrand.relations.database import Database, DuckDB
 from herbrand.relations.spark import Spark
-from herbrand.scale.database_memory import LEAST_MEMORY, SHARE_FOR_DATABASE, is_enough
 
 DEFAULT_FOLDER = "herbrand.spark"
 SPARK_MASTER = re.compile(
@@ -77,9 +76,10 @@ def _duckdb(place: Place, memory: int | None) -> Database:
             hint="facts in other files are given by --facts; --on names a database, new or old",
         )
     allowed = int(allowed_bytes(memory) * SHARE_FOR_DATABASE)
-    if not is_enough(allowed_bytes(memory)):
+    if not holds_database(allowed_bytes(memory)):
         raise BudgetError(
-            f"a database needs at least {readable(LEAST_MEMORY)} of memory, and may use {readable(allowed)}",
+            f"a database needs at least {readable(LEAST_FOR_DATABASE)} of memory, "
+            f"and may use {readable(allowed)}",
             hint="allow more by --memory",
         )
     found = DuckDB(path, allowed, schema="herbrand")

@@ -11,8 +11,7 @@ from pathlib import Path
 from herbrand.budget import Budget
 from herbrand.engines.registry import DATABASE, ENGINES
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
-from herbrand.memory import readable
-from herbrand.scale.database_memory import is_enough
+from herbrand.memory import holds_database, readable
 from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import Place
 from herbrand.scale.too_large import TooLarge
@@ -80,7 +79,7 @@ def instead(
     stored_at: StoredAt, error: BudgetError, note: Note | None, engine: str, budget: Budget
 ) -> Iterator[StoredModel]:
     """The model on a scratch database, after ``error`` in memory; raises both errors if neither will do."""
-    if engine not in ("auto", *ENGINES[DATABASE]["infer"]) or not is_enough(budget.bytes):
+    if engine not in ("auto", *ENGINES[DATABASE]["infer"]) or not holds_database(budget.bytes):
         raise error
 
     def bounded(place: Place) -> StoredModel:

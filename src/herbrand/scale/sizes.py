@@ -16,10 +16,9 @@ from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.language.parse import is_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Bound, BoundRows
-from herbrand.memory import allowed_bytes, readable
+from herbrand.memory import allowed_bytes, holds_database, readable
 from herbrand.program.program import Program
 from herbrand.program.question import Question, queried_predicates, read_question
-from herbrand.scale.database_memory import is_enough
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import opened
@@ -82,7 +81,7 @@ def measured_instead(
 ) -> tuple[dict[str, Cost | Refusal], bool]:
     """Where no engine can run in memory: those that a database would run, the others as they are; and
     whether there are such."""
-    if any(isinstance(told, Cost) for told in engines.values()) or not is_enough(allowed_bytes(memory)):
+    if any(isinstance(told, Cost) for told in engines.values()) or not holds_database(allowed_bytes(memory)):
         return engines, False
     try:
         there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory, asked).engines

@@ -19,8 +19,7 @@ from herbrand.facts.sources.parquet import ParquetFile
 from herbrand.facts.sources.selected import Selected
 from herbrand.facts.sources.stored import literal
 from herbrand.facts.store import Store
-from herbrand.memory import readable
-from herbrand.scale.database_memory import is_enough
+from herbrand.memory import holds_database, readable
 
 BYTES_A_CELL = 45
 """Of memory, at the most, while facts are read and sorted; measured on 20 million cells of numbers."""
@@ -43,7 +42,7 @@ def facts_too_large(
     """Whether the facts are more than memory holds; never where a database could not be opened either.
     ``read``: the tables that are read of databases; all of them if not given."""
     allowed = budget.bytes
-    if not is_enough(allowed):
+    if not holds_database(allowed):
         return None
     cells = float(sum(_cells(source, read) for source in sources))
     if cells * BYTES_A_CELL <= allowed:

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import herbrand as hb
-from herbrand.budget import Budget
-from herbrand.engines.described import budget_of
+from herbrand.budget import Budget, budget_of
 from herbrand.errors import HerbrandError
 from herbrand.memory import bytes_of
 from herbrand.options.kinds import texts

@@ -25,7 +25,7 @@ from herbrand.engines.credal.engine import TOLERANCE, BoundSettings
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
-from herbrand.engines.described import described
+from herbrand.engines.engine import described
 from herbrand.engines.loop import Limits, settle
 from herbrand.engines.offers import Choice
 from herbrand.errors import UnsupportedError

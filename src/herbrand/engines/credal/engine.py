@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.described import check_settings
+from herbrand.engines.engine import check_settings
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of all that is done, from 0 to 1."""

@@ -13,7 +13,7 @@ from typing import Any
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra, algebra_named
-from herbrand.engines.described import check_settings, described
+from herbrand.engines.engine import check_settings, described
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.errors import UnsupportedError
 from herbrand.options.algebras import QUERY_ALGEBRAS
