@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,31 @@ def test_answers_weigh_all_opinions(algebra: str) -> None:
     theory = hb.parse('likes("u", "a") ~ 0.9\nlikes("u", "a") ~ 0.6\ngood(i) :- likes(u, i)')
     (answer,) = hb.Model(theory, open=["likes"]).query("good(i)", algebra=algebra).rows()
     assert answer.weight == pytest.approx(0.9 * 0.6 / (0.9 * 0.6 + 0.1 * 0.4))
+
+
+STORED = ("bp", "mean-field")
+SETTLED = """
+predicate rain
+predicate wet
+predicate mood in {"good", "bad", "none"}
+rain ~ 0.2
+mood = "bad" ~ 0.7
+1: rain => wet
+"""
+
+
+@pytest.mark.parametrize("fact", ["rain", "not rain", 'rain\nmood = "bad"', 'not rain\nmood = "good"'])
+@pytest.mark.parametrize(
+    "engine", ["exact", "circuit", "lifted", "regions", *STORED, *map("on {}".format, STORED)]
+)
+def test_opinions_about_settled_atoms_count_in_log_z(fact: str, engine: str, tmp_path: Path) -> None:
+    holds = not fact.startswith("not")
+    log_z = math.log(1 + math.e) if holds else 1 + math.log(2)  # of rain => wet
+    log_z += math.log(0.2 / 0.8) if holds else 0.0
+    shares = {"bad": 0.7 / 0.15, "good": 1.0, "none": 1.0}
+    known = [value for value in shares if f'mood = "{value}"' in fact] or list(shares)
+    log_z += math.log(sum(shares[value] for value in known))
+    on = f"duckdb:{tmp_path}/world.duckdb" if engine.startswith("on ") else None
+    engine = engine.removeprefix("on ")
+    found = hb.Model(hb.parse(f"{SETTLED}\n{fact}"), on=on).infer(engine=engine, log_partition=True)
+    assert found.log_partition == pytest.approx(log_z, abs=1e-9)

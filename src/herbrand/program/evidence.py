@@ -148,6 +148,11 @@ class Evidence:
         others = max(1, self.program.value_count(predicate) - 1)
         return codes, table.soft[:, -1].astype(np.int64), table.log_odds + math.log(others)
 
+    def settled_opinions(self, predicate: str) -> float:
+        """What soft evidence about atoms that facts settle adds to the log-weight of every world."""
+        codes, values, worths = self.opinions(predicate)
+        return float(worths[self.known(predicate).lookup(codes) == values].sum())
+
     def weights(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All that facts add to log-weights: soft evidence, and minus infinity for excluded values."""
         codes, values, worths = self.opinions(predicate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
 from herbrand.row_keys import Keys, fit
 from herbrand.scale.facts import StoredFacts
+from herbrand.scale.float_sql import double
 from herbrand.scale.loading import PredicateTables
 
 NONE = np.empty(0, np.int64)
@@ -84,6 +86,18 @@ class StoredEvidence(Evidence):
             f"SELECT {chosen}, 1 AS value FROM {tables.true} UNION ALL "
             f"SELECT {chosen}, 0 AS value FROM {tables.false}"
         )
+
+    def settled_opinions(self, predicate: str) -> float:
+        tables, columns = self.tables(predicate), self.columns(predicate)
+        if not tables.counts[2]:
+            return 0.0
+        value, others = "1", 0.0
+        if self.is_valued(predicate):
+            value, others = f"o.a{len(columns)}", math.log(max(1, self.program.value_count(predicate) - 1))
+        same = " AND ".join(f"k.{column} = o.{column}" for column in columns) or "TRUE"
+        joined = f"{tables.soft} o JOIN ({self.known_query(predicate)}) k ON {same}"
+        worth = f"SELECT SUM(o.odds + {double(others)}) FROM {joined} WHERE k.value = {value}"
+        return self.database.number(worth) or 0.0
 
     def _known(self, predicate: str) -> Known:
         sizes, (true, false, _) = self.sizes(predicate), self.tables(predicate).counts

@@ -186,7 +186,13 @@ class StoredMeanField:
         total = math.fsum(worths[number][1] * value for number, value in totals.items())
         database = state.stored.database
         rows = math.fsum(bound_parts(database, layout, state.step) for layout in state.layouts.values())
-        return total + rows + others_entropy(state.others)
+        evidence = state.evidence
+        constant = sum(
+            evidence.settled_opinions(name)
+            for name in evidence.program.signature.predicates
+            if name not in state.layouts
+        )
+        return total + rows + constant + others_entropy(state.others)
 
     def explain(self, state: StoredMeanFieldState, status: Status) -> Explanation:
         raise explained_in_memory()

@@ -173,7 +173,10 @@ def prepared(
             tables[name] = _table(name, evidence, listed, atoms, done)
     _refuse_too_much(tables, allowed)
     ties = () if atoms is None or done is None else tuple(_ties(atoms, done.leaders))
-    unknowns = Unknowns(tables, _opinions(tables, evidence), ties)
+    constant = sum(
+        evidence.settled_opinions(name) for name in program.signature.predicates if name not in tables
+    )
+    unknowns = Unknowns(tables, _opinions(tables, evidence), ties, constant)
     ground_score = None
     if irregular:
         atoms = atoms or LatentAtoms(evidence, budget)

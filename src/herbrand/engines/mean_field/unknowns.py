@@ -36,11 +36,13 @@ class Ties:
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """``tables`` by predicate; ``unary`` log-weights of soft evidence (log-odds, or one a value)."""
+    """``tables`` by predicate; ``unary`` log-weights of soft evidence (log-odds, or one a value);
+    ``constant``: of that about predicates without a table, all of whose atoms facts settle."""
 
     tables: Mapping[str, Table]
     unary: Mapping[str, Tensor]
     ties: tuple[Ties, ...] = field(default=())
+    constant: float = 0.0
 
     def marginals(self, logits: Logits) -> dict[str, Tensor]:
         """Probabilities of all atoms, evidence and ties put in."""
@@ -99,7 +101,8 @@ class Unknowns:
 
     def opinions(self, marginals: Mapping[str, Tensor]) -> float:
         """The expected log-weight of the soft evidence."""
-        return sum(float((unary * marginals[name]).sum()) for name, unary in self.unary.items())
+        about = (float((unary * marginals[name]).sum()) for name, unary in self.unary.items())
+        return sum(about, self.constant)
 
     def free(self, predicate: str) -> Tensor | None:
         """Which atoms of a predicate messages move, flattened; ``None`` for all of them."""
