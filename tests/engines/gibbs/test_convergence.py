@@ -52,7 +52,8 @@ def test_the_error_is_that_of_means_of_batches(
     counts = drawn.sum(axis=2)[..., None]
     samples, error = effective_samples(counts, batch)
     means = drawn.mean(axis=2).reshape(-1)
-    mean, count = means.mean(), drawn.size
+    count = drawn.size
+    mean = means.mean() if 0 < drawn.sum() < count else 1 / (count + 1)  # as if one more had been another
     of_means = means.std(ddof=1) / math.sqrt(len(means))
     independent = math.sqrt(mean * (1 - mean) / count)
     assert 1 <= samples[0] <= count

@@ -63,7 +63,8 @@ def split_r_hat(counts: Array, batch: int) -> Array:
 def effective_samples(counts: Array, batch: int) -> tuple[Array, Array]:
     """For each value how many independent draws all chains are worth, and the standard error of its mean.
 
-    At most as many as were drawn.
+    At most as many as were drawn. A value that was drawn always, or never, is not known for certain: its
+    error is that of one draw more, on the other side.
     """
     chains, batches, values = counts.shape
     drawn = chains * batches * batch
@@ -74,4 +75,5 @@ def effective_samples(counts: Array, batch: int) -> tuple[Array, Array]:
     with np.errstate(divide="ignore", invalid="ignore"):
         samples = np.where(of_batches > 0, drawn * variance / of_batches, drawn)
     samples = np.clip(samples, 1.0, drawn)
-    return samples, np.sqrt(variance / samples)
+    unseen = 1 / (drawn + 1)
+    return samples, np.sqrt(np.where(variance > 0, variance, unseen * (1 - unseen)) / samples)
