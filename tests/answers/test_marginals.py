@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.answers import marginals
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.status import Status
+from herbrand.facts.constants import Constants
 from tests.laws import tries
 
 laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(60))
@@ -109,6 +112,30 @@ def test_filtered_is_sorting_and_cutting(answer: Marginals, top: int | None, lea
     assert len(found) == len(rows)
     assert found.filtered(top, least).to_dict() == found.to_dict()
     assert found.to_arrow().schema == answer.to_arrow().schema
+
+
+@laws
+@given(answers())
+def test_long_tables_are_taken_in_pieces(answer: Marginals) -> None:
+    whole, arrow = list(map(key, answer.rows())), answer.to_arrow()
+    with pytest.MonkeyPatch.context() as short:
+        short.setattr(marginals, "PIECE", 2)
+        assert list(map(key, answer.rows())) == whole
+        assert answer.to_arrow().equals(arrow)
+
+
+@laws
+@given(st.lists(st.integers(0, 5), max_size=8), st.lists(st.integers(0, 7), max_size=5))
+def test_columns_of_numbered_constants_are_those_of_plain_ones(codes: list[int], entries: list[int]) -> None:
+    """Text and numbers, some of which no row has."""
+    kept = np.array([[entry, 1] for entry in entries if entry < len(codes)], np.int64).reshape(-1, 2)
+    for values in (["a", "b", "c\n", "é", "1", "e"], [1.0, 2.0, 3.5, 4.0, 1e20, 6.0]):
+        numbered = Constants(pa.array(values), np.array(codes, np.int64))
+        plain = tuple(numbered)
+        shares = np.random.default_rng(0).random((len(codes), 2))
+        tables = [AtomTable("p", (column, column), shares, None, kept) for column in (numbered, plain)]
+        assert list(tables[0].rows()) == list(tables[1].rows())
+        assert tables[0].to_arrow().equals(tables[1].to_arrow())
 
 
 TABLE = AtomTable(

@@ -231,5 +231,5 @@ def test_refusals_name_the_limit(herbrand: Herbrand, tmp_path: Path, rain: str) 
     stopped = herbrand("infer", rain, "--time-limit", "0", "--engine", "exact")
     assert stopped.status == 1 and stopped.err == "not done after 0.0 s\n  allow more by --time-limit\n"
     assert herbrand("infer", rain, "--memory", "10", "--engine", "exact").err.startswith(
-        "there are 4 latent ground atoms, 2 of them of rain: about 256 B, and 10 B are allowed\n"
+        "there are 4 latent ground atoms, 2 of them of rain: about 720 B, and 10 B are allowed\n"
     )

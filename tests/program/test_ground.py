@@ -167,7 +167,7 @@ class TestRefusals:
             ground(hb.Model(hb.parse(text)).program, Budget(10_000_000))
         (mistake,) = error.value.mistakes
         assert mistake.message == (
-            "there are 1,001,000 latent ground atoms, 1,000,000 of them of f: about 61.1 MB, and 9.5 MB are "
+            "there are 1,001,000 latent ground atoms, 1,000,000 of them of f: about 171.8 MB, and 9.5 MB are "
             "allowed"
         )
         assert mistake.hint.startswith("declare f as observed")

@@ -16,8 +16,11 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+import numpy as np
 import pyarrow as pa
 
+from herbrand.facts.arrays import number_array
+from herbrand.facts.constants import Constants
 from herbrand.language.syntax import Value
 
 
@@ -25,9 +28,23 @@ def argument_kinds(tables: Sequence[Sequence[Sequence[Value]]]) -> list[pa.DataT
     """The type of each place, from the columns of constants of all tables."""
     widest = max(map(len, tables), default=0)
     return [
-        kind_of(chain.from_iterable(columns[place] for columns in tables if place < len(columns)))
+        kind_of(chain.from_iterable(_distinct(columns[place]) for columns in tables if place < len(columns)))
         for place in range(widest)
     ]
+
+
+def _distinct(column: Sequence[Value]) -> Sequence[Value]:
+    return column.distinct() if isinstance(column, Constants) else column
+
+
+def column_array(column: Sequence[Value], kind: pa.DataType) -> pa.Array:
+    """A column of constants as one Arrow array; each constant is converted once where that is quicker."""
+    if not isinstance(column, Constants) or column.indices is None:
+        return constant_array(column, kind)
+    distinct = column.distinct()
+    number = np.zeros(len(column.values), np.int64)
+    number[distinct.indices] = np.arange(len(distinct))
+    return constant_array(distinct, kind).take(number_array(number[column.indices]))
 
 
 def argument_columns(rows: Sequence[Sequence[Value]], kinds: Sequence[pa.DataType]) -> dict[str, pa.Array]:

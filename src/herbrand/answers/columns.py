@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from unicodedata import combining, east_asian_width
 
 from herbrand.visible import visible
 
 GAP = "  "
+TOGETHER = 4_096
 Rows = Callable[[], Iterable[Sequence[str]]]
 """Gives the rows anew each time: once for the widths and once for the lines, so that none must be kept."""
 
@@ -19,19 +21,27 @@ Rows = Callable[[], Iterable[Sequence[str]]]
 def aligned(rows: Rows, words: Collection[int]) -> Iterator[str]:
     """A line for each row: columns of ``words`` stand to the left, all others to the right."""
     widths: list[int] = []
-    for row in _visible(rows):
-        widths += [0] * (len(row) - len(widths))
-        for place, text in enumerate(row):
-            if (wide := width(text)) > widths[place]:
-                widths[place] = wide
-    for row in _visible(rows):
-        yield GAP.join(
-            _padded(text, widths[place], place in words) for place, text in enumerate(row)
-        ).rstrip()
+    for columns in _columns(rows):
+        widths += [0] * (len(columns) - len(widths))
+        for place, texts in enumerate(columns):
+            widths[place] = max(widths[place], *map(len if _is_plain(texts) else width, texts))
+    for columns in _columns(rows):
+        padded = [_padded(texts, widths[place], place in words) for place, texts in enumerate(columns)]
+        yield from (GAP.join(row).rstrip() for row in zip(*padded, strict=True))
 
 
-def _visible(rows: Rows) -> Iterator[Sequence[str]]:
-    return (tuple(map(visible, row)) for row in rows())
+def _columns(rows: Rows) -> Iterator[Sequence[Sequence[str]]]:
+    """The rows some at a time, as columns: those of plain text are measured at once."""
+    left = iter(rows())
+    while some := list(islice(left, TOGETHER)):
+        columns = list(zip_longest(*some, fillvalue=""))
+        yield [texts if _is_plain(texts) else [*map(visible, texts)] for texts in columns]
+
+
+def _is_plain(texts: Sequence[str]) -> bool:
+    """Whether each sign is seen as it is, and takes one cell."""
+    whole = "".join(texts)
+    return whole.isascii() and whole.isprintable()
 
 
 def width(text: str) -> int:
@@ -45,6 +55,8 @@ def width(text: str) -> int:
     return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
-def _padded(text: str, wide: int, left: bool) -> str:
-    room = " " * (wide - width(text))
-    return text + room if left else room + text
+def _padded(texts: Sequence[str], wide: int, left: bool) -> list[str]:
+    if _is_plain(texts):
+        return [text.ljust(wide) if left else text.rjust(wide) for text in texts]
+    rooms = [" " * (wide - width(text)) for text in texts]
+    return [text + room if left else room + text for text, room in zip(texts, rooms, strict=True)]

@@ -16,20 +16,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from herbrand.answers.argument_columns import argument_columns, argument_kinds, constant_array, kind_of
+from herbrand.answers.argument_columns import argument_kinds, column_array, constant_array, kind_of
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.answers.status import Status
+from herbrand.facts.arrays import number_array, text_array
+from herbrand.facts.constants import Constants
 from herbrand.language.names import shown_constant
-from herbrand.language.show import show_atom
+from herbrand.language.show import show_atom, show_atoms
 from herbrand.language.syntax import Value
+
+PIECE = 1 << 16
+"""So many rows of a long table are Python's own values at once."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,17 +69,39 @@ class AtomTable(Sheet):
     def reported_probabilities(self) -> np.ndarray:
         return self.probabilities[self.reported[:, 0], self.reported[:, 1]]
 
-    def arguments(self, atom: int) -> tuple[Value, ...]:
-        return tuple(column[atom] for column in self.columns)
-
     def rows(self) -> Iterator[Row]:
-        for (atom, value), probability in zip(self.reported, self.reported_probabilities, strict=True):
-            arguments = self.arguments(atom)
-            named = None if self.values is None else self.values[value]
-            text, reach = show_atom(self.predicate, arguments), None
-            if self.reach is not None:
-                reach = float(self.reach[atom, value])
-            yield Row(text, self.predicate, arguments, float(probability), named, reach)
+        for piece in self._pieces():
+            yield from piece._rows()
+
+    def _pieces(self) -> Iterator[AtomTable]:
+        """The rows some at a time, so that of a long table only as many are Python's own values at once."""
+        if len(self) <= PIECE:
+            yield self
+            return
+        for begin in range(0, len(self), PIECE):
+            yield replace(self, entries=self.reported[begin : begin + PIECE])
+
+    def _rows(self) -> Iterator[Row]:
+        atoms, values = self.reported.T
+        columns = [list(column) for column in self._reported_columns()]
+        texts = show_atoms(self.predicate, columns, len(self))
+        arguments = zip(*columns, strict=True) if columns else repeat(())
+        named = repeat(None) if self.values is None else [self.values[value] for value in values.tolist()]
+        reaches = repeat(None) if self.reach is None else self.reach[atoms, values].tolist()
+        predicate = self.predicate
+        for text, row, p, value, reach in zip(
+            texts, arguments, self.reported_probabilities.tolist(), named, reaches, strict=False
+        ):
+            yield Row(text, predicate, row, p, value, reach)
+
+    def _reported_columns(self) -> Iterator[Sequence[Value]]:
+        """The arguments of the rows, place by place."""
+        atoms = self.reported[:, 0]
+        for column in self.columns:
+            if isinstance(column, Constants):
+                yield column.taken(atoms)
+            else:
+                yield [column[atom] for atom in atoms.tolist()]
 
     def only(self, kept: np.ndarray) -> AtomTable:
         """The rows at these positions, in this order."""
@@ -95,7 +122,8 @@ class AtomTable(Sheet):
 
     @cached_property
     def _position(self) -> dict[tuple[Value, ...], int]:
-        return {self.arguments(atom): atom for atom in range(len(self.probabilities))}
+        rows = zip(*self.columns, strict=True) if self.columns else [()] * len(self.probabilities)
+        return {arguments: atom for atom, arguments in enumerate(rows)}
 
     @property
     def title(self) -> str:
@@ -113,14 +141,42 @@ class AtomTable(Sheet):
 
     def to_arrow(self) -> pa.Table:
         """Columns atom, argument_1 and so on, probability; of a many-valued predicate value too."""
-        rows = list(self.rows())
-        columns: dict[str, Any] = {"atom": pa.array([row.text for row in rows], pa.string())}
-        columns |= argument_columns([row.arguments for row in rows], argument_kinds([self.columns]))
-        columns["probability"] = self.reported_probabilities
-        columns |= _bound_columns(rows)
+        columns = self.arrow_columns(
+            argument_kinds([self.columns]), kind_of(self.values or ()), self.reach is not None
+        )
+        del columns["predicate"]
+        value = columns.pop("value")
         if self.values is not None:
-            columns["value"] = constant_array([row.value for row in rows], kind_of(self.values))
+            columns["atom"] = pa.array([row.text for row in self.rows()], pa.string())
+            columns["value"] = value
         return pa.table(columns)
+
+    def arrow_columns(
+        self, arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
+    ) -> dict[str, Any]:
+        """The columns of all tables of an answer, with as many arguments as there are types for them."""
+        texts = [
+            text_array(show_atoms(self.predicate, [*map(list, piece._reported_columns())], len(piece)))
+            for piece in self._pieces()
+        ]
+        own = list(self._reported_columns())
+        columns: dict[str, Any] = {
+            "atom": pa.chunked_array([text.cast(pa.string()) for text in texts], pa.string()),
+            "predicate": pa.repeat(self.predicate, len(self)),
+        }
+        for place, kind in enumerate(arguments):
+            given = column_array(own[place], kind) if place < len(own) else pa.nulls(len(self), kind)
+            columns[f"argument_{place + 1}"] = given
+        columns["probability"] = pa.array(self.reported_probabilities)
+        if self.values is None:
+            columns["value"] = pa.nulls(len(self), value)
+        else:
+            columns["value"] = constant_array(self.values, value).take(number_array(self.reported[:, 1]))
+        if bounds:
+            reach = 0.0 if self.reach is None else self.reach[self.reported[:, 0], self.reported[:, 1]]
+            columns["lower"] = pa.array(np.maximum(self.reported_probabilities - reach, 0.0))
+            columns["upper"] = pa.array(np.minimum(self.reported_probabilities + reach, 1.0))
+        return columns
 
     def __contains__(self, arguments: Value | tuple[Value, ...]) -> bool:
         return (arguments if isinstance(arguments, tuple) else (arguments,)) in self._position
@@ -172,12 +228,21 @@ class Row:
         return self.text, "true" if self.probability == 1 else "false"
 
 
-def _bound_columns(rows: Sequence[Row]) -> dict[str, Any]:
-    """Columns lower and upper where rows have bounds."""
-    if all(row.reach is None for row in rows):
-        return {}
-    lower, upper = zip(*(row.bounds for row in rows), strict=True)
-    return {"lower": pa.array(lower, pa.float64()), "upper": pa.array(upper, pa.float64())}
+def formula_columns(
+    rows: Sequence[Row], arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
+) -> dict[str, Any]:
+    """What was queried, in the columns of the tables of atoms."""
+    columns: dict[str, Any] = {
+        "atom": pa.array([row.atom for row in rows], pa.string()),
+        "predicate": pa.nulls(len(rows), pa.string()),
+        **{f"argument_{place + 1}": pa.nulls(len(rows), kind) for place, kind in enumerate(arguments)},
+        "probability": pa.array([row.probability for row in rows], pa.float64()),
+        "value": pa.nulls(len(rows), value),
+    }
+    if bounds:
+        columns["lower"] = pa.array([row.bounds[0] for row in rows], pa.float64())
+        columns["upper"] = pa.array([row.bounds[1] for row in rows], pa.float64())
+    return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,22 +309,18 @@ class Marginals(Sheet):
         """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""
         if top is None and least is None:
             return self
-        rows = [
-            (row.probability, t, i)
-            for t, table in enumerate(self.tables)
-            for i, row in enumerate(table.rows())
-        ]
-        rows += [(row.probability, len(self.tables), i) for i, row in enumerate(self.formulas)]
-        kept = [row for row in rows if least is None or row[0] >= least]
+        asked = np.array([row.probability for row in self.formulas], np.float64)
+        parts = [*(table.reported_probabilities for table in self.tables), asked]
+        every = np.concatenate(parts)
+        kept = np.arange(len(every)) if least is None else np.flatnonzero(every >= least)
         if top is not None:
-            kept = sorted(kept, key=lambda row: -row[0])[:top]
-        chosen: dict[int, list[int]] = {}
-        for _, table, index in kept:
-            chosen.setdefault(table, []).append(index)
+            kept = kept[np.argsort(-every[kept], kind="stable")[:top]]
+        *begins, begin, _ = np.cumsum([0, *map(len, parts)])
         tables = tuple(
-            table.only(np.array(chosen.get(t, []), np.int64)) for t, table in enumerate(self.tables)
+            table.only(kept[(start <= kept) & (kept < start + len(table))] - start)
+            for table, start in zip(self.tables, begins, strict=True)
         )
-        formulas = tuple(self.formulas[i] for i in chosen.get(len(self.tables), []))
+        formulas = tuple(self.formulas[place - begin] for place in kept.tolist() if place >= begin)
         return replace(self, tables=tables, formulas=formulas, heaviest_first=top is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -283,19 +344,15 @@ class Marginals(Sheet):
 
     def to_arrow(self) -> pa.Table:
         """Columns atom, predicate, argument_1 and so on, probability, value."""
-        rows = list(self.rows())
         arguments = argument_kinds([table.columns for table in self.tables])
         values = kind_of(chain.from_iterable(table.values or () for table in self.tables))
-        return pa.table(
-            {
-                "atom": pa.array([row.atom for row in rows], pa.string()),
-                "predicate": pa.array([row.predicate for row in rows], pa.string()),
-                **argument_columns([row.arguments for row in rows], arguments),
-                "probability": pa.array([row.probability for row in rows], pa.float64()),
-                "value": constant_array([row.value for row in rows], values),
-                **_bound_columns(rows),
-            }
-        )
+        bounds = any(part.reach is not None for part in (*self.tables, *self.formulas))
+        asked = formula_columns(self.formulas, arguments, values, bounds)
+        parts = [*(table.arrow_columns(arguments, values, bounds) for table in self.tables), asked]
+        whole = pa.concat_tables([pa.table(part) for part in parts])
+        if not self.heaviest_first:
+            return whole
+        return whole.take(number_array(np.argsort(-whole["probability"].to_numpy(), kind="stable")))
 
     @property
     def title(self) -> str:

@@ -66,6 +66,18 @@ class Constants(Sequence[Value]):
             return values.cast(pa.string())
         return simplest_numbers(values)
 
+    def taken(self, places: np.ndarray) -> Constants:
+        """What stands at these places, in their order."""
+        return Constants(self.values, places if self.indices is None else self.indices[places])
+
+    def distinct(self) -> Constants:
+        """Each constant that stands here, once."""
+        if self.indices is None:
+            return Constants(self.values.unique())
+        stands = np.zeros(len(self.values), bool)
+        stands[self.indices] = True
+        return Constants(self.values, np.flatnonzero(stands))
+
     @cached_property
     def _listed(self) -> list[Value]:
         assert self.indices is not None

@@ -9,7 +9,7 @@ Its text of atoms and formulas is the canonical one: result rows, messages and `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from herbrand.language.formulas import FUNCTIONS
 from herbrand.language.names import (
@@ -154,6 +154,23 @@ def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
     if not arguments:
         return shown_name(predicate)
     return f"{shown_name(predicate)}({', '.join(map(shown_constant, arguments))})"
+
+
+def show_atoms(predicate: str, columns: Sequence[Sequence[Value]], count: int) -> list[str]:
+    """The texts of so many ground atoms, whose arguments stand in columns.
+
+    >>> show_atoms("likes", [["anna", "bob"], [1, 2]], 2)
+    ['likes("anna", 1)', 'likes("bob", 2)']
+    """
+    if is_made(predicate) or not columns:
+        rows = zip(*columns, strict=True) if columns else [()] * count
+        return [show_atom(predicate, row) for row in rows]
+    name = shown_name(predicate)
+    texts = []
+    for column in columns:  # each constant is written once, however often it stands there
+        shown = {constant: shown_constant(constant) for constant in set(column)}
+        texts.append([shown[constant] for constant in column])
+    return [f"{name}({', '.join(row)})" for row in zip(*texts, strict=True)]
 
 
 def show_weight(weight: Weight) -> str:

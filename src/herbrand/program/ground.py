@@ -27,7 +27,11 @@ from herbrand.program.template import Argument, Conjunction, Template, differing
 from herbrand.row_keys import places_among
 
 SATISFIED = -1
-BYTES_AN_ATOM = 64
+BYTES_AN_ATOM = 180
+"""What answering takes for each latent atom that nothing links: measured over 16 million, 117 by bp, 153 by
+mean field, 177 by exact."""
+BYTES_A_LISTED_ATOM = 75
+"""What the answer alone takes for each: measured by lifted inference."""
 
 
 @dataclass(frozen=True, eq=False)

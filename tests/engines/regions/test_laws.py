@@ -164,7 +164,7 @@ def test_an_answer_too_long_for_memory_is_refused() -> None:
     with pytest.raises(BudgetError) as error:
         first_state(engine, program, Question())
     (mistake,) = error.value.mistakes
-    assert mistake.message == "the answer would list 4,000 atoms: about 250.0 kB, and 195.3 kB are allowed"
+    assert mistake.message == "the answer would list 4,000 atoms: about 293.0 kB, and 195.3 kB are allowed"
     assert mistake.hint == "ask for the predicates or atoms that matter by --query"
     assert first_state(engine, program, Question((AtomPattern("r", (3,)),))).parts
 

@@ -32,7 +32,7 @@ from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import BYTES_AN_ATOM
+from herbrand.program.ground import BYTES_A_LISTED_ATOM
 from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Program
@@ -161,7 +161,7 @@ class Lifted:
             return
         evidence, allowed = state.problem.evidence, self.budget.bytes
         counts = {name: evidence.known(name).latent_count() for name in evidence.program.signature.predicates}
-        needed = sum(counts.values()) * BYTES_AN_ATOM
+        needed = sum(counts.values()) * BYTES_A_LISTED_ATOM
         if needed > allowed:
             raise BudgetError(
                 f"the answer would list {sum(counts.values()):,} atoms: about {readable(needed)}, and "

@@ -40,7 +40,7 @@ from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import BYTES_AN_ATOM
+from herbrand.program.ground import BYTES_A_LISTED_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -333,9 +333,9 @@ class Regions:
             return
         allowed = self.budget.bytes
         count = sum(evidence.known(p).latent_count() for p in evidence.program.signature.predicates)
-        if count * BYTES_AN_ATOM > allowed:
+        if count * BYTES_A_LISTED_ATOM > allowed:
             raise BudgetError(
-                f"the answer would list {count:,} atoms: about {readable(count * BYTES_AN_ATOM)}, and "
+                f"the answer would list {count:,} atoms: about {readable(count * BYTES_A_LISTED_ATOM)}, and "
                 f"{readable(allowed)} are allowed",
                 hint="ask for the predicates or atoms that matter by --query",
             )
