@@ -10,12 +10,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import chain
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from herbrand.answers.bounds import Bounds
@@ -23,25 +21,22 @@ from herbrand.answers.explanation import Explanation, IntervalExplanation
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, budget_of
-from herbrand.engines.choice import CHOICES, LatestChoice, with_alternatives
+from herbrand.engines.choice import CHOICES, LatestChoice, Settled
 from herbrand.engines.engine import Settings, first_state, settings_from
 from herbrand.engines.explained_atom import Asked, explained_fact
-from herbrand.engines.loop import Limits, run, settle, watching
-from herbrand.engines.offers import AnyEngine
+from herbrand.engines.loop import run
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported
-from herbrand.facts.empty_tables import without_empty_tables
-from herbrand.facts.source import FactSource, fact_sources
-from herbrand.language.arguments import in_body, in_formula
-from herbrand.language.computed import body_computes, computes, variables_of
+from herbrand.facts.source import FactSource
+from herbrand.language.arguments import in_formula
+from herbrand.language.computed import computes
 from herbrand.language.drawing import drawn
-from herbrand.language.files import Paths, read
-from herbrand.language.parse import is_probability, parse_formula, parse_theory
-from herbrand.language.show import show, show_formula
+from herbrand.language.files import Paths, theory_of
+from herbrand.language.parse import is_probability, parse_formula
+from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    And,
     Theory,
     Value,
 )
@@ -62,12 +57,13 @@ from herbrand.program.program import Program
 from herbrand.program.proof_weights import refuse_weighted
 from herbrand.program.question import (
     Question,
+    computing_goal,
     named_predicates,
     queried_predicates,
     read_explained,
     read_question,
 )
-from herbrand.program.remarks import nothing_uncertain
+from herbrand.program.remarks import question_remarks
 from herbrand.scale.too_large import facts_too_large
 
 if TYPE_CHECKING:
@@ -75,18 +71,8 @@ if TYPE_CHECKING:
     from herbrand.answers.samples import Samples
     from herbrand.engines.circuit.engine import CircuitEngine
     from herbrand.learning.learned import Learning
-    from herbrand.learning.settings import LearningSettings
     from herbrand.scale.inference import StoredModel
 Texts = str | Iterable[str]
-
-
-@dataclass(frozen=True, eq=False)
-class _Settled:
-    """An engine at rest: its last state, and how it came there."""
-
-    engine: AnyEngine
-    state: Any
-    status: Status
 
 
 class Model:
@@ -112,7 +98,7 @@ class Model:
         note: Callable[[str], None] | None = None,
     ) -> None:
         self._knowledge = Knowledge(
-            _theory_of(theory),
+            theory_of(theory),
             facts,
             open=open,
             closed=closed,
@@ -229,7 +215,7 @@ class Model:
         except BudgetError as error:
             with _scratch().instead(self.stored_at, error, note, engine, chosen.budget) as there:
                 return there.infer(*asked)
-        return settled.engine.read(settled.state, settled.status).filtered(top, min)
+        return settled.read().filtered(top, min)
 
     def _best_of(
         self,
@@ -261,7 +247,7 @@ class Model:
             )
         asked = replace(question, summed_out=True)
         settled = self._settled(program, asked, CHOICES, settings, note)
-        return settled.engine.read(settled.state, settled.status)
+        return settled.read()
 
     @property
     def on(self) -> str | None:
@@ -395,7 +381,7 @@ class Model:
         if asked.known is not None:
             return explained_fact(asked)
         settled = self._settled(program, question, engine, chosen, note)
-        return settled.engine.explain(settled.state, settled.status)
+        return settled.explain()
 
     def _explained_bounds(
         self,
@@ -413,8 +399,7 @@ class Model:
         program = self.measured_program(budget, given=given, queried=named)
         refuse_resting(program, "bound")
         watched = replace(chosen, progress=self._progress)
-        ends = asking.explained_bounds(program, query, engine, watched, note)
-        return IntervalExplanation(*ends)
+        return asking.explained_bounds(program, query, engine, watched, note)
 
     @overload
     def query(
@@ -466,15 +451,11 @@ class Model:
                 return there.query(_goals(goal, bindings), texts(given), request)
         apart = request.algebra == "probability"
         if isinstance(goal, str):
-            read = parse_formula(goal, "<query>", self.signature.valued_names, computes=True)
-            stated = read.operands if isinstance(read, And) else (read,)
-            literals = in_body(stated)
-            if body_computes(literals):
-                knowledge, asked = self._knowledge.asking_goal(literals)
+            computing = computing_goal(goal, self.signature.valued_names)
+            if computing is not None:
+                knowledge, asked = self._knowledge.asking_goal(computing.literals)
                 rules = _planned(knowledge, texts(given), request.budget, apart and bool(texts(given)))
-                answers = run(prover, rules, _goals(asked, bindings))
-                made = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
-                return answers.without(made)
+                return run(prover, rules, _goals(asked, bindings)).without(computing.made)
         rules = self._rules(texts(given), request.budget, apart)
         return run(prover, rules, _goals(goal, bindings))
 
@@ -556,67 +537,18 @@ class Model:
             chosen = replace(methods.settings_from(options, within), watch=watch)
             methods.refuse_unused("likelihood", chosen)
             unused = {"target": target, "latent": latent, "held-out": held_out}
-            return self._as_stated(self._learn_choices(choices, worlds, unused, chosen))
+            self._refuse_on()
+            return methods.learned_choices(choices, self._knowledge, worlds, unused, chosen)
         self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
         chosen = replace(methods.settings_from(options, within), watch=watch, held_out=held_out)
         methods.refuse_unused(method, chosen)
         own = methods.separate_facts(worlds) if self._on is None else ()
-        separate = self._separate(own or [()])
+        separate = methods.sources_apart(self._knowledge, own or [()])
         with self._elsewhere(chosen.budget, note, chain.from_iterable(separate)) as there:
             if there is not None:
-                return self._as_stated(there.learn(method, *aim, worlds, chosen))
-        opened = partial(self._knowledge.open_facts, budget=chosen.budget)
-        stated = map(opened, separate)  # read once all options are known to be good
-        held = map(opened, self._separate(methods.held_out(chosen)))
-        return self._as_stated(methods.learned(method, self._knowledge.used, stated, *aim, chosen, held))
-
-    def _separate(self, worlds: Sequence[Any]) -> list[tuple[FactSource, ...]]:
-        """The sources of each world's facts."""
-        declared = {predicate.name for predicate in self.theory.predicates}
-        return without_empty_tables([fact_sources(facts) for facts in worlds], declared)
-
-    def _as_stated(self, found: Learning) -> Learning:
-        """What was learned, its theory with what it computes as it is written, and not as atoms."""
-        if not self._knowledge.definitions:
-            return found
-        return replace(found, theory=parse_theory(show(found.theory)))
-
-    def _learn_choices(
-        self,
-        learned: Theory,
-        worlds: Any,
-        unused: Mapping[str, Any],
-        settings: LearningSettings,
-    ) -> Learning:
-        """A theory with probabilities in place of its ``? ::``: what is listed is evidence."""
-        methods, knowledge = imported("herbrand.learning.methods"), self._knowledge
-        self._refuse_on()
-        knowledge.refuse_unusable("learn", "weights", "rules", "choices")
-        for option in (name for name, value in unused.items() if value):
-            raise UnsupportedError(
-                f"--{option} is for weights; probabilities of derived atoms are learned from "
-                "what is listed, and the rest is unknown",
-                hint=f"leave out --{option}",
-            )
-        theory = methods.with_starts(learned)
-        closed = knowledge.signature.predicates.keys() - theory.derived.keys() - set(knowledge.open)
-        given = methods.separate_facts(worlds) or [()]
-        separate = self._separate([() if isinstance(own, Theory) else own for own in given])
-
-        def programs() -> Iterator[Program]:
-            for own, facts in zip(given, separate, strict=True):
-                stated = own if isinstance(own, Theory) else Theory(())
-                whole = Knowledge(
-                    methods.in_world(theory, stated),
-                    (*knowledge.sources, *facts),
-                    open=knowledge.open,
-                    closed=tuple(sorted(closed)),
-                    header=knowledge.header,
-                )
-                yield whole.program(budget=settings.budget)
-
-        return methods.learned_choices(learned, programs(), settings, knowledge.closed)
+                return there.learn(method, *aim, worlds, chosen)
+        return methods.learned(method, self._knowledge, separate, aim, chosen)
 
     def _settled(
         self,
@@ -625,36 +557,12 @@ class Model:
         name: str,
         settings: Settings,
         note: Callable[[str], None] | None,
-    ) -> _Settled:
+    ) -> Settled:
         """The chosen engine at rest."""
         if note is not None:
-            for text in (
-                *_worth_knowing(program),
-                *self._known_by_rules(question),
-                *nothing_uncertain(question, self._knowledge.used, program.facts),
-            ):
+            for text in question_remarks(program, question, self._knowledge.used):
                 note(text)
-        chosen = self._latest.chosen(name, settings, program, question)
-        if note is not None and name == "auto":
-            note(str(chosen))
-        limits = Limits.of(chosen.settings)
-        try:
-            found = settle(chosen.engine, chosen.begin, limits, watching(self._progress, limits))
-        except OutOfTimeError:
-            raise
-        except BudgetError as error:
-            raise with_alternatives(error, chosen.name, settings, program, question) from None
-        return _Settled(chosen.engine, *found)
-
-    def _known_by_rules(self, question: Question) -> Iterator[str]:
-        """Why a predicate that is asked for by its name has no latent atom."""
-        derived = {rule.head.predicate for rule in self._knowledge.rules}
-        for pattern in question.atoms:
-            if pattern.latent and pattern.predicate in derived:
-                yield (
-                    f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
-                    "listed, and all others are false"
-                )
+        return self._latest.settled(name, settings, program, question, note, self._progress)
 
     def _asked(
         self,
@@ -731,27 +639,6 @@ def _goals(goal: Any, bindings: Mapping[str, Sequence[Value]] | None = None) -> 
     return importlib.import_module("herbrand.engines.proof.engine").Goals.of(goal, bindings)
 
 
-def _theory_of(theory: Theory | Paths) -> Theory:
-    if isinstance(theory, Theory):
-        return theory
-    several: list[Any] = [*theory] if isinstance(theory, list | tuple) else [theory]
-    if not several or not all(isinstance(path, str | PathLike) for path in several):
-        raise UnsupportedError(
-            f"a model is made of a theory or of theory files, not of {type(theory).__name__}",
-            hint="hb.parse(text) and hb.read(file) give theories",
-        )
-    return read(several)
-
-
 def _scratch() -> Any:
     """What runs where memory does not do; most calls never need it."""
     return importlib.import_module("herbrand.scale.scratch")
-
-
-def _worth_knowing(program: Program) -> Iterator[str]:
-    """What may surprise a user of this program, though it is no mistake."""
-    if any(weight.learned for weight in program.weights):
-        yield "weights that are to be learned count as 0"
-    for name, domain in program.facts.domains.items():
-        if not len(domain):
-            yield f"type {name} has no constants; point at facts, or declare them: type {name} = {{...}}"

@@ -5,17 +5,19 @@ The estimate often had to prepare what a run needs; a choice goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
 from herbrand.engines.fallback import HandedOver
+from herbrand.engines.loop import Limits, settle, watching
 from herbrand.engines.offers import AFFORDABLE, AnyEngine, Choice, Refused, best, offered, unasked
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
-from herbrand.errors import BudgetError, HerbrandError, Mistake
+from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError
 from herbrand.program.choices import only_count, unusable_by
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
@@ -31,6 +33,23 @@ PLANNING_SHARE = 0.25
 """Of the time left, what one engine's estimate may take, so that others can still be asked, and run."""
 PLANNING_SECONDS = 10.0
 """The same where there is no limit: an engine whose plan is not made by then is not the one to wait for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """An engine at rest: its last state, and how it came there."""
+
+    engine: AnyEngine
+    state: Any
+    status: Status
+
+    def read(self) -> Any:
+        """The engine's answer."""
+        return self.engine.read(self.state, self.status)
+
+    def explain(self) -> Any:
+        """Why the answer is what it is."""
+        return self.engine.explain(self.state, self.status)
 
 
 @dataclass(eq=False)
@@ -50,6 +69,29 @@ class LatestChoice:
         self._kept = kept
         own = used_settings("infer", kept[1].name, settings)
         return replace(kept[1], engine=engine_named("infer", kept[1].name, own), settings=own)
+
+    def settled(
+        self,
+        name: str,
+        settings: Settings,
+        program: Program,
+        question: Question,
+        note: Callable[[str], None] | None,
+        progress: Callable[[str, float], None] | None,
+    ) -> Settled:
+        """The chosen engine at rest. ``note`` hears what ``auto`` chose, ``progress`` of each step; a refusal
+        names engines that can run it instead."""
+        choice = self.chosen(name, settings, program, question)
+        if note is not None and name == "auto":
+            note(str(choice))
+        limits = Limits.of(choice.settings)
+        try:
+            found = settle(choice.engine, choice.begin, limits, watching(progress, limits))
+        except OutOfTimeError:
+            raise
+        except BudgetError as error:
+            raise with_alternatives(error, choice.name, settings, program, question) from None
+        return Settled(choice.engine, *found)
 
     def _begun(self, key: tuple[Any, ...], choice: Choice) -> Any:
         state = choice.begin()

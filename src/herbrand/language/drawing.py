@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice
@@ -19,7 +19,6 @@ from herbrand.language.syntax import (
     Atom,
     Bound,
     Choice,
-    Formula,
     Hard,
     Rule,
     Single,
@@ -27,6 +26,7 @@ from herbrand.language.syntax import (
     ValueIn,
     ValueIs,
     WeightedFormula,
+    formulas_in,
     walk,
 )
 
@@ -92,24 +92,11 @@ def drawn(theory: Theory) -> Drawing:
 
 def _named(statement: Single) -> Iterator[str]:
     """Predicates, once for each time that they are named."""
-    for formula in chain.from_iterable(map(walk, _formulas(statement))):
+    for formula in chain.from_iterable(map(walk, formulas_in(statement))):
         if isinstance(formula, Atom):
             yield formula.predicate
         elif isinstance(formula, ValueIs | ValueIn):
             yield formula.atom.predicate
-
-
-def _formulas(statement: Single) -> Iterable[Formula]:
-    match statement:
-        case WeightedFormula(formula=formula):
-            return (formula,)
-        case Bound(event=event, given=given):
-            return (event,) if given is None else (event, given)
-        case Rule(head=head, body=body):
-            return (head, *body)
-        case Choice(alternatives=alternatives, body=body):
-            return (*(alternative.head for alternative in alternatives), *body)
-    return ()
 
 
 def _kind(statement: Single) -> str:

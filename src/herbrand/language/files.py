@@ -14,6 +14,7 @@ from functools import reduce
 from os import PathLike
 from os.path import isdir
 from pathlib import Path
+from typing import Any
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, UnsupportedError
@@ -38,6 +39,19 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     if any(reading.mistakes for reading in readings):
         check_all(readings)
     return reduce(Theory.__add__, (reading.theory for reading in readings), Theory())
+
+
+def theory_of(theory: Theory | Paths) -> Theory:
+    """The theory, or that of theory files."""
+    if isinstance(theory, Theory):
+        return theory
+    several: list[Any] = [*theory] if isinstance(theory, list | tuple) else [theory]
+    if not several or not all(isinstance(path, str | PathLike) for path in several):
+        raise UnsupportedError(
+            f"a model is made of a theory or of theory files, not of {type(theory).__name__}",
+            hint="hb.parse(text) and hb.read(file) give theories",
+        )
+    return read(several)
 
 
 def written(theory: Theory, dialect: str = OWN) -> str:

@@ -110,6 +110,7 @@ __all__ = [
     "WeightedFormula",
     "Xor",
     "children",
+    "formulas_in",
     "leaf_terms",
     "merged",
     "refuse_deep",
@@ -545,6 +546,20 @@ class Theory:
             elif isinstance(statement, Choice):
                 found.update((alternative.predicate, None) for alternative in statement.alternatives)
         return found
+
+
+def formulas_in(statement: Statement) -> tuple[Formula, ...]:
+    """The formulas that a statement is made of: heads, bodies, events and conditions."""
+    match statement:
+        case WeightedFormula(formula=formula):
+            return (formula,)
+        case Bound(event=event, given=given):
+            return (event,) if given is None else (event, given)
+        case Rule(head=head, body=body):
+            return (head, *body)
+        case Choice(alternatives=alternatives, body=body):
+            return (*(alternative.head for alternative in alternatives), *body)
+    return ()
 
 
 def _with_valued_names(statement: Statement, names: Collection[str]) -> Statement:

@@ -26,7 +26,7 @@ from herbrand.learning.quantified import quantified_flips
 from herbrand.learning.ties import Ties
 from herbrand.memory import readable
 from herbrand.program.bindings import Bindings
-from herbrand.program.program import Program
+from herbrand.program.ground import weight_rows
 from herbrand.program.template import Conjunction, Literal, Template
 
 BYTES_AN_ENTRY = 40
@@ -79,16 +79,8 @@ def _contracted(
     rows, counts = _nonzero(result, budget)
     bindings = Bindings({name: rows[:, i] for i, name in enumerate(output)}, np.arange(len(rows)))
     codes = bindings.codes(literal.arguments, indicators.evidence.sizes(literal.predicate))
-    weight_rows = weight_row_codes(template, bindings, example.program)
-    return Flips(template, literal.predicate, literal.allowed, codes, weight_rows, counts)
-
-
-def weight_row_codes(template: Template, bindings: Bindings, program: Program) -> np.ndarray:
-    """Which number of the template's weight each binding bears on, as one mixed-radix number."""
-    if template.weight is None or not template.weight_arguments:
-        return np.zeros(len(bindings), dtype=np.int64)
-    sizes = [len(program.domain(name)) for name in program.weights[template.weight].by]
-    return bindings.codes(template.weight_arguments, sizes)
+    numbers = weight_rows(template, bindings, example.program)
+    return Flips(template, literal.predicate, literal.allowed, codes, numbers, counts)
 
 
 def _unequal_constants(conjunction: Conjunction, sizes: dict[str, int]) -> Iterator[tuple[Axes, Relation]]:

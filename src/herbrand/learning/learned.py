@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
+from herbrand.language.parse import parse_theory
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import Learned, Theory, Value
 from herbrand.language.written_weights import Key, weight_statements
@@ -77,6 +78,11 @@ class Learning(Sheet):
     def text(self) -> str:
         """The learned theory as a file has it."""
         return show(self.theory)
+
+    @property
+    def as_written(self) -> Learning:
+        """The same, its theory with what it computes as it is written, and not as atoms."""
+        return replace(self, theory=parse_theory(self.text))
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``herbrand learn``."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from herbrand.engines.engine import options_in
 from herbrand.engines.registry import imported
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.facts.facts import Facts
-from herbrand.language.signature import Signature
+from herbrand.extras import imported as imported_module
+from herbrand.facts.empty_tables import without_empty_tables
+from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.syntax import Learned, Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
 from herbrand.learning.worlds import separate_facts
 from herbrand.options.table import unused, uses
+from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 
 __all__ = ["METHODS", "learned", "method_named", "separate_facts", "settings_from"]
@@ -37,32 +39,39 @@ AUTOMATIC = ("likelihood", "pseudo-likelihood")
 """What ``auto`` chooses from: it takes options that one of them uses."""
 
 
-def held_out(settings: LearningSettings) -> list[Any]:
-    """The facts of each world that is held out."""
-    return [] if settings.held_out is None else separate_facts(settings.held_out)
-
-
 def method_named(name: str) -> Method:
     """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
     _refuse_no_method(name)
     return imported("herbrand.learning.automatic:learn" if name == "auto" else METHODS[name])
 
 
+def sources_apart(knowledge: Knowledge, worlds: Sequence[Any]) -> list[tuple[FactSource, ...]]:
+    """The sources of each world's facts."""
+    declared = {predicate.name for predicate in knowledge.theory.predicates}
+    return without_empty_tables([fact_sources(facts) for facts in worlds], declared)
+
+
 def learned(
     method: str,
-    theory: Theory,
-    worlds: Iterable[tuple[Signature, Facts]],
-    targets: tuple[str, ...],
-    latent: tuple[str, ...],
+    knowledge: Knowledge,
+    worlds: Iterable[Sequence[FactSource]],
+    aim: tuple[tuple[str, ...], tuple[str, ...]],
     settings: LearningSettings,
-    held_out: Iterable[tuple[Signature, Facts]] = (),
 ) -> Learning:
-    """What a method makes of a theory and worlds, which are gone through after the options."""
+    """What a method makes of a theory and the facts of worlds, which are read after the options. ``aim``: the
+    targets, and the latent predicates."""
     learn = method_named(method)
     refuse_unused(method, settings)
-    found_worlds = [World(*w) for w in worlds]
-    aim = Aim(targets, latent, tuple(World(*w) for w in held_out))
-    return with_curve(lambda watched: learn(theory, found_worlds, aim, watched), settings)
+
+    def read(sources: Iterable[Sequence[FactSource]]) -> list[World]:
+        return [World(*knowledge.open_facts(each, settings.budget)) for each in sources]
+
+    apart = [] if settings.held_out is None else separate_facts(settings.held_out)
+    held_out = sources_apart(knowledge, apart)
+    stated = read(worlds)
+    whole = Aim(*aim, tuple(read(held_out)))
+    found = with_curve(lambda watched: learn(knowledge.used, stated, whole, watched), settings)
+    return found.as_written if knowledge.definitions else found
 
 
 def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
@@ -74,22 +83,41 @@ def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
     return theory if learned else None
 
 
-def with_starts(theory: Theory) -> Theory:
-    """The theory with numbers in place of ``? ::``."""
-    return imported("herbrand.learning.interpretations:with_starts")(theory)
-
-
-def in_world(theory: Theory, stated: Theory) -> Theory:
-    """The theory with what is stated of one world."""
-    return imported("herbrand.learning.interpretations:in_world")(theory, stated)
-
-
 def learned_choices(
-    theory: Theory, worlds: Iterable[Program], settings: LearningSettings, closed: Collection[str]
+    theory: Theory, knowledge: Knowledge, worlds: Any, unused: Mapping[str, Any], settings: LearningSettings
 ) -> Learning:
-    """The theory with the likeliest probabilities in place of ``? ::``."""
-    learn = imported("herbrand.learning.interpretations:learn")
-    return with_curve(lambda watched: learn(theory, worlds, watched, closed), settings)
+    """A theory of :func:`choices_to_learn` with the likeliest probabilities in place of its ``? ::``: what is
+    listed is evidence. ``unused``: options that are for weights."""
+    knowledge.refuse_unusable("learn", "weights", "rules", "choices")
+    for option in (name for name, value in unused.items() if value):
+        raise UnsupportedError(
+            f"--{option} is for weights; probabilities of derived atoms are learned from "
+            "what is listed, and the rest is unknown",
+            hint=f"leave out --{option}",
+        )
+    interpretations = imported_module("herbrand.learning.interpretations")
+    started = interpretations.with_starts(theory)
+    closed = knowledge.signature.predicates.keys() - started.derived.keys() - set(knowledge.open)
+    given = separate_facts(worlds) or [()]
+    separate = sources_apart(knowledge, [() if isinstance(own, Theory) else own for own in given])
+
+    def programs() -> Iterator[Program]:
+        for own, facts in zip(given, separate, strict=True):
+            stated = own if isinstance(own, Theory) else Theory(())
+            whole = Knowledge(
+                interpretations.in_world(started, stated),
+                (*knowledge.sources, *facts),
+                open=knowledge.open,
+                closed=tuple(sorted(closed)),
+                header=knowledge.header,
+            )
+            yield whole.program(budget=settings.budget)
+
+    def learn(watched: LearningSettings) -> Learning:
+        return interpretations.learn(theory, programs(), watched, knowledge.closed)
+
+    found = with_curve(learn, settings)
+    return found.as_written if knowledge.definitions else found
 
 
 def refuse_unused(method: str, settings: LearningSettings) -> None:

@@ -148,8 +148,8 @@ def ground_template(
     named, multiplicity = without_idle(template, evidence.program)
     rows = enumerate_bindings(named, Bindings.nothing(), evidence, limit)
     conjunction = _grounded(named, rows, evidence, atoms, limit)
-    weight_rows = _weight_rows(template, rows, evidence.program)
-    return GroundTemplate(template, conjunction, weight_rows, rows, multiplicity)
+    numbers = weight_rows(template, rows, evidence.program)
+    return GroundTemplate(template, conjunction, numbers, rows, multiplicity)
 
 
 def without_idle(template: Template, program: Program) -> tuple[Conjunction, int]:
@@ -205,7 +205,8 @@ def _grounded_piece(
     return _grounded(piece, enumerate_bindings(piece, start, evidence, limit), evidence, atoms, limit)
 
 
-def _weight_rows(template: Template, rows: Bindings, program: Program) -> np.ndarray:
+def weight_rows(template: Template, rows: Bindings, program: Program) -> np.ndarray:
+    """Which number of the template's weight each row bears on, as one mixed-radix number."""
     if template.weight is None or not template.weight_arguments:
         return np.zeros(len(rows), dtype=np.int64)
     sizes = [len(program.domain(name)) for name in program.weights[template.weight].by]

@@ -11,7 +11,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -45,6 +45,7 @@ from herbrand.language.syntax import (
     Truth,
     Value,
     WeightedFormula,
+    formulas_in,
     walk,
 )
 from herbrand.options.kinds import texts
@@ -87,6 +88,11 @@ class _Lowered:
 
     program: Program
     resting: Mapping[str, str]
+
+    @cached_property
+    def in_cells(self) -> Program:
+        """The program with a template for each cell of a network's tables."""
+        return in_cells(self.program)
 
 
 class Knowledge:
@@ -137,7 +143,7 @@ class Knowledge:
         """What the statements that are used compute."""
         if not self._ignored:
             return self.separated.definitions
-        used = (formula for statement in self.used.statements for formula in _formulas_of(statement))
+        used = (formula for statement in self.used.statements for formula in formulas_in(statement))
         named = {part.predicate for formula in used for part in walk(formula) if isinstance(part, Atom)}
         named |= self._asked
         return tuple(one for one in self.separated.definitions if one.head.predicate in named)
@@ -161,9 +167,9 @@ class Knowledge:
         theory = self.theory + Theory(asked)
         signature = check(theory)
         if not signature.strict:
-            known = self.facts()[0].predicates
-            for part in (p for one in asked for f in _formulas_of(one) for p in walk(f)):
-                if isinstance(part, Atom) and part.predicate not in known:
+            known, named = self.facts()[0].predicates, signature.named
+            for part in (p for one in asked for f in formulas_in(one) for p in walk(f)):
+                if isinstance(part, Atom) and part.predicate in named and part.predicate not in known:
                     name = part.predicate
                     hint = nearest(name, known)
                     raise LanguageError(f"there is no predicate '{name}'", span=part.span, hint=hint)
@@ -224,8 +230,8 @@ class Knowledge:
 
         ``whole_tables``: tables of networks are kept whole; else each cell is a template.
         """
-        program = self._known(given, queried, derived, budget).program
-        return program if whole_tables else in_cells(program)
+        found = self._known(given, queried, derived, budget)
+        return found.program if whole_tables else found.in_cells
 
     def resting_on_weights(
         self, given: Sequence[str] = (), queried: Collection[str] = ()
@@ -430,17 +436,6 @@ class Knowledge:
             return frozenset()
         tables = self.program().facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
-
-
-def _formulas_of(statement: Statement) -> Iterator[Formula]:
-    """The formulas of a statement in which what it computes may stand."""
-    match statement:
-        case WeightedFormula(formula=formula):
-            yield formula
-        case Bound(event=event, given=given):
-            yield from (event,) if given is None else (event, given)
-        case Rule(body=body) | Choice(body=body):
-            yield from body
 
 
 def _closed(facts: Facts, names: Collection[str]) -> Facts:

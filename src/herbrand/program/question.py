@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from herbrand.errors import LanguageError, Mistake
 from herbrand.facts.absence import absence
 from herbrand.facts.facts import Facts
+from herbrand.language.arguments import in_body
 from herbrand.language.check import check
-from herbrand.language.computed import aggregates, inner_parts
-from herbrand.language.parse import parse_formula
+from herbrand.language.computed import aggregates, body_computes, inner_parts, variables_of
+from herbrand.language.parse import MOST_ASKED, parse_formula
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
+    And,
     Atom,
     Computed,
     Constant,
@@ -63,6 +66,26 @@ def _parsed(query: str | Formula, signature: Signature) -> Formula:
     if not isinstance(query, str):
         return query
     return parse_formula(query, "<query>", signature.valued_names)
+
+
+@dataclass(frozen=True)
+class ComputingGoal:
+    """A goal that computes: its literals, and the variables that only these equations have."""
+
+    literals: tuple[Formula, ...]
+    made: frozenset[str]
+
+
+@lru_cache(MOST_ASKED)
+def computing_goal(text: str, valued: frozenset[str]) -> ComputingGoal | None:
+    """A goal of rules in which values are computed; None where none is."""
+    read = parse_formula(text, "<query>", valued, computes=True)
+    stated = read.operands if isinstance(read, And) else (read,)
+    literals = in_body(stated)
+    if not body_computes(literals):
+        return None
+    made = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
+    return ComputingGoal(literals, frozenset(made))
 
 
 def queried_predicates(queries: Iterable[str | Formula], signature: Signature) -> frozenset[str]:

@@ -18,15 +18,13 @@ from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_constant
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    Bound,
     BoundRows,
-    Choice,
     FactRows,
-    Formula,
     Theory,
     Value,
-    WeightedFormula,
+    formulas_in,
 )
+from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates
 
 MOST_COMPARED = 1_000_000
@@ -75,6 +73,23 @@ def _occurrences(type_name: str, value: Value, facts: Facts, signature: Signatur
         if own == type_name
         for rows in (facts.tables[name].true, facts.tables[name].false, facts.tables[name].soft)
     )
+
+
+def question_remarks(program: Program, question: Question, theory: Theory) -> Iterator[str]:
+    """Remarks on a question about a theory, which its program states lowered."""
+    if any(weight.learned for weight in program.weights):
+        yield "weights that are to be learned count as 0"
+    for name, domain in program.facts.domains.items():
+        if not len(domain):
+            yield f"type {name} has no constants; point at facts, or declare them: type {name} = {{...}}"
+    derived = {rule.head.predicate for rule in theory.rules}
+    for pattern in question.atoms:
+        if pattern.latent and pattern.predicate in derived:
+            yield (
+                f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
+                "listed, and all others are false"
+            )
+    yield from nothing_uncertain(question, theory, program.facts)
 
 
 def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Iterator[str]:
@@ -131,15 +146,7 @@ def new_constant(domain: Domain, value: Value) -> str:
 
 def _used(theory: Theory) -> set[str]:
     """The predicates that statements name."""
-    formulas: list[Formula] = [rule.head for rule in theory.rules]
-    formulas += [literal for rule in theory.rules for literal in rule.body]
-    for statement in theory.statements:
-        if isinstance(statement, Choice):
-            formulas += [*statement.body, *(alternative.head for alternative in statement.alternatives)]
-        elif isinstance(statement, WeightedFormula):
-            formulas.append(statement.formula)
-        elif isinstance(statement, Bound):
-            formulas += [part for part in (statement.event, statement.given) if part is not None]
+    formulas = (formula for statement in theory.statements for formula in formulas_in(statement))
     return {name for table in theory.tables for name in table.scope} | named_predicates(formulas)
 
 

@@ -55,6 +55,7 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
     children,
+    formulas_in,
     leaf_terms,
     walk,
 )
@@ -161,7 +162,7 @@ def lint(
 
 
 def _predicates(theory: Theory) -> Iterator[LintWarning]:
-    used = set(named_predicates(f for s in theory.singly() for f in _formulas(s)))
+    used = set(named_predicates(f for s in theory.singly() for f in formulas_in(s)))
     used |= {name for table in theory.tables for name in table.scope}
     for declared in theory.predicates:
         if declared.name not in used and any(True for _ in _stating(theory)):
@@ -184,7 +185,7 @@ def _variables(theory: Theory) -> Iterator[LintWarning]:
     for statement in _stating(theory):
         if isinstance(statement, BoundRows):
             continue
-        formulas = _formulas(statement)
+        formulas = formulas_in(statement)
         own = _named_beside(statement)
         uses = Counter(v.name for f in formulas for v in _occurrences(f) if not v.anonymous)
         atoms = sum(isinstance(part, _ATOMS) for f in formulas for part in walk(f))
@@ -394,19 +395,6 @@ def _recursion(theory: Theory, stated: Collection[str]) -> Iterator[LintWarning]
             )
 
 
-def _formulas(statement: Statement) -> tuple[Formula, ...]:
-    match statement:
-        case WeightedFormula(formula=formula):
-            return (formula,)
-        case Bound(event=event, given=given):
-            return (event,) if given is None else (event, given)
-        case Rule(head=head, body=body):
-            return (head, *body)
-        case Choice(alternatives=alternatives, body=body):
-            return (*(one.head for one in alternatives), *body)
-    return ()
-
-
 # What facts tell beside it
 
 
@@ -445,7 +433,7 @@ class _OverFacts:
         yield from self._contradiction()
 
     def _without_facts(self, theory: Theory) -> Iterator[LintWarning]:
-        used = named_predicates(f for s in theory.singly() for f in _formulas(s)) - theory.derived.keys()
+        used = named_predicates(f for s in theory.singly() for f in formulas_in(s)) - theory.derived.keys()
         for declared in theory.predicates:
             table = self._program.facts.tables.get(declared.name)
             if table is None or declared.role != "observed" or declared.name not in used:

@@ -213,6 +213,7 @@ class StoredModel:
                 return _learning().learned_there(self.theory, example, watched, self._room, report)
 
             found = with_curve(learn, settings)
+            found = found.as_written if self.definitions else found
             reason = "it needs the facts in memory" if method == "auto" else None
             return replace(found, reason=reason, status=replace(found.status, where=self._where(database)))
 

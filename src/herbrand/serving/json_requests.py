@@ -21,7 +21,6 @@ from typing import Any
 import herbrand as hb
 from herbrand.budget import Budget, budget_of
 from herbrand.errors import HerbrandError
-from herbrand.memory import bytes_of
 from herbrand.options.kinds import texts
 from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError
@@ -94,12 +93,6 @@ def limited(asked: Request, memory: int | None, seconds: float | None) -> Budget
 def seconds_of(asked: Request, most: float | None) -> float | None:
     """The seconds that a request may take."""
     return _least(asked.get("time_limit"), most)
-
-
-def memory_of(asked: Request, most: int | None) -> int | None:
-    """The bytes that a request may take."""
-    own = asked.get("memory")
-    return _least(None if own is None else bytes_of(own), most)
 
 
 def _least(one: Any, other: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,6 @@ from herbrand.language.dialects import (
     write_facts,
 )
 from herbrand.language.dialects.alchemy.lexicon import is_plain_name, text_of_string, written_constant
-from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList, as_text, written_lines
 from herbrand.language.dialects.infix import Connective, Sign, grouped_left, read_formula, write_formula
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
@@ -206,18 +204,6 @@ def test_all_that_cannot_be_written_is_told_together() -> None:
     with pytest.raises(UnsupportedError) as refused:
         written_lines([1, 2, 3], lines)
     assert [mistake.message for mistake in refused.value.mistakes] == ["1 is odd", "3 is odd"]
-
-
-def test_the_collector_is_left_as_it_was() -> None:
-    for was in (True, False):
-        (gc.enable if was else gc.disable)()
-        try:
-            with pytest.raises(KeyError), no_collection():
-                assert not gc.isenabled()
-                raise KeyError
-            assert gc.isenabled() == was
-        finally:
-            gc.enable()
 
 
 @pytest.mark.parametrize(

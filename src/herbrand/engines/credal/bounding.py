@@ -1,5 +1,8 @@
 """From a program and query texts to an answer: the road that ``Model.bound`` takes.
 
+Which engine answers: the one named, or by ``auto`` the exact one where its estimate is some minutes at most,
+else interval messages.
+
 >>> import herbrand as hb
 >>> theory = hb.parse("P(a) in [0.2, 0.3]\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
 >>> bounded(hb.Model(theory).program, ["P(b)"], "exact", BoundSettings())
@@ -17,17 +20,17 @@ from functools import lru_cache
 from typing import Any
 
 from herbrand.answers.bounds import Bounds
-from herbrand.answers.explanation import Explanation
+from herbrand.answers.explanation import IntervalExplanation
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
-from herbrand.engines.credal.choice import chosen
 from herbrand.engines.credal.engine import TOLERANCE, BoundSettings
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.engine import described
 from herbrand.engines.loop import Limits, settle
-from herbrand.engines.offers import Choice
+from herbrand.engines.offers import Choice, Refused, offered, unasked
+from herbrand.engines.registry import BOUND, engine_named
 from herbrand.errors import UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.signature import Signature
@@ -36,6 +39,11 @@ from herbrand.program.program import Program
 from herbrand.program.question import named_predicates
 
 Note = Callable[[str], None] | None
+
+AFFORDABLE = 1.2e10
+"""Operations: some two minutes of work."""
+PLANNING_SHARE = 0.25
+"""Of the time left, what the estimate of one engine may take."""
 
 
 def bounded(
@@ -58,7 +66,7 @@ def explained_bounds(
     engine: str,
     settings: BoundSettings,
     note: Note = None,
-) -> tuple[Explanation, Explanation]:
+) -> IntervalExplanation:
     """Why the lower and the upper end of one query's interval are what they are."""
     choice, question = _chosen(program, [query], engine, settings, note)
     if len(question.queries) != 1:
@@ -66,7 +74,7 @@ def explained_bounds(
             f"an explanation is of one interval, and P({query}) has {len(question.queries):,}",
             hint="put constants for its variables",
         )
-    return choice.engine.explain(choice.begin(), Status(False, 0))
+    return IntervalExplanation(*choice.engine.explain(choice.begin(), Status(False, 0)))
 
 
 def queried_predicates(queries: Iterable[str], signature: Signature) -> frozenset[str]:
@@ -96,6 +104,39 @@ def _chosen(
     question = _question(program, settings.budget, tuple(queries))
     network = _network(program, settings.budget)
     return chosen(engine, settings, network, question, note), question
+
+
+def chosen(
+    name: str,
+    settings: BoundSettings,
+    network: Network,
+    question: BoundQuestion,
+    note: Note = None,
+) -> Choice:
+    """The engine of this name, unasked whether it can; for ``auto`` the first that can at a fair cost."""
+    *preferred, last = BOUND
+    for candidate in preferred if name == "auto" else ():
+        engine = engine_named("bound", candidate, settings)
+        # an estimate that takes longer than this is a refusal: the last engine is to have time to run
+        prepared = engine.prepare(network, question, settings.budget.share(PLANNING_SHARE))
+        offer = offered(engine, settings, prepared)
+        if isinstance(offer, Choice) and offer.operations <= AFFORDABLE:
+            _tell(note, f"engine {candidate}: about {offer.operations:.1e} operations")
+            return offer
+        _tell(note, f"engine {last}, as {candidate} is too dear or cannot: {_why_not(offer)}")
+    engine = engine_named("bound", last if name == "auto" else name, settings)
+    return unasked(engine, settings, network, question)
+
+
+def _why_not(offer: Choice | Refused) -> str:
+    return (
+        offer.refusal.why if isinstance(offer, Refused) else f"it may take {offer.operations:.1e} operations"
+    )
+
+
+def _tell(note: Note, text: str) -> None:
+    if note is not None:
+        note(text)
 
 
 def _lowering(program: Program, budget: Budget) -> Lowering:

@@ -26,6 +26,7 @@ from herbrand.language.syntax import (
     Formula,
     Leaf,
     Not,
+    Term,
     children,
     with_children,
 )
@@ -53,7 +54,7 @@ def grouped_left(
     return make
 
 
-def spanning(first: Formula, last: Formula) -> Span | None:
+def spanning(first: Formula | Term, last: Formula | Term) -> Span | None:
     if first.span is None or last.span is None:
         return None
     return Span(first.span.source, first.span.start, last.span.end)

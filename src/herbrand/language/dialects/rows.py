@@ -32,6 +32,12 @@ class LineGroup:
     starts: array[int]
 
 
+def line_at(source: Source, start: int) -> Span:
+    """The line that begins there."""
+    newline = source.text.find("\n", start)
+    return Span(source, start, len(source.text) if newline < 0 else newline)
+
+
 def grouped_lines(text: str, separator: str) -> dict[str, LineGroup]:
     """The lines that are not blank, by the text before the first ``separator`` (or the end of the line)."""
     lines = text.split("\n")

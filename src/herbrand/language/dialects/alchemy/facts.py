@@ -24,7 +24,7 @@ from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, text_of_string
 from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
+from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines, line_at
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
@@ -192,8 +192,8 @@ class _DbReader:
             raise LanguageError(
                 Mistake(
                     f"'{predicate}' has {counted(len(columns), 'argument')} here and {arity} before",
-                    _line_span(self._source, starts[0]),
-                    related=(("before", _line_span(self._source, first)),),
+                    line_at(self._source, starts[0]),
+                    related=(("before", line_at(self._source, first)),),
                 )
             )
         table = self._tables.get((predicate, kind))
@@ -281,8 +281,3 @@ def _read_strictly(cursor: Cursor) -> None:
             raise cursor.expected("the end of the line")
         if not cursor.accept(","):
             raise cursor.expected("',' or ')'")
-
-
-def _line_span(source: Source, start: int) -> Span:
-    newline = source.text.find("\n", start)
-    return Span(source, start, len(source.text) if newline < 0 else newline)

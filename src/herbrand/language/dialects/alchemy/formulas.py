@@ -250,7 +250,7 @@ class FormulaReader:
             raise self.cursor.expected("'=' or '!='", hint=hint)
         self.cursor.take()
         right = self._term()
-        return Comparison(EQUALITIES[sign.text], left, right, _across(left, right))
+        return Comparison(EQUALITIES[sign.text], left, right, spanning(left, right))
 
     def _compared(self) -> Formula:
         """``x != y``, ``t1 = t + 1`` or ``t > 2`` within a formula."""
@@ -263,14 +263,14 @@ class FormulaReader:
 
     def _related(self, sign: str, left: Term, right: Term) -> Formula:
         if sign in EQUALITIES:
-            return Comparison(EQUALITIES[sign], left, right, _across(left, right))
+            return Comparison(EQUALITIES[sign], left, right, spanning(left, right))
         atom = self._ordered(sign, left, right)
         return Not(atom, atom.span) if sign.endswith("=") else atom
 
     def _ordered(self, sign: str, left: Term, right: Term) -> Atom:
         """The atom of an order; of ``<=`` and ``>=`` that of the opposite, which is to be false."""
         above = sign in (">", "<=")  # whether the left side is to be above, which '<=' denies
-        span = _across(left, right) or self.cursor.span_of(self.cursor.here)
+        span = spanning(left, right) or self.cursor.span_of(self.cursor.here)
         if isinstance(left, Constant):
             left, right, above = right, left, not above
         if isinstance(left, Constant) or (isinstance(right, Constant) and not is_number(str(right.value))):
@@ -608,9 +608,3 @@ def likely_sign(token: Token) -> str:
 
 def _compares(sign: str) -> bool:
     return sign in EQUALITIES or sign in _ORDERINGS
-
-
-def _across(left: Term, right: Term) -> Span | None:
-    if left.span is None or right.span is None:
-        return None
-    return Span(left.span.source, left.span.start, right.span.end)

@@ -41,7 +41,6 @@ from herbrand.language.dialects.alchemy.includes import Includes
 from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
 from herbrand.language.dialects.alchemy.numbers import statements_of
 from herbrand.language.dialects.alchemy.weights import read_weight
-from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.dialects.sources import read_source
@@ -70,9 +69,8 @@ def read_mln(source: Source, folder: Path | None = None) -> Theory:
     """
     mistakes = MistakeList()
     reader = MlnReader(Names(), mistakes, Includes(source.name, folder))
-    with no_collection():
-        reader.read(source)
-        statements = reader.with_worlds(reader.statements())
+    reader.read(source)
+    statements = reader.with_worlds(reader.statements())
     mistakes.raise_any()
     return Theory(tuple(statements))
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
-from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
 from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows
@@ -53,12 +52,11 @@ def read_lines(source: Source) -> Theory:
     """The same line by line, which owns all messages."""
     mistakes = MistakeList()
     reader = _LcnReader(source)
-    with no_collection():
-        for start, end in _lines(source.text):
-            try:
-                reader.line(start, end)
-            except LanguageError as error:
-                mistakes.add(error)
+    for start, end in _lines(source.text):
+        try:
+            reader.line(start, end)
+        except LanguageError as error:
+            mistakes.add(error)
     mistakes.raise_any()
     return Theory(tuple(reader.bounds))
 

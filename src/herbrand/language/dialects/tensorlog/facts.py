@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
-from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines
+from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines, line_at
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import FactRows
@@ -56,12 +55,11 @@ def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
     mistakes = MistakeList()
     tables: list[Table] = []
-    with no_collection():
-        groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
-        declarations = _declarations(source, mistakes)
-        for functor, rows in _rows_by_functor(source, groups, mistakes).items():
-            with mistakes.collecting():
-                tables += _tables(source, functor, rows, declarations.arity(functor))
+    groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
+    declarations = _declarations(source, mistakes)
+    for functor, rows in _rows_by_functor(source, groups, mistakes).items():
+        with mistakes.collecting():
+            tables += _tables(source, functor, rows, declarations.arity(functor))
     mistakes.raise_any()
     return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
 
@@ -96,7 +94,7 @@ def _rows_by_functor(
     found: dict[str, dict[int, _Rows]] = {}
     for functor, its_tails in tails.items():
         with mistakes.collecting():
-            _check_functor(functor, _line(source, starts[functor][0]))
+            _check_functor(functor, line_at(source, starts[functor][0]))
             found[functor] = _by_width(source, its_tails, starts[functor])
     return found
 
@@ -109,7 +107,7 @@ def _by_functor(source: Source, group: LineGroup) -> Iterator[tuple[str, list[st
         yield head, group.tails if tabbed else ["\t".join(tail.split()) for tail in group.tails], group.starts
         return
     for start in group.starts:
-        line = _line(source, start).text.strip()
+        line = line_at(source, start).text.strip()
         if not line or _is_comment(line):
             continue
         functor, tab, tail = line.partition("\t")
@@ -145,7 +143,7 @@ def _in_columns(source: Source, rows: list[str], starts: Sequence[int], width: i
     if " " in "".join(rows):
         cells = [cell.strip() for cell in cells]
     if "" in cells:
-        raise LanguageError("a cell is empty", span=_line(source, starts[cells.index("") // width]))
+        raise LanguageError("a cell is empty", span=line_at(source, starts[cells.index("") // width]))
     return _Rows([cells[column::width] for column in range(width)], starts)
 
 
@@ -173,7 +171,7 @@ def _arity(by_width: dict[int, _Rows]) -> int:
 def _misfit(
     source: Source, functor: str, rows: _Rows, arity: int, by_width: dict[int, _Rows]
 ) -> LanguageError:
-    place = _line(source, _first_without_number(rows) if rows.width == arity + 1 else rows.starts[0])
+    place = line_at(source, _first_without_number(rows) if rows.width == arity + 1 else rows.starts[0])
     others = by_width.get(arity)
     return LanguageError(
         Mistake(
@@ -181,7 +179,7 @@ def _misfit(
             f"and {counted(rows.width, 'column')} follow it here",
             place,
             "one column more than arguments must be a number, the fact's weight",
-            (("as many as here", _line(source, others.starts[0])),) if others else (),
+            (("as many as here", line_at(source, others.starts[0])),) if others else (),
         )
     )
 
@@ -250,7 +248,7 @@ def _weights(source: Source, rows: _Rows) -> list[float]:
     weights = list(map(float, rows.columns[-1]))
     for infinite in (math.inf, -math.inf):
         if infinite in weights:
-            place = _line(source, rows.starts[weights.index(infinite)])
+            place = line_at(source, rows.starts[weights.index(infinite)])
             raise LanguageError("this weight is too large", span=place)
     return weights
 
@@ -272,8 +270,3 @@ def _table(
     table.add(columns, starts)
     table.numbers = weights or []
     return table
-
-
-def _line(source: Source, start: int) -> Span:
-    newline = source.text.find("\n", start)
-    return Span(source, start, len(source.text) if newline < 0 else newline)

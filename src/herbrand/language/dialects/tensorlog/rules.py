@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.bulk import no_collection
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
@@ -85,8 +84,7 @@ def read_tlog(source: Source) -> Theory:
 def _read(source: Source, signs: _Signs) -> Theory:
     mistakes = MistakeList()
     declarations = _declarations(source, mistakes)
-    with no_collection():
-        rules = list(_clauses(source, signs, mistakes))
+    rules = list(_clauses(source, signs, mistakes))
     for name, (arity, span) in _predicates(rules).items():
         declared = declarations.arity(name)
         if declared is not None and declared != arity:
