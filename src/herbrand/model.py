@@ -13,25 +13,20 @@ import importlib
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from herbrand.answers.bounds import Bounds
-from herbrand.answers.explanation import Explanation, IntervalExplanation
-from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, budget_of
-from herbrand.engines.choice import CHOICES, LatestChoice, Settled
 from herbrand.engines.engine import Settings, first_state, settings_from
-from herbrand.engines.explained_atom import Asked, explained_fact
 from herbrand.engines.loop import run
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
-from herbrand.extras import imported
+from herbrand.extras import imported, member
 from herbrand.facts.source import FactSource
 from herbrand.language.arguments import in_formula
 from herbrand.language.computed import computes
-from herbrand.language.drawing import drawn
 from herbrand.language.files import Paths, theory_of
 from herbrand.language.parse import is_probability, parse_formula
 from herbrand.language.show import show_formula
@@ -51,7 +46,6 @@ from herbrand.options.keywords import (
 from herbrand.options.kinds import Text, texts
 from herbrand.options.table import check, refuse_unknown
 from herbrand.program.choices import refuse_resting
-from herbrand.program.evidence import Evidence
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 from herbrand.program.proof_weights import refuse_weighted
@@ -64,11 +58,15 @@ from herbrand.program.question import (
     read_question,
 )
 from herbrand.program.remarks import question_remarks
-from herbrand.scale.too_large import facts_too_large
+from herbrand.scale.too_large import cells_of, facts_too_large
 
 if TYPE_CHECKING:
     from herbrand.answers.bindings import Bindings
+    from herbrand.answers.bounds import Bounds
+    from herbrand.answers.explanation import Explanation, IntervalExplanation
+    from herbrand.answers.marginals import Marginals
     from herbrand.answers.samples import Samples
+    from herbrand.engines.choice import LatestChoice, Settled
     from herbrand.engines.circuit.engine import CircuitEngine
     from herbrand.learning.learned import Learning
     from herbrand.scale.inference import StoredModel
@@ -109,8 +107,12 @@ class Model:
         )
         self._on = on
         self._progress = progress
-        self._latest = LatestChoice()
         self._queried: dict[tuple[tuple[str, ...], bool], Any] = {}
+
+    @cached_property
+    def _latest(self) -> LatestChoice:
+        """What is kept of the latest question of ``infer``."""
+        return member("herbrand.engines.choice:LatestChoice")()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -234,11 +236,12 @@ class Model:
                 "--of names what --map is to be the best of, and takes no --query",
                 hint="infer --map --of PRED, repeatable",
             )
-        if engine not in ("auto", CHOICES):
-            raise UnsupportedError(f"{engine} does not use --of", hint=f"--engine {CHOICES} does")
+        drawing = member("herbrand.engines.choice:CHOICES")
+        if engine not in ("auto", drawing):
+            raise UnsupportedError(f"{engine} does not use --of", hint=f"--engine {drawing} does")
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         settings = settings_from(options, within)
-        refuse_unused("infer", CHOICES, settings)
+        refuse_unused("infer", drawing, settings)
         program, question = self._asked(of, given, True, settings.budget)
         if question.formulas:
             raise UnsupportedError(
@@ -246,7 +249,7 @@ class Model:
                 hint="define a predicate by a rule and name it",
             )
         asked = replace(question, summed_out=True)
-        settled = self._settled(program, asked, CHOICES, settings, note)
+        settled = self._settled(program, asked, drawing, settings, note)
         return settled.read()
 
     @property
@@ -269,6 +272,11 @@ class Model:
         """The tables that are read of databases: where predicates are declared, others are left alone."""
         signature = self._knowledge.signature
         return frozenset(signature.predicates) if signature.strict else None
+
+    @cached_property
+    def cells(self) -> int:
+        """The cells of its facts that are known without reading them."""
+        return cells_of(self.sources, self.tables_read)
 
     def stored_at(self, place: Any) -> Any:
         """The model on a database."""
@@ -343,7 +351,7 @@ class Model:
         chosen = {name: value for name, value in options.items() if value is not None}
         limits = budget_of(chosen) if within is None else within
         self._refuse_on()
-        too_large = facts_too_large(self._knowledge.sources, limits, self.tables_read)
+        too_large = facts_too_large(self.cells, limits)
         if too_large is not None:
             raise BudgetError(f"{too_large.why}; explain runs in memory only", hint="allow more by --memory")
         asked = query.strip()
@@ -377,9 +385,8 @@ class Model:
         named = queried_predicates((query,), self.signature)
         program = self.measured_program(budget, given=given, queried=named)
         question = read_explained(query, program.signature, program.facts)
-        asked = Asked.of(question, Evidence(program))
-        if asked.known is not None:
-            return explained_fact(asked)
+        if (known := member("herbrand.engines.explained_atom:known_fact")(program, question)) is not None:
+            return known
         settled = self._settled(program, question, engine, chosen, note)
         return settled.explain()
 
@@ -590,7 +597,7 @@ class Model:
 
     def _repr_svg_(self) -> str:
         """The theory, drawn in a notebook."""
-        return drawn(self._knowledge.used).svg
+        return member("herbrand.language.drawing:drawn")(self._knowledge.used).svg
 
     @contextmanager
     def _elsewhere(
@@ -611,7 +618,7 @@ class Model:
             raise UnsupportedError(
                 "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
             )
-        too_large = facts_too_large((*self._knowledge.sources, *sources), budget, self.tables_read)
+        too_large = facts_too_large(self.cells + cells_of(sources, self.tables_read), budget)
         if too_large is None:
             yield None
             return

@@ -21,7 +21,7 @@ from herbrand.relations.database import DuckDB
 from herbrand.scale import scratch
 from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.place import Place
-from herbrand.scale.too_large import BYTES_A_CELL, DISK_A_CELL, TooLarge, facts_too_large
+from herbrand.scale.too_large import BYTES_A_CELL, DISK_A_CELL, TooLarge, cells_of, facts_too_large
 from tests.scale.test_counts import example_in
 
 THEORY = """
@@ -156,8 +156,8 @@ class TestTooLarge:
         """Of text they are not; what cannot be read is left to loading, which says why."""
         sources = fact_sources([str(files / name) for name in names])
         monkeypatch.setattr("herbrand.scale.too_large.holds_database", lambda memory: True)
-        assert facts_too_large(sources, Budget(max(cells * BYTES_A_CELL, 1))) is None
-        found = facts_too_large(sources, Budget(max(cells * BYTES_A_CELL - 1, 1)))
+        assert facts_too_large(cells_of(sources), Budget(max(cells * BYTES_A_CELL, 1))) is None
+        found = facts_too_large(cells_of(sources), Budget(max(cells * BYTES_A_CELL - 1, 1)))
         assert (found is not None) == (cells > 0)
         if found is not None:
             assert found.disk == cells * DISK_A_CELL
@@ -184,12 +184,14 @@ class TestTooLarge:
         name, _, file = address.rpartition("=")
         model = hb.Model(hb.parse(text), [f"{name}{'=' if name else ''}{tmp_path}/{file}"])
         monkeypatch.setattr("herbrand.scale.too_large.holds_database", lambda memory: True)
-        asked = (model.sources, model.tables_read)
-        assert facts_too_large(asked[0], Budget(cells * BYTES_A_CELL), asked[1]) is None
-        assert facts_too_large(asked[0], Budget(cells * BYTES_A_CELL - 1), asked[1]) is not None
+        asked = cells_of(model.sources, model.tables_read)
+        assert facts_too_large(asked, Budget(cells * BYTES_A_CELL)) is None
+        assert facts_too_large(asked, Budget(cells * BYTES_A_CELL - 1)) is not None
 
     def test_never_where_no_database_could_be_opened_either(self, files: Path) -> None:
-        assert facts_too_large(fact_sources(str(files / "friends.parquet")), Budget(1 << 20)) is None
+        assert (
+            facts_too_large(cells_of(fact_sources(str(files / "friends.parquet"))), Budget(1 << 20)) is None
+        )
 
 
 class TestScratch:

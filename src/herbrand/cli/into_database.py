@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from herbrand.errors import HerbrandError
-from herbrand.facts.sources.sqlite import is_sqlite
+from herbrand.facts.source import is_sqlite
 from herbrand.facts.sources.stored import quoted
 from herbrand.whole_files import refuse_unwritable
 

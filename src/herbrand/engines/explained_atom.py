@@ -12,6 +12,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.language.names import shown_constant
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 
@@ -55,6 +56,12 @@ class Asked:
 def forced(log_odds: float) -> Reason:
     """Fallback reason when no single statement forces the value."""
     return Reason("(facts and hard statements settle it)", {}, log_odds)
+
+
+def known_fact(program: Program, question: Question) -> Explanation | None:
+    """Why the one atom that is asked for is what it is, where facts say so."""
+    asked = Asked.of(question, Evidence(program))
+    return None if asked.known is None else explained_fact(asked)
 
 
 def explained_fact(asked: Asked) -> Explanation:

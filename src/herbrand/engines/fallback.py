@@ -15,16 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from herbrand.answers.explanation import Explanation
-from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Engine, Prepared, Refusal
 from herbrand.errors import HerbrandError, Mistake
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+
+if TYPE_CHECKING:
+    from herbrand.answers.explanation import Explanation
+    from herbrand.answers.marginals import Marginals
 
 State = TypeVar("State")
 

@@ -1,7 +1,8 @@
 """Everything that a user may give as facts, as sources.
 
 A path (a file or a folder), ``name=path``, several paths, a mapping from predicates to tables, a DuckDB
-connection. A file's ending chooses its reader; every kind of source is a file in ``sources``.
+connection. A file's ending chooses its reader; every kind of source is a file in ``sources``, imported with
+the first of its kind.
 
 >>> [source.name for source in fact_sources({"friends": [("anna", "bob")], "smokes": ["anna"]})]
 ['friends', 'smokes']
@@ -18,41 +19,41 @@ from typing import Any
 import duckdb
 
 from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
-from herbrand.facts.sources.arrow import ArrowData, ArrowFile
 from herbrand.facts.sources.base import FactSource
-from herbrand.facts.sources.dialect import DialectFile
-from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBFile, DuckDBRelation
-from herbrand.facts.sources.json_lines import JsonLinesFile
 from herbrand.facts.sources.memory import PythonRows
 from herbrand.facts.sources.opening import is_compressed
-from herbrand.facts.sources.parquet import ParquetFile
-from herbrand.facts.sources.postgres import PostgresDatabase
-from herbrand.facts.sources.selected import Selected
-from herbrand.facts.sources.sqlite import SqliteFile, is_sqlite
-from herbrand.facts.sources.text import TextFile
 from herbrand.regular_files import irregular
 
 Reader = Callable[[str, Path], FactSource]
 
+_ROOM = "herbrand.facts.sources"
+_text, _parquet = later(f"{_ROOM}.text:TextFile"), later(f"{_ROOM}.parquet:ParquetFile")
+_json_lines, _arrow = later(f"{_ROOM}.json_lines:JsonLinesFile"), later(f"{_ROOM}.arrow:ArrowFile")
+_dialect = later(f"{_ROOM}.dialect:DialectFile")
+_duckdb, _sqlite = later(f"{_ROOM}.duckdb_tables:DuckDBFile"), later(f"{_ROOM}.sqlite:SqliteFile")
+_selected = later(f"{_ROOM}.selected:Selected")
+
 TABLE_READERS: Mapping[str, Reader] = {
-    ".csv": TextFile,
-    ".tsv": lambda predicate, path: TextFile(predicate, path, "\t"),
-    ".tab": lambda predicate, path: TextFile(predicate, path, "\t"),
-    ".psv": lambda predicate, path: TextFile(predicate, path, "|"),
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".jsonl": JsonLinesFile,
-    ".ndjson": JsonLinesFile,
-    ".json": JsonLinesFile,
-    ".arrow": ArrowFile,
-    ".feather": ArrowFile,
-    ".ipc": ArrowFile,
+    ".csv": _text,
+    ".tsv": lambda predicate, path: _text(predicate, path, "\t"),
+    ".tab": lambda predicate, path: _text(predicate, path, "\t"),
+    ".psv": lambda predicate, path: _text(predicate, path, "|"),
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".json": _json_lines,
+    ".arrow": _arrow,
+    ".feather": _arrow,
+    ".ipc": _arrow,
 }
 """What reads a file of one table, by its ending; called with the predicate's name and the path."""
 
 COMPRESSIBLE = (".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".json")
 """Text that may be compressed; what opens it, :mod:`herbrand.facts.sources.opening` knows."""
+_SQLITE = b"SQLite format 3\0"
 _THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai", ".ev")
 _TEXTS = (".md", ".rst", ".tex", ".bib", ".html", ".htm", ".css", ".pdf", ".doc", ".docx", ".odt", ".log")
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico")
@@ -84,7 +85,7 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
         case str() | os.PathLike():
             return _of_path(os.fspath(facts))
         case duckdb.DuckDBPyConnection():
-            return (DuckDBConnection(facts),)
+            return (member(f"{_ROOM}.duckdb_tables:DuckDBConnection")(facts),)
         case Mapping():
             return tuple(_of_table(str(name), table) for name, table in facts.items())
         case Sequence() if all(isinstance(part, str | os.PathLike | FactSource) for part in facts):
@@ -107,7 +108,7 @@ def _of_table(name: str, table: Any) -> FactSource:
     predicate, selection = parse_selection(name)
     if not selection:
         return _unselected(name, table)
-    return Selected(predicate, _unselected(predicate, table), selection)
+    return _selected(predicate, _unselected(predicate, table), selection)
 
 
 def _unselected(name: str, table: Any) -> FactSource:
@@ -118,9 +119,9 @@ def _unselected(name: str, table: Any) -> FactSource:
             address = parse_address(os.fspath(table))
             return _of_address(replace(address, predicate=name))
         case duckdb.DuckDBPyRelation():
-            return DuckDBRelation(name, table)
+            return member(f"{_ROOM}.duckdb_tables:DuckDBRelation")(name, table)
     if hasattr(table, "__arrow_c_stream__"):
-        return ArrowData(name, table)
+        return member(f"{_ROOM}.arrow:ArrowData")(name, table)
     rows = table.tolist() if hasattr(table, "tolist") else table
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return PythonRows(name, list(rows))
@@ -145,7 +146,7 @@ def _of_address(address: Address) -> FactSource:
     """One file or database: its tables or the one that is named, their columns and rows as chosen."""
     predicate, table = address.predicate, address.table
     if is_server(address.location):
-        source = PostgresDatabase(address.location, table or predicate)
+        source = member(f"{_ROOM}.postgres:PostgresDatabase")(address.location, table or predicate)
         return _named(source, predicate or table, address)
     path = Path(address.location)
     if path.is_file() and _is_database(path):
@@ -159,11 +160,26 @@ def _of_address(address: Address) -> FactSource:
 def _named(source: FactSource, predicate: str | None, address: Address) -> FactSource:
     if not address.selection and (predicate is None or address.table in (None, predicate)):
         return source
-    return Selected(predicate, source, address.selection)
+    return _selected(predicate, source, address.selection)
 
 
 def _is_database(path: Path) -> bool:
     return _ending(path)[0] in DATABASES or is_sqlite(path)
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file is one of SQLite, whatever it is called: ``.db`` may be one of Alchemy's as well.
+
+    >>> is_sqlite(Path("facts.csv"))
+    False
+    """
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def _of_folder(folder: Path) -> tuple[FactSource, ...]:
@@ -250,7 +266,7 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
     if not path.is_file():
         raise FactsError(_missing(path), hint=_similar(path))
     if _is_database(path):
-        return (DuckDBFile if ending == ".duckdb" else SqliteFile)(path, predicate)
+        return (_duckdb if ending == ".duckdb" else _sqlite)(path, predicate)
     if ending in FILE_READERS:
         return FILE_READERS[ending](path, predicate)
     if ending in TABLE_READERS:
@@ -277,9 +293,9 @@ def _ending(path: Path) -> tuple[str, str]:
 
 
 FILE_READERS: Mapping[str, Callable[[Path, str | None], FactSource]] = {
-    ".db": DialectFile,
-    ".cfacts": DialectFile,
-    ".evid": DialectFile,
+    ".db": _dialect,
+    ".cfacts": _dialect,
+    ".evid": _dialect,
 }
 """What reads a file that names its predicates itself; called
 with the path and, if only one is wanted, its name."""

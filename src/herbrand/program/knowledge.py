@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import ContradictionError, LanguageError, Mistake, UnsupportedError, nearest
+from herbrand.extras import later
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
@@ -50,8 +51,6 @@ from herbrand.language.syntax import (
 )
 from herbrand.options.kinds import texts
 from herbrand.program.choices import heads_of, resting_on_choices, unusable_by
-from herbrand.program.computed_rows import with_computed
-from herbrand.program.derive import derived
 from herbrand.program.lower import lower
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
@@ -68,6 +67,10 @@ IGNORABLE = ("weights", "bounds", "rules")
 """The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
 
 _Asked = TypeVar("_Asked", WeightedFormula, Rule)
+
+_with_computed = later("herbrand.program.computed_rows:with_computed")
+_derived = later("herbrand.program.derive:derived")
+"""For theories that compute, and that have rules."""
 
 MOST_WORLDS = 16
 """So many programs are kept, each with other evidence; the one not asked for the longest goes first."""
@@ -349,7 +352,7 @@ class Knowledge:
         budget: Budget,
     ) -> Facts:
         try:
-            return derived(rules, signature, facts, budget)
+            return _derived(rules, signature, facts, budget)
         except ContradictionError:
             # What has a proof with a weight may be false: that is evidence, and no contradiction.
             heads = {rule.head.predicate for rule in self.rules}
@@ -397,7 +400,7 @@ class Knowledge:
         if self.definitions:
             statements = (*self.used.rules, *self.used.choices)
             stated = _closed(facts, listed)
-            computed, rules = with_computed(self.definitions, statements, signature, stated, budget)
+            computed, rules = _with_computed(self.definitions, statements, signature, stated, budget)
             tables = {
                 name: table
                 if signature.predicates[name].computed

@@ -172,7 +172,7 @@ def size_report(
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     allowed, asked = budget.memory, Asked(texts(query), texts(given))
     on_database = model.on is not None
-    too_large = None if on_database else facts_too_large(model.sources, budget, model.tables_read)
+    too_large = None if on_database else facts_too_large(model.cells, budget)
     if model.on is None and too_large is None:
         program, question = _measured_program(model, budget, asked)
         evidence: Evidence = Evidence(program)

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.ariel.engine import Run, outer_run
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Part
 from herbrand.engines.credal.question import Query
 from herbrand.engines.credal.sentence import Sentence
+from herbrand.extras import later
 
+_outer_run = later("herbrand.engines.credal.ariel.engine:outer_run")
+"""The messages of the other engine, which small parts need not."""
 MOST_SENTENCES = 20_000
 """Messages over more than this would cost more than the searches of a few small parts."""
 
@@ -45,8 +48,8 @@ class Seeds:
         return self._run.outer_intervals()
 
     @cached_property
-    def _run(self) -> Run:
-        return outer_run(self.network, self.markov, self.budget)
+    def _run(self) -> Any:
+        return _outer_run(self.network, self.markov, self.budget)
 
     @property
     def known(self) -> bool:

@@ -18,16 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
-from herbrand.answers.explanation import Explanation
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Prepared
-from herbrand.engines.proof.explain import PROOFS, explanation
 from herbrand.engines.proof.goals import Goal, Shape
 from herbrand.engines.proof.ground_proofs import GroundProofs
 from herbrand.engines.proof.query import Found, Proof
@@ -35,7 +33,13 @@ from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import UnsupportedError
+from herbrand.extras import later
 from herbrand.language.syntax import Formula, Value
+
+if TYPE_CHECKING:
+    from herbrand.answers.explanation import Explanation
+
+_explanation = later("herbrand.engines.proof.explain:explanation")
 
 
 @dataclass(frozen=True)
@@ -144,8 +148,7 @@ class ByProofs:
         ground = GroundProofs(state.rules.plans, request.budget, int(request.depth) + 2)
         graph, (root,) = ground.of(state.rules.plans.with_goal(same.shape.clause), list(same.rows))
         note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
-        count = PROOFS if request.top is None else request.top
-        return explanation(state.rules.program, str(goal).strip(), graph, root, weight, count, note)
+        return _explanation(state.rules.program, str(goal).strip(), graph, root, weight, request.top, note)
 
     def _read(self, rules: Proof, goals: Goals) -> GoalsState:
         names = tuple(goals.bindings or ())

@@ -22,11 +22,11 @@ PROOFS = 10
 
 
 def explanation(
-    program: HornProgram, goal: str, graph: Derivations, root: Node, weight: float, count: int, note: str
+    program: HornProgram, goal: str, graph: Derivations, root: Node, weight: float, top: int | None, note: str
 ) -> Explanation:
-    """The ``count`` heaviest proofs of a goal without variables that has this weight."""
+    """The heaviest proofs of a goal without variables that has this weight: ``top`` or ``PROOFS`` of them."""
     telling = _Telling(program, goal)
-    proofs = heaviest(graph, root, count, telling.fact_weight, telling.clause_weight)
+    proofs = heaviest(graph, root, PROOFS if top is None else top, telling.fact_weight, telling.clause_weight)
     reasons = tuple(telling.reason(proof) for proof in proofs)
     remainder = math.fsum([weight, *(-reason.contribution for reason in reasons)])
     if abs(remainder) <= 1e-12 * abs(weight):

@@ -35,7 +35,6 @@ from herbrand.engines.proof.goals import Goal, Shape, read_goal
 from herbrand.engines.proof.ground_proofs import GroundProofs
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.probability import probabilities
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
@@ -47,12 +46,16 @@ from herbrand.engines.proof.worlds import (
     refuse_uncertain_absence,
 )
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.extras import later
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule, Value
 from herbrand.program.clauses import Clause
 from herbrand.row_keys import each_in, row_keys, stable_order
+
+_probabilities = later("herbrand.engines.proof.probability:probabilities")
+"""Compiles circuits, which no other algebra needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +156,7 @@ class Proof:
         proofs = GroundProofs(within.plans, request.budget, left)
         graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
         roots, observed = nodes[: len(rows)], nodes[len(rows) :]
-        values = np.array(probabilities(worlds, graph, roots, observed, request.budget), np.float64)
+        values = np.array(_probabilities(worlds, graph, roots, observed, request.budget), np.float64)
         table = without_zeros(Table(possible.table.names, possible.table.columns, values), Numbers.of("real"))
         status = replace(possible.status, seconds=time.perf_counter() - began)
         return Found(table, request.guarantee(possible.truncated), status, possible.truncated)

@@ -11,7 +11,7 @@ judged in one place, :mod:`herbrand.facts.load`, whatever it came from.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -118,6 +118,11 @@ class FactSource(ABC):
     @abstractmethod
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         """Its tables; raises ``FactsError`` where there is nothing that can be read."""
+
+    def cells(self, read: Collection[str] | None, columns: int | None = None) -> int:
+        """Rows times columns, or as many of these as are chosen; 0 where they are not known without reading.
+        ``read``: the tables that are read of databases; all of them if not given."""
+        return 0
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
         """The rows that a query of a theory finds; ``None`` of what is no database."""

@@ -11,11 +11,12 @@ Every table is a predicate; where predicates are declared, tables of other names
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from herbrand.errors import FactsError, nearest
 from herbrand.facts.address import Selection
@@ -58,6 +59,20 @@ class DuckDBFile(FactSource):
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
         return queried_there(self._sealed(store)[0].views, self.name, predicate, query)
+
+    def cells(self, read: Collection[str] | None, columns: int | None = None) -> int:
+        try:
+            with Store() as store:
+                apart, database = store.sealed(self.path)
+                tables = apart.connection.execute(
+                    "SELECT table_name, estimated_size, column_count FROM duckdb_tables() "
+                    f"WHERE database_name = {literal(database)} AND schema_name = 'main'"
+                ).fetchall()
+        except (OSError, pa.ArrowException, duckdb.Error):  # loading says why
+            return 0
+        if self.table is not None:
+            read = (self.table,)
+        return sum(rows * (columns or count) for name, rows, count in tables if read is None or name in read)
 
     def _sealed(self, store: Store) -> tuple[Store, str]:
         try:

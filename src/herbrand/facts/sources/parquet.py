@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.stored import literal, stored_table
@@ -25,6 +27,15 @@ class ParquetFile(FactSource):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.path.name
+
+    def cells(self, read: Collection[str] | None, columns: int | None = None) -> int:
+        import pyarrow.parquet  # only here: no other run needs it
+
+        try:
+            about = pyarrow.parquet.read_metadata(self.path)
+        except (OSError, pa.ArrowException):  # loading says why
+            return 0
+        return about.num_rows * (columns or about.num_columns)
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         path = store.path(self.path)

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,6 +51,10 @@ class Selected(FactSource):
         if self.predicate is not None and len(tables) > 1:
             raise FactsError(f"{self.name} holds {len(tables)} tables; name one: {self.predicate}=FILE:TABLE")
         return tables
+
+    def cells(self, read: Collection[str] | None, columns: int | None = None) -> int:
+        chosen = self.selection.columns
+        return self.source.cells(read, None if chosen is None else len(chosen))
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
         return self.source.queried(store, predicate, query)

@@ -3,8 +3,8 @@
 What a file holds is a program of whoever made it: views may call functions and no more; no other file is
 attached, and no extension loaded.
 
->>> is_sqlite(Path("facts.csv"))
-False
+>>> SqliteFile(Path("facts.sqlite")).name
+'facts.sqlite'
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from herbrand.facts.sources.python_values import python_columns
 from herbrand.facts.sources.stored import quoted
 from herbrand.facts.store import Progress, Store
 
-_MAGIC = b"SQLite format 3\0"
 _ALLOWED = (
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -37,17 +36,6 @@ _ALLOWED = (
     sqlite3.SQLITE_RECURSIVE,
 )
 _ROWS_AT_A_TIME = 100_000
-
-
-def is_sqlite(path: Path) -> bool:
-    """Whether a file is one, whatever it is called: ``.db`` may be one of Alchemy's as well."""
-    if not path.is_file():
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
 
 
 @dataclass(frozen=True)
