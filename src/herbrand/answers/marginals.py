@@ -94,6 +94,9 @@ class AtomTable(Sheet):
         ):
             yield Row(text, predicate, row, p, value, reach)
 
+    def _texts(self) -> list[str]:
+        return show_atoms(self.predicate, [*map(list, self._reported_columns())], len(self))
+
     def _reported_columns(self) -> Iterator[Sequence[Value]]:
         """The arguments of the rows, place by place."""
         atoms = self.reported[:, 0]
@@ -134,7 +137,12 @@ class AtomTable(Sheet):
         return "atom", "probability"
 
     def cells(self) -> Iterator[tuple[str, str]]:
-        return (row.cells() for row in self.rows())
+        if self.values is not None or self.reach is not None:
+            return (row.cells() for row in self.rows())
+        return chain.from_iterable(
+            zip(piece._texts(), map("{:.4f}".format, piece.reported_probabilities.tolist()), strict=True)
+            for piece in self._pieces()
+        )
 
     def spans(self) -> Iterator[tuple[float, float]]:
         return ((0.0, p) for p in self.reported_probabilities.tolist())
@@ -155,13 +163,10 @@ class AtomTable(Sheet):
         self, arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
     ) -> dict[str, Any]:
         """The columns of all tables of an answer, with as many arguments as there are types for them."""
-        texts = [
-            text_array(show_atoms(self.predicate, [*map(list, piece._reported_columns())], len(piece)))
-            for piece in self._pieces()
-        ]
+        texts = [text_array(piece._texts()).cast(pa.string()) for piece in self._pieces()]
         own = list(self._reported_columns())
         columns: dict[str, Any] = {
-            "atom": pa.chunked_array([text.cast(pa.string()) for text in texts], pa.string()),
+            "atom": pa.chunked_array(texts, pa.string()),
             "predicate": pa.repeat(self.predicate, len(self)),
         }
         for place, kind in enumerate(arguments):
@@ -365,7 +370,11 @@ class Marginals(Sheet):
 
     def cells(self) -> Iterator[tuple[str, str]]:
         """Each row as it is shown; of a many-valued atom in the most probable world only its value."""
-        return (row.world_cells() if self.most_probable else row.cells() for row in self._shown())
+        if self.most_probable:
+            return (row.world_cells() for row in self._shown())
+        if self.heaviest_first:
+            return (row.cells() for row in self.rows())
+        return chain(*(table.cells() for table in self.tables), (row.cells() for row in self.formulas))
 
     def _shown(self) -> Iterator[Row]:
         if not self.most_probable:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from herbrand.answers.columns import Rows, aligned
@@ -30,8 +30,7 @@ class Table:
     words: Sequence[int] = (0,)
 
     def headed(self) -> Iterator[Sequence[str]]:
-        yield self.heads
-        yield from self.rows()
+        return chain([self.heads], self.rows())
 
 
 def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
