@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
+import herbrand as hb
 from herbrand.errors import FactsError
 from herbrand.facts.source import fact_sources
 from herbrand.facts.world import Worlds
@@ -278,6 +280,33 @@ class TestGoingOn:
                 database.keep(KEPT, kept)
             with StoreOf(database.connection, ()) as store:
                 assert kept_facts(database, store, (), SIGNATURE, (), Worlds()) is None
+
+
+IMMENSE = 2**53 + 1  # a float would make it 2**53
+
+
+@pytest.mark.parametrize("place", ["memory", "database", "in place"])
+@pytest.mark.parametrize("other", ["a > 1.5", "owes(x, a)", "a > 2"])
+def test_whole_numbers_that_floats_round(place: str, other: str, tmp_path: Path) -> None:
+    """They are kept as they are, or refused beside fractions, wherever facts are."""
+    theory = hb.parse(
+        "type amount = number\npredicate pays(person, amount): observed\npredicate owes(person, amount): "
+        f"observed\npredicate much(person)\nmuch(x) :- pays(x, a), {other}"
+    )
+    file = tmp_path / "bank.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"CREATE TABLE pays AS SELECT 'anna' AS person, {IMMENSE} AS amount")
+        connection.execute("CREATE TABLE owes AS SELECT 'anna' AS person, CAST(0.5 AS DOUBLE) AS amount")
+        if "owes" not in other:
+            connection.execute("DELETE FROM owes")
+    on = {"memory": None, "database": f"duckdb:{tmp_path}/other.duckdb", "in place": f"duckdb:{file}"}[place]
+    model = hb.Model(theory, None if place == "in place" else file, on=on)
+    if other == "a > 2":
+        answers = model.query("pays(x, a)").to_dict()["answers"]
+        assert [one["bindings"] for one in answers] == [{"x": "anna", "a": IMMENSE}]
+        return
+    with pytest.raises(FactsError, match="mixes fractions with whole numbers beyond"):
+        model.query("pays(x, a)")
 
 
 def _cut_off() -> None:

@@ -91,10 +91,15 @@ def _open_domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]
     try:
         return Domain.merged(declared.name, parts)
     except pa.ArrowInvalid:
-        raise FactsError(
-            f"type '{declared.name}' mixes fractions with whole numbers beyond 2^53; "
-            "they cannot be kept exactly together"
-        ) from None
+        raise mixed_numbers(declared.name) from None
+
+
+def mixed_numbers(type_name: str) -> FactsError:
+    """Of a type whose constants no one kind of number can say."""
+    return FactsError(
+        f"type '{type_name}' mixes fractions with whole numbers beyond 2^53; "
+        "they cannot be kept exactly together"
+    )
 
 
 # Constants of the wrong kind

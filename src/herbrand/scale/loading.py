@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from herbrand.errors import FactsError
 from herbrand.facts.domain import Domain
+from herbrand.facts.interning import mixed_numbers
 from herbrand.facts.place import shown
 from herbrand.facts.row_checks import mark_of, read_claims
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Kind, Predicate, Signature
+from herbrand.program.growing_facts import EXACT
 from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.float_sql import sigmoid_of
@@ -139,8 +141,11 @@ class Loading:
                 for one, place in uses
                 if one.kinds[place] is not None
             ]
-            if mentioned:
-                parts.append(" UNION ALL ".join(f"SELECT {constant(v)} AS value" for v in mentioned))
+            for fractions in (False, True):
+                alike = [value for value in mentioned if isinstance(value, float) == fractions]
+                if alike:
+                    parts.append(" UNION ALL ".join(f"SELECT {constant(v)} AS value" for v in alike))
+            self._refuse_mixed(name, parts)
             union = " UNION ALL ".join(parts) or "SELECT CAST(NULL AS BIGINT) AS value LIMIT 0"
             self.make(
                 f"domain_{number}",
@@ -152,6 +157,19 @@ class Loading:
         self._table_of = {name: f"domain_{number}" for number, name in enumerate(types)}
         self._closed = {name for name, declared in types.items() if declared.values is not None}
         return replace(signature, types=types), found
+
+    def _refuse_mixed(self, name: str, parts: Sequence[str]) -> None:
+        """Whole numbers that floats round, beside fractions: all of them would become floats."""
+        kinds = {
+            part: self.database.arrow(f"SELECT value FROM ({part}) q LIMIT 0").schema.field(0).type
+            for part in (parts if len(parts) > 1 else ())
+        }
+        if any(map(pa.types.is_floating, kinds.values())):
+            limit = int(EXACT)
+            for part in (part for part, kind in kinds.items() if pa.types.is_integer(kind)):
+                beyond = f"SELECT 1 FROM ({part}) q WHERE value > {limit} OR value < -{limit} LIMIT 1"
+                if self.database.rows(beyond):
+                    raise mixed_numbers(name)
 
     def _put_constants(self, table: str, domain: Domain) -> None:
         ids = pa.array(range(len(domain)), pa.int32())
