@@ -324,8 +324,8 @@ class Model:
         named = asking.queried_predicates(queries, self.signature)
         program = self.measured_program(chosen.budget, given=given, queried=named)
         refuse_resting(program, "bound")
-        resting = self._knowledge.resting_on_weights(texts(given), named)
-        refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
+        if resting := self._knowledge.resting_on_weights(texts(given), named):
+            refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
         return asking.bounded(program, queries, engine, replace(chosen, progress=progress), note)
 
     def explain(

@@ -24,9 +24,8 @@ from herbrand.contraction.algebra import Algebra
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.engine import Goals
-from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.goals import Goal, read_goal
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
@@ -76,7 +75,7 @@ class StoredRules:
         """The answers of each goal, all from the same rounds."""
         semiring = request.semiring
         began = time.perf_counter()
-        refuse_given(self.given, self.program, request.algebra)
+        self.program.refuse_given(self.given, request.algebra)
         read = [self._read(goal) for goal in goals]
         needed = self.reached(one.shape.clause for one in read)
         with Scratch(self.stored.database, "proofs") as scratch:

@@ -24,6 +24,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -40,6 +41,7 @@ FEASIBLE = 1e-9
 LEAST_SECONDS = 0.05
 
 
+@cache
 def search_installed() -> bool:
     """Whether SCIP can be asked here."""
     return importlib.util.find_spec("pyscipopt") is not None

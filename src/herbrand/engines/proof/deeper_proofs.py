@@ -25,10 +25,8 @@ FEW = 16
 
 
 def is_cut_off(runner: Runner, done: Unrolled, asked: Asked, depth: int) -> bool:
-    """Whether some proof needs more calls than the question was
-    ``done`` with; taken to be so where finding out is too much."""
-    if done.missed or not done.cut:
-        return done.missed
+    """Whether some proof needs more calls than the question was ``done`` with, in which a call was cut; taken
+    to be so where finding out is too much."""
     truth = runner.with_arithmetic(Numbers.of("boolean"))
     if any(_leads_on(truth, goal, state) for goal, state in done.cut_last):
         return True

@@ -205,7 +205,8 @@ def runner_of(plans: Plans, arithmetic: Arithmetic, budget: Budget) -> Runner:
     fixpoints: list[Fixpoint] = []
 
     def complete(predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
+        if not fixpoints:
+            fixpoints.append(Fixpoint(Runner(plans, Numbers.of("boolean"), budget, complete)))
         return fixpoints[0].answers(predicate, mode, columns)
 
-    fixpoints.append(Fixpoint(Runner(plans, Numbers.of("boolean"), budget, complete)))
     return Runner(plans, arithmetic, budget, complete)

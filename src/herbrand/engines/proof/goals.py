@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from herbrand.engines.proof.branches import PART_MARK
 from herbrand.engines.proof.horn_program import HornProgram
@@ -61,11 +61,11 @@ class Shape:
     variables: tuple[str, ...]
     head: tuple[str, ...]
 
-    @property
+    @cached_property
     def found(self) -> tuple[str, ...]:
         return self.head[len(self.inputs) :]
 
-    @property
+    @cached_property
     def mode(self) -> tuple[int, ...]:
         return tuple(range(len(self.inputs)))
 

@@ -19,13 +19,17 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.engines.proof.relation import Relation
+from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached
+from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Learned, Rule
+from herbrand.language.syntax import FactRows, Learned, Rule, Value
 from herbrand.program.clauses import Absence, Clause, Lookup
 from herbrand.program.lower_rules import rule_clause, stated_clause
 from herbrand.program.strata import check_strata
+
+_CONDITIONS = "--algebra probability conditions on it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,17 @@ class HornProgram:
     def is_derived(self, predicate: str) -> bool:
         return predicate in self.clauses
 
+    def refuse_given(self, given: Sequence[FactRows], algebra: str) -> None:
+        """Raise where a given literal is about what rules derive: counted proofs are not taken back."""
+        for rows in given:
+            if self.is_derived(rows.predicate):
+                raise UnsupportedError(
+                    f"rules derive {rows.predicate}, and --algebra {algebra} takes no evidence on what rules "
+                    "derive",
+                    span=rows.span,
+                    hint=_CONDITIONS,
+                )
+
     def called(self, clauses: Iterable[Clause]) -> list[str]:
         """The derived predicates that clauses ask, absences left out."""
         lookups = (part for clause in clauses for part in clause.body if isinstance(part, Lookup))
@@ -148,3 +163,12 @@ class HornProgram:
         return all(number is None or number > 0 for number in numbers) and all(
             table.weights is None or not len(table.weights) or table.weights.min() > 0 for table in tables
         )
+
+
+def denied_but_derived(predicate: str, values: tuple[Value, ...], algebra: str) -> UnsupportedError:
+    """The refusal where a derived atom is stated to be false."""
+    return UnsupportedError(
+        f"{show_atom(predicate, values)} is stated to be false, and rules derive it: --algebra {algebra} "
+        "takes no evidence on what rules derive",
+        hint=_CONDITIONS,
+    )

@@ -84,11 +84,11 @@ class Ask:
     live: tuple[str, ...]
     deeper: bool = True
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         return tuple(self.arguments[place] for place in self.bound)
 
-    @property
+    @cached_property
     def found(self) -> tuple[str, ...]:
         """What stands in the free places."""
         return tuple(name for place, name in enumerate(self.arguments) if place not in self.bound)

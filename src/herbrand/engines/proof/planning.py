@@ -58,6 +58,7 @@ class Plans:
         self._goals: dict[Clause, str] = {}
         self._sizes: dict[str, tuple[int, ...]] = {}
         self._recursions: dict[tuple[str, Mode], LinearRecursion | None] = {}
+        self._heights: dict[str, int | None] = {}
         self.workspace = Workspace()
 
     def plan(self, predicate: str, mode: Mode) -> PredicatePlan:
@@ -123,8 +124,13 @@ class Plans:
         """
         if predicate not in self._parts:
             return self.program.height(predicate)
+        if predicate not in self._heights:
+            self._heights[predicate] = self._height_of(self._parts[predicate])
+        return self._heights[predicate]
+
+    def _height_of(self, part: Clause) -> int | None:
         deepest = 0
-        for literal in self._parts[predicate].body:
+        for literal in part.body:
             if isinstance(literal, Lookup) and not literal.stated and self.is_asked(literal.predicate):
                 below = self.height(literal.predicate)
                 if below is None:

@@ -29,11 +29,10 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.deeper_proofs import is_cut_off
-from herbrand.engines.proof.evidence import denied_but_derived, refuse_given
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, Shape, read_goal
 from herbrand.engines.proof.ground_proofs import GroundProofs
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.steps import Runner
@@ -104,13 +103,15 @@ class Proof:
         unrolled = Unrolled(runner)
         question = self.question(shape, inputs, runner.arithmetic)
         table = unrolled.answers(question, int(request.depth) + 1)
-        truncated = is_cut_off(runner, unrolled, question, int(request.depth) + 1)
+        truncated = unrolled.missed or (
+            unrolled.cut and is_cut_off(runner, unrolled, question, int(request.depth) + 1)
+        )
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
 
     def _refuse_evidence(self, clause: Clause, request: Request) -> None:
         """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
-        refuse_given(self.given, self.program, request.algebra)
+        self.program.refuse_given(self.given, request.algebra)
         if self._stated_false:
             for name in self._stated_false & self.program.reached([clause]):
                 self._refuse_denied(name, request)
