@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tempfile
 from collections.abc import Callable, Iterator
@@ -71,6 +72,32 @@ def test_facts_that_are_likely_have_slopes() -> None:
     facts = torch.rand(2, 4, 4, dtype=torch.float64, requires_grad=True)
     logits = drawn(layer, 2)
     assert torch.autograd.gradcheck(lambda e: tuple(layer(logits, {"e": e}).values()), (facts,))
+
+
+TWICE = """
+type t = {"a", "b"}
+predicate s(t)
+predicate e(t, t): observed
+0.9: e(x, y) and e(y, z) and s(x) => s(z)
+-0.5: (e(x, y) <=> e(y, x)) and s(x)
+1.3: s(x) or e(x, x) and e("a", x)
+"""
+
+
+@pytest.mark.parametrize("clauses", ["exact", "independent"])
+def test_an_atom_that_is_likely_is_one_wherever_it_stands(clauses: str) -> None:
+    """One update is linear in what is said, so it is the mean over all facts that there may be."""
+    layer = hb.nn.LogicLayer(
+        hb.Model(hb.parse(TWICE)), 1, damping=0, observed=["e"], clauses=clauses
+    ).double()
+    logits = {"s": torch.tensor([0.4, -1.1], dtype=torch.float64)}
+    likely = torch.tensor([[0.3, 0.8], [0.5, 0.1]], dtype=torch.float64)
+    expected = torch.zeros(2, dtype=torch.float64)
+    for bits in itertools.product((0.0, 1.0), repeat=4):
+        certain = torch.tensor(bits, dtype=torch.float64).reshape(2, 2)
+        chance = (certain * likely + (1 - certain) * (1 - likely)).prod()
+        expected += chance * layer.log_odds(logits, {"e": certain})["s"]
+    torch.testing.assert_close(layer.log_odds(logits, {"e": likely})["s"], expected)
 
 
 @pytest.mark.parametrize("iterations", [3, None])

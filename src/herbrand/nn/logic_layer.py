@@ -33,6 +33,7 @@ from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
 from herbrand.program.choices import refuse_choices, refuse_resting
+from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.rewrites.independent_clauses import with_independent_clauses
 from herbrand.program.template import literals_of
@@ -118,7 +119,11 @@ class LogicLayer(nn.Module):
         self.observed, self.ragged = tuple(observed), tuple(ragged)
         self._refuse_observed()
         if clauses == "independent":
-            program = with_independent_clauses(program)
+            program = with_independent_clauses(program, self.observed)
+        elif self.observed:
+            program = lower(
+                Theory(program.statements), program.signature, program.facts, unsettled=self.observed
+            )
         if hard != "refused":
             program = penalised(program, Budget(memory), penalty)
         self.hard, self.penalty = hard, penalty

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.errors import LanguageError
@@ -67,13 +67,16 @@ def lower(
     facts: Facts,
     parts: Callable[[Formula], Iterable[Formula]] | None = None,
     uncertain: Sequence[Choice | Rule] = (),
+    unsettled: Collection[str] = (),
 ) -> Program:
     """The program that a theory means over these facts; bounds and rules are left to their own engines.
 
     ``parts``: what to count of each weighted formula in its place; every part counts once for each grounding
     of the formula, also where it lacks some of its variables. ``uncertain``: choices and what rests on them.
+    ``unsettled``: predicates of a closed world that may turn out to be anything in between false and true, so
+    that an atom of theirs must not stand in a template twice.
     """
-    lowering = _Lowering(signature, facts, parts)
+    lowering = _Lowering(signature, facts, parts, frozenset(unsettled))
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
@@ -102,6 +105,7 @@ class _Lowering:
     signature: Signature
     facts: Facts
     parts: Callable[[Formula], Iterable[Formula]] | None = None
+    unsettled: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.weights: list[Weight] = []
@@ -157,7 +161,7 @@ class _Lowering:
         return len(self.weights) - 1
 
     def latent_value_count(self, predicate: str) -> int | None:
-        if self.facts.tables[predicate].world == "closed":
+        if self.facts.tables[predicate].world == "closed" and predicate not in self.unsettled:
             return None
         value_type = self.signature.predicates[predicate].value_type
         return 2 if value_type is None else len(self.facts.domains[value_type])

@@ -6,7 +6,7 @@ and B`` two clauses are weighed apart, where the formula itself counts only when
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from herbrand.errors import UnsupportedError
@@ -34,13 +34,14 @@ MOST_CLAUSES = 10_000
 Clause = frozenset[tuple[Formula, bool]]
 
 
-def with_independent_clauses(program: Program) -> Program:
+def with_independent_clauses(program: Program, unsettled: Collection[str] = ()) -> Program:
     """The program with clauses for formulas: each counts once for each grounding of its formula.
 
     Weights stay those of the formulas; a clause without some of the formula's variables counts as often as
-    the others.
+    the others. ``unsettled``: as :func:`lower` takes them.
     """
-    return lower(Theory(program.statements), program.signature, program.facts, clauses)
+    theory = Theory(program.statements)
+    return lower(theory, program.signature, program.facts, clauses, unsettled=unsettled)
 
 
 def clauses(formula: Formula) -> Iterator[Formula]:
